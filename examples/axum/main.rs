@@ -82,6 +82,9 @@ async fn sign_in(mut request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
+/// The name of the shop's product.
+const SHOES: &str = "A pair of shoes";
+
 /// Places an order for a pair of shoes. (Only JSON is accepted, which no page of another site can send.)
 async fn place_order(
     State(shop): State<ShoeShop>,
@@ -89,12 +92,18 @@ async fn place_order(
     Json(_): Json<Value>,
 ) -> Result<Json<Value>, Refused> {
     let Extension(buyer) = buyer.ok_or_else(nobody_is_signed_in)?;
-    let id = shop.orders.place(&buyer.owner, "A pair of shoes", 45_000).await.map_err(Refused::broken)?;
+    let placed = shop.orders.place(&buyer.owner, SHOES).await.map_err(Refused::broken)?;
+    let id = placed.ok_or_else(order_ended)?;
     Ok(Json(json!({ "id": id.to_string() })))
 }
 
 fn nobody_is_signed_in() -> Refused {
     Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
+}
+
+/// The shop does not sell the product, or no longer.
+fn order_ended() -> Refused {
+    Refused::new(409, Reason { code: "order_ended", message: "The shop no longer sells this product." })
 }
 
 #[derive(Clone)]
@@ -113,12 +122,13 @@ impl Shop for ShoeShop {
     async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
         let id = order["id"].as_str().and_then(|id| id.parse().ok()).ok_or_else(missing)?;
-        let order = self.orders.find(id, &buyer.owner).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+        let order = self.orders.to_pay(id, &buyer.owner).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+        let price = order.price.ok_or_else(order_ended)?;
         let email = buyer.verified_email.clone().ok_or_else(missing)?; // `sign_in` names one
         let purchase = || {
             let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
             let reference = MerchantReference::new(&order.reference)?;
-            let purchase = CreatePaymentIntent::new(reference, Amount::units(order.price), &order.product, awa);
+            let purchase = CreatePaymentIntent::new(reference, Amount::units(price), &order.product, awa);
             let back = RedirectUrl::new(&format!("{}/return", self.url))?;
             Ok::<_, guichet::values::Invalid>(purchase.email(email).redirect_url(back))
         };

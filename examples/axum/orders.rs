@@ -1,5 +1,5 @@
-//! The shop's orders and payments, and the refunds that are due, in PostgreSQL: all of the shop's SQL. Any number of servers may
-//! use one database.
+//! The shop's products, orders and payments, and the refunds that are due, in PostgreSQL: all of the shop's SQL. Any number of
+//! servers may use one database.
 //!
 //! - An order becomes paid by one conditional statement, so it is paid once, however many servers read its payment.
 //! - A server claims payments before it reads them, so that two servers do not read the same ones.
@@ -12,11 +12,16 @@ use sqlx::Row;
 use sqlx::postgres::{PgPool, PgRow};
 
 const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS products (
+        name TEXT PRIMARY KEY,
+        price BIGINT NOT NULL -- today's
+    );
+    INSERT INTO products VALUES ('A pair of shoes', 45000) ON CONFLICT DO NOTHING;
     CREATE TABLE IF NOT EXISTS orders (
         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         owner TEXT NOT NULL,
         product TEXT NOT NULL,
-        price BIGINT NOT NULL,
+        price BIGINT,                    -- of its current payment; NULL: of the day on which that begins
         declines INT NOT NULL DEFAULT 0, -- how many of its payments were declined for good
         paid_by TEXT                     -- the reference of the payment that paid it
     );
@@ -53,7 +58,8 @@ pub(crate) struct Orders {
 #[derive(Debug)]
 pub(crate) struct Order {
     pub product: String,
-    pub price: u64,
+    /// The price of its current payment; `None` if the shop no longer sells the product.
+    pub price: Option<u64>,
     /// The reference of its current payment: `ORDER-17`, and `ORDER-17.1` after a final decline.
     pub reference: String,
 }
@@ -78,27 +84,28 @@ impl Orders {
         Ok(Self { pool })
     }
 
-    /// Stores a new order and returns its id.
-    pub(crate) async fn place(&self, owner: &Owner, product: &str, price: u32) -> Result<i64, sqlx::Error> {
-        sqlx::query_scalar("INSERT INTO orders (owner, product, price) VALUES ($1, $2, $3) RETURNING id")
-            .bind(owner.to_string())
-            .bind(product)
-            .bind(i64::from(price))
-            .fetch_one(&self.pool)
-            .await
+    /// Stores a new order at today's price, and returns its id; `None` if the shop does not sell the product.
+    pub(crate) async fn place(&self, owner: &Owner, product: &str) -> Result<Option<i64>, sqlx::Error> {
+        let placed = "INSERT INTO orders (owner, product, price) SELECT $1, name, price FROM products WHERE name = $2 \
+                      RETURNING id";
+        sqlx::query_scalar(placed).bind(owner.to_string()).bind(product).fetch_optional(&self.pool).await
     }
 
-    /// An order of this owner.
-    pub(crate) async fn find(&self, id: i64, owner: &Owner) -> Result<Option<Order>, sqlx::Error> {
-        let row = sqlx::query("SELECT product, price, declines FROM orders WHERE id = $1 AND owner = $2")
-            .bind(id)
-            .bind(owner.to_string())
-            .fetch_optional(&self.pool)
-            .await?;
+    /// An order of this owner. The price of its current payment stays, whatever the product costs later. A payment after a
+    /// decline takes the price of the day.
+    pub(crate) async fn to_pay(&self, id: i64, owner: &Owner) -> Result<Option<Order>, sqlx::Error> {
+        let row = sqlx::query(
+            "UPDATE orders SET price = COALESCE(price, (SELECT price FROM products WHERE name = product)) \
+             WHERE id = $1 AND owner = $2 RETURNING product, price, declines",
+        )
+        .bind(id)
+        .bind(owner.to_string())
+        .fetch_optional(&self.pool)
+        .await?;
         let order = |row: PgRow| {
-            let (price, declines): (i64, i32) = (row.try_get("price")?, row.try_get("declines")?);
+            let (price, declines): (Option<i64>, i32) = (row.try_get("price")?, row.try_get("declines")?);
             let reference = if declines == 0 { format!("ORDER-{id}") } else { format!("ORDER-{id}.{declines}") };
-            Ok(Order { product: row.try_get("product")?, price: price.unsigned_abs(), reference })
+            Ok(Order { product: row.try_get("product")?, price: price.map(i64::unsigned_abs), reference })
         };
         row.map(order).transpose()
     }
@@ -175,15 +182,18 @@ impl Orders {
         .map(|_| ())
     }
 
-    /// Counts a final decline, once: the next payment of the order gets the next reference.
+    /// Counts a final decline, once: the next payment of the order gets the next reference and the price of its day.
     pub(crate) async fn count_decline(&self, sold: &Sold) -> Result<(), sqlx::Error> {
         let Some((id, number)) = parse(&sold.merchant_reference) else { return Ok(()) };
-        sqlx::query("UPDATE orders SET declines = declines + 1 WHERE id = $1 AND declines = $2 AND paid_by IS NULL")
-            .bind(id)
-            .bind(number)
-            .execute(&self.pool)
-            .await
-            .map(|_| ())
+        sqlx::query(
+            "UPDATE orders SET declines = declines + 1, price = NULL \
+             WHERE id = $1 AND declines = $2 AND paid_by IS NULL",
+        )
+        .bind(id)
+        .bind(number)
+        .execute(&self.pool)
+        .await
+        .map(|_| ())
     }
 
     /// Stores that a payment is final, after its order was changed: it is no longer open.

@@ -149,7 +149,7 @@ async fn another_customers_payment_is_settled_within_two_rounds_beside_a_thousan
     let world = World::new().await;
     let World { client, shop, database, .. } = &world;
     let paul = buyer("paul");
-    let id = shop.orders.place(&paul.owner, "A pair of shoes", 45_000).await.unwrap();
+    let id = shop.orders.place(&paul.owner, SHOES).await.unwrap().unwrap();
     let purchase = shop.purchase(&paul, json!({ "id": id.to_string() })).await.unwrap();
     let intent = client.create_payment_intent(&purchase).await.unwrap();
     client.attach_payment_method(&intent.id, phone("237670000000")).await.unwrap();
@@ -179,7 +179,7 @@ async fn the_21st_open_payment_is_refused_and_a_repeated_create_is_not() {
         request.body(json!({ "id": id.to_string() }).to_string()).send().await.unwrap()
     };
     for id in 1..=21 {
-        assert_eq!(shop.orders.place(&buyer("awa").owner, "A pair of shoes", 45_000).await.unwrap(), id);
+        assert_eq!(shop.orders.place(&buyer("awa").owner, SHOES).await.unwrap(), Some(id));
     }
     let first = json_of(create("awa", 1).await).await;
     for id in 2..=20 {
@@ -187,7 +187,7 @@ async fn the_21st_open_payment_is_refused_and_a_repeated_create_is_not() {
     }
     assert_eq!(create("awa", 21).await.status(), 409);
     json_of(create("awa", 20).await).await;
-    let of_paul = shop.orders.place(&buyer("paul").owner, "A pair of shoes", 45_000).await.unwrap();
+    let of_paul = shop.orders.place(&buyer("paul").owner, SHOES).await.unwrap().unwrap();
     json_of(create("paul", of_paul).await).await;
 
     // The customer cancels one, and the page asks for its status.
@@ -196,6 +196,29 @@ async fn the_21st_open_payment_is_refused_and_a_repeated_create_is_not() {
     let back = page.get(back).header("cookie", "login=awa").send().await.unwrap();
     assert_eq!(json_of(back).await["status"], "canceled");
     json_of(create("awa", 21).await).await;
+}
+
+#[tokio::test]
+async fn an_open_payment_keeps_its_price_and_the_next_reference_takes_todays() {
+    let world = World::new().await;
+    let World { shop, database, .. } = &world;
+    let awa = buyer("awa");
+    let id = shop.orders.place(&awa.owner, SHOES).await.unwrap().unwrap();
+    let begin = async || {
+        let purchase = shop.purchase(&awa, json!({ "id": id.to_string() })).await?;
+        Ok::<_, Refused>((purchase.merchant_reference.to_string(), purchase.amount))
+    };
+    let first = (format!("ORDER-{id}"), Amount::units(45_000));
+    execute(database, "UPDATE products SET price = 50000").await;
+    assert_eq!(begin().await.unwrap(), first, "the price at which it was ordered");
+    shop.orders.count_decline(&sold("pi_1", &first.0)).await.unwrap();
+    let second = (format!("ORDER-{id}.1"), Amount::units(50_000));
+    assert_eq!(begin().await.unwrap(), second);
+    execute(database, "DELETE FROM products").await;
+    assert_eq!(begin().await.unwrap(), second, "it is open");
+    shop.orders.count_decline(&sold("pi_2", &second.0)).await.unwrap();
+    let ended = begin().await.unwrap_err();
+    assert_eq!((ended.status(), ended.code()), (409, "order_ended"));
 }
 
 #[tokio::test]
@@ -238,7 +261,7 @@ async fn many_readers_at_once_mark_an_order_paid_once_and_store_each_refund_once
     execute(database, MARKED).await;
     let awa = buyer("awa");
     for _ in 0..8 {
-        let id = shop.orders.place(&awa.owner, "A pair of shoes", 45_000).await.unwrap();
+        let id = shop.orders.place(&awa.owner, SHOES).await.unwrap().unwrap();
         let purchase = shop.purchase(&awa, json!({ "id": id.to_string() })).await.unwrap();
         let intent = client.create_payment_intent(&purchase).await.unwrap();
         // The first attempt is declined and approved later. The second one pays.
@@ -264,10 +287,10 @@ async fn a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_ref
     let world = World::new().await;
     let World { shop, database, .. } = &world;
     let awa = buyer("awa");
-    let id = shop.orders.place(&awa.owner, "A pair of shoes", 45_000).await.unwrap();
+    let id = shop.orders.place(&awa.owner, SHOES).await.unwrap().unwrap();
     let (first, second) = (sold("pi_1", &format!("ORDER-{id}")), sold("pi_2", &format!("ORDER-{id}.1")));
     tokio::try_join!(shop.orders.count_decline(&first), shop.orders.count_decline(&first)).unwrap();
-    let order = shop.orders.find(id, &awa.owner).await.unwrap().unwrap();
+    let order = shop.orders.to_pay(id, &awa.owner).await.unwrap().unwrap();
     assert_eq!(order.reference, second.merchant_reference.as_str());
     for sold in [&second, &second, &first, &first] {
         shop.orders.mark_paid(sold).await.unwrap();

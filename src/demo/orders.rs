@@ -31,7 +31,7 @@ pub(super) struct Claimed {
     day_is_over: bool,
 }
 
-/// One order, with the prices at the time it was placed.
+/// One order, with the prices of its current payment.
 #[derive(Debug)]
 pub(super) struct Order {
     pub id: String,
@@ -42,7 +42,7 @@ pub(super) struct Order {
     payment_ref: Option<String>,
 }
 
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Line {
     pub sku: String,
     pub quantity: u32,
@@ -108,13 +108,24 @@ impl Orders {
         row.as_ref().map(Order::read).transpose()
     }
 
-    /// Returns an order to be paid. If its last payment failed for good, the next one gets a new reference.
+    /// Returns an order to be paid. If its last payment failed for good, the next one gets a new reference and today's prices,
+    /// unless the shop no longer sells one of the products.
     pub(super) async fn to_pay(&self, id: &str, customer: &str) -> Result<Option<Order>, sqlx::Error> {
-        sqlx::query("UPDATE orders SET attempt = attempt + 1, status = 'unpaid' WHERE id = $1 AND customer = $2 AND status IN ('failed', 'canceled')")
-            .bind(id)
-            .bind(customer)
-            .execute(&self.pool)
-            .await?;
+        let Some(order) = self.find(id, customer).await? else { return Ok(None) };
+        if !order.has_failed() {
+            return Ok(Some(order));
+        }
+        let Some(lines) = order.lines_today() else { return Ok(Some(order)) };
+        let text = serde_json::to_string(&lines).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        sqlx::query(
+            "UPDATE orders SET attempt = attempt + 1, status = 'unpaid', lines = $1 \
+             WHERE id = $2 AND attempt = $3 AND status IN ('failed', 'canceled')",
+        )
+        .bind(text)
+        .bind(id)
+        .bind(order.attempt)
+        .execute(&self.pool)
+        .await?;
         self.find(id, customer).await
     }
 
@@ -297,6 +308,17 @@ impl Order {
         })
     }
 
+    /// Whether its payment failed for good and no other has begun.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(&*self.status, "failed" | "canceled")
+    }
+
+    /// Its lines at today's prices. `None` if the shop no longer sells one of the products.
+    fn lines_today(&self) -> Option<Vec<Line>> {
+        let today = |line: &Line| Some(Line { price: Product::of(&line.sku)?.price, ..line.clone() });
+        self.lines.iter().map(today).collect()
+    }
+
     /// Its total, in the smallest unit.
     pub(super) fn total(&self) -> u64 {
         self.lines.iter().map(|line| line.price * u64::from(line.quantity)).sum()
@@ -366,6 +388,35 @@ mod tests {
         let placing = orders.place("awa", &[], "http://127.0.0.1:8000/return");
         let refused = tokio::time::timeout(Duration::from_secs(60), placing).await.expect("it ends").unwrap_err();
         assert!(refused.to_string().contains("100 random order numbers"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn an_open_payment_keeps_its_price_and_the_next_reference_takes_todays() {
+        let orders = Orders::new(open("memory:").await.unwrap());
+        let of_price = |price| Line { sku: "trainers".into(), quantity: 2, name: "Wouri trainers".into(), price };
+        let back = "http://127.0.0.1:8000/return";
+        let id = orders.place("awa", &[of_price(40_000)], back).await.unwrap().id;
+        // The price has become 45,000 since. An equal basket of today is another order.
+        let other = orders.place("awa", &[of_price(45_000)], back).await.unwrap().id;
+        assert_ne!(other, id);
+        let to_pay = async || {
+            let order = orders.to_pay(&id, "awa").await.unwrap().unwrap();
+            (order.reference(), order.total())
+        };
+        let first = format!("ORDER-{id}");
+        assert_eq!(to_pay().await, (first.clone(), 80_000));
+        orders.remember(&sold("pi_1", &first, "awa")).await.unwrap();
+        assert_eq!(to_pay().await, (first.clone(), 80_000), "it is open");
+        orders.settle(&sold("pi_1", &first, "awa"), &IntentStatus::Canceled).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(to_pay().await, (format!("ORDER-{id}.1"), 90_000));
+        }
+
+        let clogs = Line { sku: "clogs".into(), ..of_price(40_000) };
+        let id = orders.place("awa", &[clogs], back).await.unwrap().id;
+        orders.settle(&sold("pi_2", &format!("ORDER-{id}"), "awa"), &IntentStatus::Failed).await.unwrap();
+        let ended = orders.to_pay(&id, "awa").await.unwrap().unwrap();
+        assert!(ended.has_failed(), "the shop no longer sells them: {ended:?}");
     }
 
     #[tokio::test]

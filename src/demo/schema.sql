@@ -1,4 +1,4 @@
--- The lines of an order hold the names and prices at the time it was placed.
+-- The lines of an order hold the names, and the prices of its current payment.
 CREATE TABLE IF NOT EXISTS orders (
     id TEXT PRIMARY KEY,
     customer TEXT NOT NULL,
@@ -8,8 +8,9 @@ CREATE TABLE IF NOT EXISTS orders (
     attempt BIGINT NOT NULL DEFAULT 0,
     payment_ref TEXT
 );
--- Equal baskets of a customer are one order until it is paid, however often it is placed.
-CREATE UNIQUE INDEX IF NOT EXISTS one_open_order ON orders (customer, lines, return_url) WHERE status <> 'paid';
+-- Equal baskets of a customer are one order until it is paid, however often it is placed. After a decline its prices may become
+-- those of another order.
+CREATE UNIQUE INDEX IF NOT EXISTS one_open_order ON orders (customer, lines, return_url) WHERE status <> 'paid' AND attempt = 0;
 
 -- Times are Unix seconds.
 CREATE TABLE IF NOT EXISTS payments (

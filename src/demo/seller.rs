@@ -32,6 +32,10 @@ impl Shop for Seller {
         let customer = Customer::of(customer).ok_or_else(missing)?;
         let id = order.get("id").and_then(Value::as_str).ok_or_else(missing)?;
         let order = self.orders.to_pay(id, customer.id).await.map_err(Refused::broken)?.ok_or_else(missing)?;
+        if order.has_failed() {
+            let message = "The shop no longer sells all of this order.";
+            return Err(Refused::new(409, Reason { code: "order_ended", message }));
+        }
         purchase(&order, customer).map_err(Refused::broken)
     }
 

@@ -68,9 +68,9 @@ pub trait Shop: Send + Sync + 'static {
 
     /// The purchase for an order: the JSON value that the page gave to `checkout`, or the fields of its form.
     ///
-    /// The whole purchase must be the same each time for one reference. An order keeps its reference until that payment
-    /// is declined for good; then it gets the next one (`ORDER-17`, `ORDER-17.1`). The return nonce is added to
-    /// `redirect_url` afterwards.
+    /// The whole purchase must be the same each time for one reference, its price included. An order keeps its reference
+    /// until that payment is declined for good, canceled or expired. Then it gets the next one (`ORDER-17`,
+    /// `ORDER-17.1`), with the price of that day. The return nonce is added to `redirect_url` afterwards.
     fn purchase(
         &self,
         buyer: &Buyer,
