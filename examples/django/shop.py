@@ -1,250 +1,350 @@
-"""A shop's server on Django: its page, the three routes that `guichet` in the page calls, and a command for cron that settles
-payments. README.md says how to run it. In a project of your own, the settings, models and views go into their files; replace
-`CUSTOMERS`, `PRODUCTS` and the demo's sign-in."""
-import hashlib, hmac, json, os, re, string, sys, time
+"""A shop's server on Django, with a command for cron. README.md says how to run it, docs/shop.md
+why it does what it does. Replace the demo's customers, products and sign-in by your own."""
+
+import fcntl, json, os, re, secrets, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from urllib.parse import quote, urlsplit
-
 import django
 from django.conf import settings
 
 SERVICE = os.environ.get("GUICHET_BASE_URL", "http://127.0.0.1:4243")  # the sandbox
 SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:8000")  # this server, as browsers name it
-KEY = os.environ.get("GUICHET_SECRET_KEY")
-if not KEY:
-    sys.exit("GUICHET_SECRET_KEY is not set. Set it to the secret key that the sandbox prints (sk_test_…).")
-PRODUCTS = {
-    "trainers": {"amount": "45000", "en": "Wouri trainers", "fr": "Baskets Wouri"},
-    "sandals": {"amount": "12500", "en": "Kribi sandals", "fr": "Sandales Kribi"},
-}
-CUSTOMERS = {
-    "awa@example.com": {"email": "awa@example.com", "firstname": "Awa", "lastname": "Ngono"},
-    "paul@example.com": {"email": "paul@example.com", "firstname": "Paul", "lastname": "Biyik"},
-}
-def mac(secret, text): return hmac.digest(secret, text.encode(), "sha256")
+DATABASE = os.environ.get("SHOP_DATABASE", "shop.sqlite")
+KEY = os.environ.get("GUICHET_SECRET_KEY") or sys.exit("Set GUICHET_SECRET_KEY: sk_test_…")
+
+
+def django_key():
+    """Django's own key, made at the first start: the payment key signs nothing of the logins."""
+    file = Path(DATABASE).with_name("secret_key")
+    if not file.exists():  # if another process is first, its key stays
+        with NamedTemporaryFile(dir=file.parent, buffering=0) as new, suppress(FileExistsError):
+            new.write(secrets.token_urlsafe(50).encode())
+            os.link(new.name, file)  # its owner alone may read it
+    return file.read_text()
+
+
+SQLITE = {"ENGINE": "django.db.backends.sqlite3", "NAME": DATABASE}
 settings.configure(
-    SECRET_KEY=mac(KEY.encode(), "django").hex(), ALLOWED_HOSTS=[urlsplit(SHOP).hostname], ROOT_URLCONF=__name__,
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": os.environ.get("SHOP_DATABASE", "shop.sqlite")}},
-    MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware", "django.middleware.csrf.CsrfViewMiddleware"],
-    SESSION_ENGINE="django.contrib.sessions.backends.signed_cookies", SESSION_COOKIE_SECURE=SHOP.startswith("https:"),
-    CSRF_TRUSTED_ORIGINS=[SHOP], CSRF_COOKIE_SECURE=SHOP.startswith("https:"), CSRF_FAILURE_VIEW=f"{__name__}.cross_site",
+    SECRET_KEY=os.environ.get("DJANGO_SECRET_KEY") or django_key(),
+    ALLOWED_HOSTS=[urlsplit(SHOP).hostname],
+    ROOT_URLCONF=__name__,
+    INSTALLED_APPS=["django.contrib.sessions"],  # a login is a row: signing out deletes it
+    MIGRATION_MODULES={"sessions": None},  # its table is created below
+    MIDDLEWARE=[
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+    ],
+    DATABASES={"default": SQLITE | {"OPTIONS": {"transaction_mode": "IMMEDIATE"}}},
+    SESSION_COOKIE_SECURE=SHOP.startswith("https:"),
+    CSRF_COOKIE_SECURE=SHOP.startswith("https:"),
+    CSRF_TRUSTED_ORIGINS=[SHOP],
+    CSRF_FAILURE_VIEW=f"{__name__}.cross_site",
     DATA_UPLOAD_MAX_MEMORY_SIZE=65_536,
 )
 django.setup()
+from django.contrib.sessions.models import Session
 from django.core.exceptions import RequestDataTooBig
 from django.core.management import execute_from_command_line
 from django.core.wsgi import get_wsgi_application
-from django.db import connection, models
-from django.http import JsonResponse
+from django.db import connection, models, transaction
+from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import rotate_token
 from django.urls import path, re_path
 from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_http_methods
 from django.views.static import serve
 
-class Order(models.Model):
+
+class Row(models.Model):
+    class Meta:
+        abstract = True
+        app_label = "shop"
+
+
+class Customer(Row):
     id = models.CharField(primary_key=True)
-    customer, basket, product, amount = (models.CharField() for _ in range(4))
-    declines = models.IntegerField(default=0)
-    paid_by = models.CharField(null=True)
-    class Meta: app_label = "shop"
-class Payment(models.Model):
+    firstname, lastname, verified_email, phone = (models.CharField(null=True) for _ in range(4))
+
+    def order(self, wanted):
+        basket, product = str(wanted.get("id")), str(wanted.get("product"))
+        named = {"customer": self, "basket": basket, "product_id": product}
+        if re.fullmatch(r"[\w-]{1,64}", basket, re.A) and Product.objects.filter(pk=product):
+            return Order.objects.get_or_create(**named, defaults={"id": secrets.token_hex(8)})[0]
+        if order := Order.objects.filter(**named).first():
+            return order
+        raise Refused(404, "order_missing", "There is no such order.")
+
+
+class Product(Row):
+    id = models.CharField(primary_key=True)
+    amount, en, fr = models.CharField(), models.CharField(), models.CharField()
+
+
+class Order(Row):
+    id = models.CharField(primary_key=True)
+    customer = models.ForeignKey(Customer, models.PROTECT)
+    basket, product_id = models.CharField(), models.CharField()
+    declines, paid_by = models.IntegerField(default=0), models.CharField(null=True)
+
+    class Meta(Row.Meta):
+        unique_together = [("customer", "basket", "product_id")]
+
+    @transaction.atomic
+    def payment(self):
+        """The payment of the current reference, the next one after a final decline. What was stored
+        is sent again, so an open payment keeps its price. A new reference takes today's."""
+        reference = f"ORDER-{self.id}" + (f".{self.declines}" if self.declines else "")
+        buyer = Customer.objects.select_for_update().get(pk=self.customer_id)  # one at a time
+        if payment := Payment.objects.filter(pk=reference).first():
+            return payment
+        if not (product := Product.objects.filter(pk=self.product_id).first()):
+            raise Refused(409, "order_ended", "The shop no longer sells this.")
+        # A payment that the service did not get is not open for long.
+        is_sent = models.Q(intent__isnull=False) | models.Q(created_at__gt=time.time() - 60)
+        if buyer.payment_set.filter(is_sent, final_since=None).count() >= 20:
+            message = "You have 20 unpaid payments. Pay or cancel one of them first."
+            raise Refused(409, "too_many_open_payments", message)
+        nonce = secrets.token_hex(11)  # the return page matches the return by it
+        body = {"merchant_reference": reference, "amount": product.amount, "currency": "XAF"}
+        body |= {"email": buyer.verified_email} if buyer.verified_email else {"phone": buyer.phone}
+        body |= {"firstname": buyer.firstname, "lastname": buyer.lastname, "fee_bearer": "customer"}
+        body |= {"description": product.en, "redirect_url": f"{SHOP}/?guichet_return={nonce}"}
+        new = {"order": self, "declines": self.declines, "customer": buyer}
+        new |= {"body": json.dumps(body), "return_nonce": nonce, "created_at": time.time()}
+        return Payment.objects.create(merchant_reference=reference, **new)
+
+
+class Payment(Row):
     merchant_reference = models.CharField(primary_key=True)
     order = models.ForeignKey(Order, models.PROTECT)
-    customer, body, return_nonce = (models.CharField() for _ in range(3))
+    customer = models.ForeignKey(Customer, models.PROTECT)
+    body, return_nonce = models.CharField(), models.CharField()
     intent, payment_ref = (models.CharField(null=True, unique=True) for _ in range(2))
-    declines, created_at, read_at, final_since = (models.IntegerField(default=0) for _ in range(4))
+    declines, created_at, read_at = (models.IntegerField(default=0) for _ in range(3))
+    returned_at, final_since = (models.IntegerField(null=True) for _ in range(2))
     is_over = models.BooleanField(default=False)
-    class Meta: app_label = "shop"
-class RefundDue(models.Model):
+
+    def read(self):
+        return call_service("GET", f"/payment-intents/{quote(self.intent, safe='')}")
+
+    def settle(self, data):
+        """Stores what the service says, if it speaks of the payment that was sold: same intent,
+        reference, amount, currency and e-mail. An order becomes paid here alone, and once."""
+        reference, sold = self.merchant_reference, json.loads(self.body)
+        names = ("merchant_reference", "amount", "currency")
+        is_the_one_sold = all(str(data.get(name)) == sold[name] for name in names)
+        email = str((data.get("customer") or {}).get("email"))
+        is_theirs = email.lower() == sold.get("email", email).lower()
+        is_intent = isinstance(data.get("id"), str) and self.intent in (None, data["id"])
+        if not (is_the_one_sold and is_theirs and is_intent and "status" in data):
+            raise mismatch(reference)
+        status, unpaid = data["status"], Order.objects.filter(pk=self.order_id, paid_by=None)
+        if status == "succeeded" and unpaid.update(paid_by=reference):
+            log(f"{reference} is paid.")  # ship it
+        if status in ("failed", "canceled"):  # final: the next payment gets the next reference
+            unpaid.filter(declines=self.declines).update(declines=self.declines + 1)
+        # An operator approved an attempt late, and the customer had paid otherwise: make the refund
+        # with the payment company. If there is no number, the place in the list stands for it.
+        duplicates = enumerate(data.get("duplicate_payments") or [])
+        refunds = [(one.get("attempt") or 0xFFFFFFFF - place, one) for place, one in duplicates]
+        if status == "succeeded" and Order.objects.get(pk=self.order_id).paid_by != reference:
+            refunds.append(("successful", data))
+        for attempt, one in refunds:
+            amount, currency = str(one.get("amount")), str(one.get("currency"))
+            due = {"order_id": self.order_id, "amount": amount, "currency": currency}
+            name = f"{data['id']}, attempt {attempt}"
+            if RefundDue.objects.get_or_create(id=name, defaults=due)[1]:
+                log(f"{reference}: a refund of {amount} {currency} is due ({name}).")
+        if status in ("succeeded", "failed", "canceled"):
+            # Only a declined attempt can be approved late, for a day: read it once more after that.
+            attempts, since = data.get("attempts"), self.final_since or int(time.time())
+            none_declined = isinstance(attempts, int) and attempts <= (status == "succeeded")
+            is_over = none_declined or time.time() - since > 24 * 60 * 60
+            Payment.objects.filter(pk=reference).update(final_since=since, is_over=is_over)
+
+
+class RefundDue(Row):
     id = models.CharField(primary_key=True)  # the intent and the attempt
     order = models.ForeignKey(Order, models.PROTECT)
-    amount, currency = (models.CharField() for _ in range(2))
-    class Meta: app_label = "shop"
-class Refused(Exception):
-    """An error response in the service's format, which `guichet` in the page reads."""
+    amount, currency = models.CharField(), models.CharField()
+
+
+class Refused(Exception):  # an error response in the service's format, which the page reads
     def __init__(self, status, code, message):
         error = {"code": code, "errors": [], "request_id": None, "retryable": status in (429, 503)}
-        body = {"status_code": status, "response_type": "error", "message": message, "data": None, "error": error}
-        self.response = JsonResponse(body, status=status)
+        body = {"status_code": status, "response_type": "error", "message": message}
+        self.response = JsonResponse(body | {"data": None, "error": error}, status=status)
+
+
 def mismatch(what):
     log(f"{what}: the service's reply is about something else. Look at it by hand.")
-    return Refused(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.")
-def cross_site(request, reason=""):
-    return Refused(403, "cross_site", f"Only the pages of {SHOP} may call this address. {reason}").response
+    return Refused(409, "payment_mismatch", "The payment is not the one of this order.")
+
 
 def create_session(request):
-    email = customer_of(request)["email"]
+    email = request.customer.verified_email
+    if not email:
+        raise Refused(403, "email_not_verified", "The customer has no verified e-mail.")
     data = call_service("POST", "/sessions/create", json.dumps({"customer_email": email}))
-    if not isinstance(data.get("session_token"), str) or str(data.get("customer_email")).lower() != email.lower():
+    is_theirs = str(data.get("customer_email")).lower() == email.lower()
+    if not is_theirs or not isinstance(data.get("session_token"), str):
         raise mismatch("a session")
     return {"session_token": data["session_token"], "expires_at": data.get("expires_at")}
 
+
 def create_intent(request):
-    """The page names a product and its basket. The server sets price, customer and reference, and stores what it will send before
-    it sends it. So the same order is the same payment, also if this process is killed here."""
-    customer = customer_of(request)
-    payment = payment_of(order_of(customer, json_of(request)), customer)
-    data = call_service("POST", "/payment-intents", payment.body, {"idempotency-key": payment.merchant_reference})
-    verify_and_settle(payment, data)
+    """The page names a product and its basket. The server sets price, customer and reference, and
+    stores what it will send: the same order is the same payment, also if this process is killed."""
+    payment = request.customer.order(request.json).payment()
+    reference = payment.merchant_reference
+    data = call_service("POST", "/payment-intents", payment.body, {"idempotency-key": reference})
+    payment.settle(data)
     if not isinstance(data.get("checkout_url"), str):
-        raise mismatch(payment.merchant_reference)
+        raise mismatch(reference)
     data["payment_ref"] = data.get("payment_ref") or data["id"]
-    Payment.objects.filter(pk=payment.pk).update(intent=data["id"], payment_ref=data["payment_ref"])
+    Payment.objects.filter(pk=reference).update(intent=data["id"], payment_ref=data["payment_ref"])
     shown = ("id", "checkout_url", "payment_ref", "merchant_reference", "status")
     return {"intent": {name: data[name] for name in shown}, "return_nonce": payment.return_nonce}
 
+
 def read_status(request, payment_ref):
-    payment = Payment.objects.filter(payment_ref=payment_ref, customer=customer_of(request)["email"]).first()
-    if not payment:  # or it is another customer's
+    found = Payment.objects.filter(payment_ref=payment_ref, customer=request.customer)
+    if not found.update(returned_at=time.time()):  # or it is another customer's
         raise Refused(404, "resource_missing", "There is no such payment.")
-    data = read_and_settle(payment)
+    payment = found.get()
+    data = payment.read()
+    payment.settle(data)
     return {"status": data["status"], "last_payment_error": data.get("last_payment_error")}
 
+
 def settle_due():
-    """The service calls no webhook, and a customer who pays and closes the tab sends no further request. So cron runs this every
-    few seconds. A payment that is old or final is read less often."""
+    """The service calls no webhook, and a customer who pays and closes the tab sends no more
+    requests. So cron runs this every few seconds. A payment that is old or final is read less
+    often. A run reads every customer's first payment before anyone's second, and 8 at a time."""
+    lock = open(f"{DATABASE}.lock", "w")  # the system frees it when this process ends, or is killed
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return log("Another run is settling. This one ends.")
     now = int(time.time())
-    for payment in Payment.objects.filter(is_over=False, read_at__lte=now).exclude(intent=None).order_by("read_at")[:200]:
-        pause = 60 if payment.final_since else min(30, (now - payment.created_at) // 60)
-        Payment.objects.filter(pk=payment.pk).update(read_at=now + pause)
-        try:
-            read_and_settle(payment)
-        except Exception as error:  # a later run reads the payment again
-            isinstance(error, Refused) or log(repr(error))  # a Refused was logged with its cause
-def customer_of(request):
-    if customer := CUSTOMERS.get(request.session.get("email")):
-        return customer
-    raise Refused(401, "authentication_required", "Nobody is signed in.")
-def order_of(customer, wanted):
-    basket, product = str(wanted.get("id")), str(wanted.get("product"))
-    if not re.fullmatch(r"[\w-]{1,64}", basket, re.ASCII) or product not in PRODUCTS:
-        raise Refused(404, "order_missing", "There is no such order.")
-    name = hashlib.sha256(f"{customer['email']} {basket} {product}".encode()).hexdigest()[:16]
-    order = {"customer": customer["email"], "basket": basket, "product": product, "amount": PRODUCTS[product]["amount"]}
-    return Order.objects.get_or_create(id=name, defaults=order)[0]
-def payment_of(order, customer):
-    reference = f"ORDER-{order.id}" + (f".{order.declines}" if order.declines else "")  # the next one after a final decline
-    return_nonce = nonce(reference)  # the return page matches the return by it
-    body = customer | {"merchant_reference": reference, "amount": order.amount, "currency": "XAF", "fee_bearer": "customer"}
-    body |= {"description": PRODUCTS[order.product]["en"], "redirect_url": f"{SHOP}/?guichet_return={return_nonce}"}
-    sent = {"order": order, "declines": order.declines, "customer": order.customer, "body": json.dumps(body)}
-    new = sent | {"return_nonce": return_nonce, "created_at": int(time.time())}
-    return Payment.objects.get_or_create(merchant_reference=reference, defaults=new)[0]
-def read_and_settle(payment):
-    data = call_service("GET", f"/payment-intents/{quote(payment.intent, safe='')}")
-    verify_and_settle(payment, data)
-    return data
-def verify_and_settle(payment, data):
-    """Stores what the service says, if it speaks of the payment that was sold: same intent, reference, amount, currency and owner.
-    An order becomes paid here and nowhere else, once."""
-    sold, reference, owner = json.loads(payment.body), payment.merchant_reference, data.get("customer")
-    if not (
-        isinstance(data.get("id"), str) and payment.intent in (None, data["id"]) and data.get("merchant_reference") == reference
-        and str(data.get("amount")) == sold["amount"] and data.get("currency") == sold["currency"] and isinstance(owner, dict)
-        and str(owner.get("email")).lower() == sold["email"].lower() and isinstance(data.get("status"), str)
-    ):
-        raise mismatch(reference)
-    status, unpaid = data["status"], Order.objects.filter(pk=payment.order_id, paid_by=None)
-    if status == "succeeded" and unpaid.update(paid_by=reference):
-        log(f"{reference} is paid.")  # ship it
-    if status in ("failed", "canceled"):  # final: the order's next payment gets the next reference
-        unpaid.filter(declines=payment.declines).update(declines=payment.declines + 1)
-    # An operator approved an attempt late, after the customer had paid by another attempt or by the order's next payment. The
-    # interface has no refund: make it with the payment company.
-    is_second = status == "succeeded" and Order.objects.get(pk=payment.order_id).paid_by != reference
-    second = [data | {"attempt": "successful"}] if is_second else []
-    for duplicate in second + (data.get("duplicate_payments") or []):
-        due = {"order_id": payment.order_id, "amount": str(duplicate.get("amount")), "currency": str(duplicate.get("currency"))}
-        name = f"{data['id']}, attempt {duplicate.get('attempt')}"
-        if RefundDue.objects.get_or_create(id=name, defaults=due)[1]:
-            log(f"{reference}: a refund of {due['amount']} {due['currency']} is due ({name}).")
-    if status in ("succeeded", "failed", "canceled"):
-        # Only a declined attempt can be approved late, and only for a day: read until then, and once more after it.
-        nothing_was_declined = isinstance(data.get("attempts"), int) and data["attempts"] <= (status == "succeeded")
-        since = payment.final_since or int(time.time())
-        is_over = nothing_was_declined or time.time() - since > 24 * 60 * 60
-        Payment.objects.filter(pk=payment.pk).update(final_since=since, is_over=is_over)
+    due = """SELECT *, ROW_NUMBER() OVER (
+            PARTITION BY customer_id ORDER BY returned_at IS NULL, created_at DESC) AS place
+        FROM shop_payment WHERE intent IS NOT NULL AND NOT is_over AND read_at <= %s
+        ORDER BY place, returned_at IS NULL, created_at DESC LIMIT 200"""
+    due = Payment.objects.raw(due, [now])
+    with ThreadPoolExecutor(8) as pool:
+        for payment, reply in [(one, pool.submit(one.read)) for one in due]:
+            pause = 60 if payment.final_since else min(30, (now - payment.created_at) // 60)
+            Payment.objects.filter(pk=payment.pk).update(read_at=now + pause)
+            try:
+                payment.settle(reply.result())
+            except Exception as error:  # a later run reads the payment again
+                isinstance(error, Refused) or log(repr(error))  # a Refused was logged
+
 
 def call_service(method, path, body=None, headers={}):
-    """Calls the service with the key. The log gets the cause of a failure; the page gets an error that it can act on."""
+    """Calls the service with the key. The log gets the cause of a failure."""
     address, deadline = urlsplit(SERVICE), time.monotonic() + 10
-    http = (HTTPSConnection if address.scheme == "https" else HTTPConnection)(address.netloc, timeout=10)
+    connect = HTTPSConnection if address.scheme == "https" else HTTPConnection
+    headers = headers | {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
     try:
-        headers = {**headers, "authorization": f"Bearer {KEY}", "content-type": "application/json"}
+        http, text = connect(address.netloc, timeout=10), b""
         http.request(method, f"{address.path}/v1{path}", body, headers)
-        response, text = http.getresponse(), b""
+        response = http.getresponse()
         while (chunk := response.read1(65_536)) and time.monotonic() < deadline:
             text += chunk
         status, reply = response.status, dict(json.loads(text))
     except (OSError, HTTPException, ValueError, TypeError) as error:
-        log(f"{method} {SERVICE}/v1{path}: no answer ({type(error).__name__}). Is the service running?")
-        raise Refused(503, "unavailable", "The payment service does not answer. Please try again.")
+        log(f"{method} {path}: no answer ({type(error).__name__}). Is the service running?")
+        raise Refused(503, "unavailable", "The payment service does not answer.")
     if status < 300:
         return reply["data"] if isinstance(reply.get("data"), dict) else {}
-    log(f"{method} {SERVICE}/v1{path}: {status} {reply.get('error')}: {reply.get('message')}")
-    if status in (429, 503):
-        raise Refused(status, "rate_limited" if status == 429 else "unavailable", "The payment service is busy. Please try again.")
+    log(f"{method} {path}: {status} {reply.get('error')}: {reply.get('message')}")
+    if busy := {429: "rate_limited", 503: "unavailable"}.get(status):
+        raise Refused(status, busy, "The payment service is busy. Please try again.")
     # Also if it refuses the key: a 401 would tell the page that nobody is signed in.
-    raise Refused(502, "service_failed", "The payment service refused the shop's request. Please ask the shop.")
-def nonce(reference):
-    """22 characters of [0-9A-Za-z], the same each time for one reference."""
-    number = int.from_bytes(mac(mac(KEY.encode(), "guichet return key"), reference), "big")
-    digits = string.digits + string.ascii_uppercase + string.ascii_lowercase
-    return "".join(digits[number // 62**place % 62] for place in range(42, 20, -1))
-def log(text):  # without the key, and without characters of others' texts that could forge a line or control a terminal
-    print(re.sub("[^ -~]", "?", text.replace(KEY, "***"))[:500], file=sys.stderr, flush=True)
-def json_of(request):
-    try:
-        return dict(json.loads(request.body))
-    except (ValueError, TypeError, RequestDataTooBig):
-        raise Refused(400, "invalid_json", "The request is not a JSON object, or it is too large.")
+    raise Refused(502, "service_failed", "The payment service refused the shop's request.")
 
-def route(view, method="POST"):
-    """Answers only the shop's own pages, and only JSON, in JSON. Django itself checks the CSRF token of a POST request."""
+
+def log(text):  # without the key, and without characters that could forge a line
+    print(re.sub("[^ -~]", "?", text.replace(KEY, "***"))[:500], file=sys.stderr, flush=True)
+
+
+def cross_site(request, reason=""):
+    return Refused(403, "cross_site", f"Only pages of {SHOP} may call this. {reason}").response
+
+
+# Answers only the shop's own pages, and only JSON. Django itself checks the CSRF token of a POST.
+def route(view, method="POST", for_all=False):
     def answer(request, **parts):
-        site, has_body = request.headers.get("sec-fetch-site", "none"), request.META.get("CONTENT_LENGTH") not in (None, "", "0")
+        origin, site = (request.headers.get(name) for name in ("origin", "sec-fetch-site"))
         try:
-            if request.headers.get("origin", SHOP) != SHOP or site not in ("none", "same-origin"):
+            if origin not in (None, SHOP) or site not in (None, "none", "same-origin"):
                 return cross_site(request)
-            if request.method != method:
-                raise Refused(405, "method_not_allowed", f"This address takes {method} alone.")
-            if has_body and request.content_type != "application/json":
+            if request.body and request.content_type != "application/json":
                 raise Refused(415, "unsupported_media_type", "Send JSON.")
-            body = json.dumps(view(request, **parts))
-            reply = json.loads(body.replace(KEY, "***"))  # whatever the service says, the key is in no answer
-            return JsonResponse(reply, headers={"cache-control": "no-store"})
+            wanted = json.loads(request.body or "{}")
+            request.json = wanted if isinstance(wanted, dict) else {}
+            request.customer = Customer.objects.filter(pk=request.session.get("customer")).first()
+            if not request.customer and not for_all:
+                raise Refused(401, "authentication_required", "Nobody is signed in.")
+            text = json.dumps(view(request, **parts)).replace(KEY, "***")
+            return HttpResponse(text, "application/json", headers={"cache-control": "no-store"})
         except Refused as refused:
             return refused.response
+        except (json.JSONDecodeError, RequestDataTooBig):
+            return Refused(400, "invalid_json", "The request is no JSON, or too long.").response
         except Exception as error:
             log(f"{type(error).__name__}: {error}")
-            return Refused(500, "internal_error", "The shop could not do this. Please try again.").response
-    return answer
+            return Refused(500, "internal_error", "The shop could not do this.").response
+
+    return require_http_methods([method])(answer)
+
 
 # What the demo's page shows, and its sign-in without a password.
 def show_shop(request):
-    email = request.session.get("email")
-    orders = Order.objects.filter(customer=email or "").values("id", "basket", "product", "paid_by")
-    orders = [order | {"refunds": RefundDue.objects.filter(order_id=order["id"]).count()} for order in orders]
-    return {"base_url": SERVICE, "customers": list(CUSTOMERS), "customer": email, "products": PRODUCTS, "orders": orders}
+    orders = list(Order.objects.filter(customer=request.customer).values())
+    for order in orders:
+        order["refunds"] = RefundDue.objects.filter(order=order["id"]).count()
+    shop = {"base_url": SERVICE, "customer": request.customer and request.customer.id}
+    shop |= {"orders": orders, "products": list(Product.objects.values())}
+    return shop | {"customers": list(Customer.objects.values_list("id", flat=True))}
+
+
 def sign_in(request):
-    email = str(json_of(request).get("email"))
-    if email not in CUSTOMERS:
+    customer = str(request.json.get("customer"))
+    if not Customer.objects.filter(pk=customer).exists():
         raise Refused(422, "customer_unknown", "There is no such customer.")
-    request.session["email"] = email
+    request.session.flush()
+    request.session["customer"] = customer
     rotate_token(request)
-    return {}
+
+
 page = {"document_root": Path(__file__).with_name("page")}
 urlpatterns = [
-    path("guichet/session", route(create_session)), path("guichet/intents", route(create_intent)),
-    path("guichet/intents/<str:payment_ref>", route(read_status, "GET")), path("shop", route(show_shop, "GET")),
-    path("sign-in", route(sign_in)), path("sign-out", route(lambda request: request.session.flush())),
+    path("guichet/session", route(create_session)),
+    path("guichet/intents", route(create_intent)),
+    path("guichet/intents/<str:payment_ref>", route(read_status, "GET")),
+    path("shop", route(show_shop, "GET", for_all=True)),
+    path("sign-in", route(sign_in, for_all=True)),
+    path("sign-out", route(lambda request: request.session.flush(), for_all=True)),
     path("", ensure_csrf_cookie(serve), page | {"path": "index.html"}),
     re_path(r"^(?P<path>(?:[\w-]+/)*[\w-]+\.(?:js|css|wasm))$", serve, page),
 ]
 with connection.schema_editor() as editor:  # in a project of your own: migrations
-    tables = connection.introspection.table_names()
-    [editor.create_model(model) for model in (Order, Payment, RefundDue) if model._meta.db_table not in tables]
+    for model in (Session, Customer, Product, Order, Payment, RefundDue):
+        if model._meta.db_table not in connection.introspection.table_names():
+            editor.create_model(model)
+if not Product.objects.exists():
+    Customer("awa", "Awa", "Ngono", "awa@example.com").save()
+    Customer("fatou", "Fatou", "Sali", None, "237670000000").save()
+    Customer("paul", "Paul", "Biyik", "paul@example.com").save()
+    Product("trainers", "45000", "Wouri trainers", "Baskets Wouri").save()
+    Product("sandals", "12500", "Kribi sandals", "Sandales Kribi").save()
 application = get_wsgi_application()  # gunicorn shop:application
 if __name__ == "__main__":
     settle_due() if sys.argv[1:] == ["settle"] else execute_from_command_line(sys.argv)

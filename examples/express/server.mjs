@@ -1,9 +1,9 @@
-// A shop's server on Express: its page, the three routes that `guichet` in the page calls, and a timer that settles payments.
-// README.md says how to run it. Copy it, then replace `customerOf`, `products` and the demo's sign-in by your own.
+// A shop's server on Express: its page, the three routes that `guichet` in the page calls, and a
+// timer that settles payments. README.md says how to run it, docs/shop.md why it does what it does.
+// Copy it, then replace the demo's customers, products and sign-in by your own.
 
-import { createHmac, randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
-import cookieSession from "cookie-session";
 import express from "express";
 import sqlite from "node-sqlite3-wasm";
 
@@ -11,197 +11,274 @@ const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the 
 const shop = process.env.SHOP_URL ?? "http://127.0.0.1:8000"; // this server, as browsers name it
 const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
 const key = process.env.GUICHET_SECRET_KEY;
-if (!key) stop("GUICHET_SECRET_KEY is not set. Set it to the secret key that the sandbox prints (sk_test_…).");
-if (!existsSync("node_modules/guichet")) stop("The package guichet is not installed: npm install guichet-0.1.0.tgz");
+if (!key) stop("Set GUICHET_SECRET_KEY to the secret key that the sandbox prints (sk_test_…).");
+if (!existsSync("node_modules/guichet")) stop("First run: npm install guichet-0.1.0.tgz");
+const [DAY, MAX_OPEN] = [24 * 60 * 60, 20];
 
-const products = {
-  trainers: { amount: "45000", en: "Wouri trainers", fr: "Baskets Wouri" },
-  sandals: { amount: "12500", en: "Kribi sandals", fr: "Sandales Kribi" },
-};
-const customers = {
-  "awa@example.com": { email: "awa@example.com", firstname: "Awa", lastname: "Ngono" },
-  "paul@example.com": { email: "paul@example.com", firstname: "Paul", lastname: "Biyik" },
-};
-const customerOf = (request) => customers[request.session.email]; // undefined: nobody is signed in
-
-rmSync(`${file}.lock`, { recursive: true, force: true }); // node-sqlite3-wasm leaves it if the process is killed
+rmSync(`${file}.lock`, { recursive: true, force: true }); // a killed process leaves it
 const db = new sqlite.Database(file);
 db.exec(`
+  CREATE TABLE IF NOT EXISTS customers (
+    id TEXT PRIMARY KEY, firstname TEXT NOT NULL, lastname TEXT NOT NULL, verified_email TEXT,
+    phone TEXT);
+  CREATE TABLE IF NOT EXISTS logins (
+    token_hash TEXT PRIMARY KEY, customer_id TEXT NOT NULL, created_at INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS products (
+    id TEXT PRIMARY KEY, amount TEXT NOT NULL, en TEXT NOT NULL, fr TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS orders (
-    id TEXT PRIMARY KEY, customer TEXT NOT NULL, basket TEXT NOT NULL, product TEXT NOT NULL, amount TEXT NOT NULL,
-    declines INTEGER NOT NULL DEFAULT 0, paid_by TEXT, UNIQUE (customer, basket, product));
+    id TEXT PRIMARY KEY, customer_id TEXT NOT NULL, basket TEXT NOT NULL, product_id TEXT NOT NULL,
+    declines INTEGER NOT NULL DEFAULT 0, paid_by TEXT, UNIQUE (customer_id, basket, product_id));
   CREATE TABLE IF NOT EXISTS payments (
-    merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, declines INTEGER NOT NULL, customer TEXT NOT NULL,
-    body TEXT NOT NULL, return_nonce TEXT NOT NULL, created_at INTEGER NOT NULL, intent TEXT, payment_ref TEXT UNIQUE,
+    merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, declines INTEGER NOT NULL,
+    customer_id TEXT NOT NULL, body TEXT NOT NULL, return_nonce TEXT NOT NULL,
+    created_at INTEGER NOT NULL, intent TEXT, payment_ref TEXT UNIQUE, returned_at INTEGER,
     read_at INTEGER NOT NULL DEFAULT 0, final_since INTEGER, is_over INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE IF NOT EXISTS refunds_due (
-    intent TEXT, attempt TEXT, order_id TEXT NOT NULL, amount TEXT, currency TEXT, PRIMARY KEY (intent, attempt));
+    intent TEXT, attempt TEXT, order_id TEXT NOT NULL, amount TEXT, currency TEXT,
+    PRIMARY KEY (intent, attempt));
+  INSERT OR IGNORE INTO customers VALUES
+    ('awa', 'Awa', 'Ngono', 'awa@example.com', NULL),
+    ('fatou', 'Fatou', 'Sali', NULL, '237670000000'),
+    ('paul', 'Paul', 'Biyik', 'paul@example.com', NULL);
+  INSERT INTO products SELECT * FROM (VALUES
+    ('trainers', '45000', 'Wouri trainers', 'Baskets Wouri'),
+    ('sandals', '12500', 'Kribi sandals', 'Sandales Kribi'))
+    WHERE NOT EXISTS (SELECT * FROM products);
 `);
 
 const app = express();
-app.set("trust proxy", 1); // a proxy in front of this server ends TLS
-app.set("json replacer", (_, value) => (typeof value === "string" ? value.replaceAll(key, "***") : value));
+const hide = (_, value) => (typeof value === "string" ? value.replaceAll(key, "***") : value);
+app.set("json replacer", hide);
 app.use("/package", express.static("node_modules/guichet"));
 app.use(express.static("page"));
 app.use(ownPagesOnly);
-app.use((_, response, next) => { response.set("cache-control", "no-store"); next(); });
-const cookieKey = mac(key, "session cookie").toString("hex");
-app.use(cookieSession({ name: "shop", keys: [cookieKey], sameSite: "lax", secure: shop.startsWith("https:") }));
 app.use(express.json({ limit: "64kb" }));
 
 app.post("/guichet/session", signedIn, async (request, response) => {
-  const { email } = request.customer;
-  const { data } = await callService("POST", "/sessions/create", JSON.stringify({ customer_email: email }));
-  if (typeof data?.session_token !== "string" || !equalEmails(data.customer_email, email)) throw mismatch(`a session for ${email}`);
-  response.json({ session_token: data.session_token, expires_at: data.expires_at });
+  const email = request.customer.verified_email;
+  if (!email) throw new Refused(403, "email_not_verified", "The customer has no verified e-mail.");
+  const body = JSON.stringify({ customer_email: email });
+  const data = await callService("POST", "/sessions/create", body);
+  const { session_token, customer_email, expires_at } = data;
+  const isTheirs = typeof session_token === "string" && equalEmails(customer_email, email);
+  if (!isTheirs) throw mismatch("a session");
+  response.json({ session_token, expires_at });
 });
 
-// The page names a product and its basket. The server sets price, customer and reference, and stores what it will send before it
-// sends it. So the same order is the same payment, also if this process is killed here.
+// The page names a product and its basket. The server sets price, customer and reference. It stores
+// what it will send before it sends it: the same order is the same payment, also if it is killed.
 app.post("/guichet/intents", signedIn, async (request, response) => {
   const payment = paymentOf(orderOf(request.customer, request.body), request.customer);
   const { merchant_reference, return_nonce, body } = payment;
-  const { data } = await callService("POST", "/payment-intents", body, { "idempotency-key": merchant_reference });
-  verify(payment, data);
+  const headers = { "idempotency-key": merchant_reference };
+  const data = await callService("POST", "/payment-intents", body, headers);
+  verifyAndSettle(payment, data);
   const { id, checkout_url, status } = data;
   const payment_ref = data.payment_ref ?? id;
   if (typeof checkout_url !== "string") throw mismatch(merchant_reference);
-  db.run("UPDATE payments SET intent = ?, payment_ref = ? WHERE merchant_reference = ?", [id, payment_ref, merchant_reference]);
-  settle(payment, data);
-  response.json({ intent: { id, checkout_url, payment_ref, merchant_reference, status }, return_nonce });
+  const sql = "UPDATE payments SET intent = ?, payment_ref = ? WHERE merchant_reference = ?";
+  db.run(sql, [id, payment_ref, merchant_reference]);
+  const intent = { id, checkout_url, payment_ref, merchant_reference, status };
+  response.json({ intent, return_nonce });
 });
 
 app.get("/guichet/intents/:payment_ref", signedIn, async (request, response) => {
-  const values = [request.params.payment_ref, request.customer.email];
-  const payment = db.get("SELECT * FROM payments WHERE payment_ref = ? AND customer = ?", values);
-  if (!payment) throw new Refused(404, "resource_missing", "There is no such payment."); // or it is another customer's
+  const sql = `UPDATE payments SET returned_at = ? WHERE payment_ref = ? AND customer_id = ?
+    RETURNING *`;
+  const payment = db.get(sql, [now(), request.params.payment_ref, request.customer.id]);
+  // Another customer's payment is answered like an unknown one.
+  if (!payment) throw new Refused(404, "resource_missing", "There is no such payment.");
   const { status, last_payment_error } = await readAndSettle(payment);
   response.json({ status, last_payment_error });
 });
 
-function orderOf({ email }, wanted) {
+function orderOf(customer, wanted) {
   const { id, product } = wanted ?? {};
-  const isKnown = typeof id === "string" && /^[\w-]{1,64}$/.test(id) && has(products, product);
-  if (!isKnown) throw new Refused(404, "order_missing", "There is no such order.");
-  db.run("INSERT OR IGNORE INTO orders (id, customer, basket, product, amount) VALUES (?, ?, ?, ?, ?)",
-    [randomBytes(8).toString("hex"), email, id, product, products[product].amount]);
-  return db.get("SELECT * FROM orders WHERE customer = ? AND basket = ? AND product = ?", [email, id, product]);
+  const missing = new Refused(404, "order_missing", "There is no such order.");
+  const isName = (text) => typeof text === "string" && /^[\w-]{1,64}$/.test(text);
+  if (!isName(id) || !isName(product)) throw missing;
+  const sql = `INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
+    SELECT ?, ?, ?, id FROM products WHERE id = ?`;
+  db.run(sql, [randomBytes(8).toString("hex"), customer.id, id, product]);
+  const found = "customer_id = ? AND basket = ? AND product_id = ?";
+  const order = db.get(`SELECT * FROM orders WHERE ${found}`, [customer.id, id, product]);
+  if (!order) throw missing;
+  return order;
 }
 
-function paymentOf({ id, product, amount, declines }, { email, firstname, lastname }) {
-  const merchant_reference = `ORDER-${id}` + (declines ? `.${declines}` : ""); // the next one after a final decline
-  const return_nonce = nonce(merchant_reference); // the return page matches the return by it
-  const body = {
-    merchant_reference, amount, currency: "XAF", email, firstname, lastname, description: products[product].en,
-    fee_bearer: "customer", redirect_url: `${shop}/?guichet_return=${return_nonce}`,
-  };
-  const columns = "merchant_reference, order_id, declines, customer, body, return_nonce, created_at";
-  db.run(`INSERT OR IGNORE INTO payments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    [merchant_reference, id, declines, email, JSON.stringify(body), return_nonce, now()]);
-  return db.get("SELECT * FROM payments WHERE merchant_reference = ?", merchant_reference);
+// The payment of an order's reference, which is the next one after a final decline. What was stored
+// is sent again, so an open payment keeps its price. A new reference takes today's.
+function paymentOf(order, customer) {
+  const reference = `ORDER-${order.id}` + (order.declines ? `.${order.declines}` : "");
+  const find = () => db.get("SELECT * FROM payments WHERE merchant_reference = ?", reference);
+  const stored = find();
+  if (stored) return stored;
+  const product = db.get("SELECT * FROM products WHERE id = ?", order.product_id);
+  if (!product) throw new Refused(409, "order_ended", "The shop no longer sells this.");
+  const return_nonce = randomBytes(11).toString("hex"); // the return page matches the return by it
+  const { firstname, lastname, verified_email, phone } = customer;
+  const body = JSON.stringify({
+    ...{ merchant_reference: reference, description: product.en, fee_bearer: "customer" },
+    ...{ amount: product.amount, currency: "XAF", firstname, lastname },
+    ...(verified_email ? { email: verified_email } : { phone }),
+    redirect_url: `${shop}/?guichet_return=${return_nonce}`,
+  });
+  // One statement counts and inserts. What the service did not get is not open for long.
+  const sql = `INSERT INTO payments
+    (merchant_reference, order_id, declines, customer_id, body, return_nonce, created_at)
+    SELECT ?, ?, ?, ?, ?, ?, ? WHERE ${MAX_OPEN} > (SELECT count(*) FROM payments
+      WHERE customer_id = ? AND final_since IS NULL AND (intent IS NOT NULL OR created_at > ?))`;
+  const values = [reference, order.id, order.declines, customer.id, body, return_nonce];
+  db.run(sql, [...values, now(), customer.id, now() - 60]);
+  const payment = find();
+  if (payment) return payment;
+  const message = `You have ${MAX_OPEN} unpaid payments. Pay or cancel one of them first.`;
+  throw new Refused(409, "too_many_open_payments", message);
 }
 
 async function readAndSettle(payment) {
-  const { data } = await callService("GET", `/payment-intents/${encodeURIComponent(payment.intent)}`);
-  verify(payment, data);
-  settle(payment, data);
+  const path = `/payment-intents/${encodeURIComponent(payment.intent)}`;
+  const data = await callService("GET", path);
+  verifyAndSettle(payment, data);
   return data;
 }
 
-// Whether the service speaks of the payment that was sold: same intent, reference, amount, currency and owner.
-function verify({ intent, merchant_reference, body }, data) {
-  const { amount, currency, email } = JSON.parse(body);
-  const isTheOneSold = typeof data?.id === "string" && (intent === null || intent === data.id)
-    && data.merchant_reference === merchant_reference && String(data.amount) === amount && data.currency === currency
-    && equalEmails(data.customer?.email, email);
+// Stores what the service says, if it speaks of the payment that was sold: same intent, reference,
+// amount, currency and e-mail. An order becomes paid here and nowhere else, once.
+function verifyAndSettle(payment, data) {
+  const { merchant_reference, order_id, declines, final_since } = payment;
+  const sold = JSON.parse(payment.body);
+  const isTheOneSold =
+    typeof data.id === "string" &&
+    [null, data.id].includes(payment.intent) &&
+    data.merchant_reference === merchant_reference &&
+    String(data.amount) === sold.amount &&
+    data.currency === sold.currency &&
+    (!sold.email || equalEmails(data.customer?.email, sold.email));
   if (!isTheOneSold) throw mismatch(merchant_reference);
-}
-
-// Stores what the service says about a verified payment. An order becomes paid here and nowhere else, once.
-function settle({ merchant_reference, order_id, declines, final_since }, data) {
   const { id, status, attempts } = data;
+  const unpaid = "WHERE id = ? AND paid_by IS NULL";
   if (status === "succeeded") {
-    const { changes } = db.run("UPDATE orders SET paid_by = ? WHERE id = ? AND paid_by IS NULL", [merchant_reference, order_id]);
+    const sql = `UPDATE orders SET paid_by = ? ${unpaid}`;
+    const { changes } = db.run(sql, [merchant_reference, order_id]);
     if (changes) log(`${merchant_reference} is paid.`); // ship it
   } else if (status === "failed" || status === "canceled") {
     // Final: the order's next payment gets the next reference.
-    db.run("UPDATE orders SET declines = declines + 1 WHERE id = ? AND declines = ? AND paid_by IS NULL", [order_id, declines]);
+    const sql = `UPDATE orders SET declines = declines + 1 ${unpaid} AND declines = ?`;
+    db.run(sql, [order_id, declines]);
   }
-  // An operator approved an attempt late, after the customer had paid by another attempt or by the order's next payment. The
-  // interface has no refund: make it with the payment company.
-  const paidTwice = Array.isArray(data.duplicate_payments) ? [...data.duplicate_payments] : [];
+  // An operator approved an attempt late, after the customer had paid by another attempt or by the
+  // order's next payment. The interface has no refund: make it with the payment company.
+  // If the service gives no number, the place in its list, which only grows, stands for it.
+  const duplicates = Array.isArray(data.duplicate_payments) ? data.duplicate_payments : [];
+  duplicates.forEach((one, i) => refundDue(payment, id, one.attempt || 0xffffffff - i, one));
   const { paid_by } = db.get("SELECT paid_by FROM orders WHERE id = ?", order_id);
-  if (status === "succeeded" && paid_by !== merchant_reference) paidTwice.push({ ...data, attempt: "successful" });
-  for (const { attempt, amount, currency } of paidTwice) {
-    const values = [id, String(attempt), order_id, String(amount), String(currency)];
-    const { changes } = db.run("INSERT OR IGNORE INTO refunds_due VALUES (?, ?, ?, ?, ?)", values);
-    if (changes) log(`${merchant_reference}: a refund of ${amount} ${currency} is due (${id}, attempt ${attempt}).`);
-  }
+  const isSecond = status === "succeeded" && paid_by !== merchant_reference;
+  if (isSecond) refundDue(payment, id, "successful", data);
   if (!["succeeded", "failed", "canceled"].includes(status)) return;
-  // Only a declined attempt can be approved late, and only for a day: read until then, and once more after it.
+  // Only a declined attempt can be approved late, and only for a day: read it once more after that.
   const nothingWasDeclined = attempts <= (status === "succeeded" ? 1 : 0);
-  const isOver = nothingWasDeclined || (final_since !== null && now() - final_since > 24 * 60 * 60);
-  const values = [final_since ?? now(), isOver ? 1 : 0, merchant_reference];
-  db.run("UPDATE payments SET final_since = ?, is_over = ? WHERE merchant_reference = ?", values);
+  const since = final_since ?? now();
+  const sql = "UPDATE payments SET final_since = ?, is_over = ? WHERE merchant_reference = ?";
+  const isOver = nothingWasDeclined || now() - since > DAY;
+  db.run(sql, [since, Number(isOver), merchant_reference]);
 }
 
-// The service calls no webhook, and a customer who pays and closes the tab sends no further request. So the shop reads each payment
-// every 3 seconds, an old one every 30, and after its final status every minute.
+function refundDue({ merchant_reference, order_id }, id, attempt, { amount, currency }) {
+  const values = [id, String(attempt), order_id, String(amount), String(currency)];
+  const { changes } = db.run("INSERT OR IGNORE INTO refunds_due VALUES (?, ?, ?, ?, ?)", values);
+  const refund = `a refund of ${amount} ${currency} is due (${id}, attempt ${attempt})`;
+  if (changes) log(`${merchant_reference}: ${refund}.`);
+}
+
+// The service calls no webhook, and a customer who pays and closes the tab sends no more requests.
+// So the shop reads each payment every 3 seconds, an old one every 30, a final one every minute. A
+// round reads every customer's first payment before anyone's second, and 8 at a time.
 async function settleDue() {
-  const isDue = "intent IS NOT NULL AND is_over = 0 AND read_at <= ?";
-  const due = db.all(`SELECT * FROM payments WHERE ${isDue} ORDER BY read_at LIMIT 50`, now());
-  await Promise.all(due.map((payment) => {
-    const pause = payment.final_since ? 60 : Math.min(30, 3 + Math.floor((now() - payment.created_at) / 60));
-    db.run("UPDATE payments SET read_at = ? WHERE merchant_reference = ?", [now() + pause, payment.merchant_reference]);
-    return readAndSettle(payment).catch(logUnexpected);
-  }));
+  const sql = `SELECT *, ROW_NUMBER() OVER (
+      PARTITION BY customer_id ORDER BY returned_at IS NULL, created_at DESC) AS place
+    FROM payments WHERE intent IS NOT NULL AND is_over = 0 AND read_at <= ?
+    ORDER BY place, returned_at IS NULL, created_at DESC LIMIT 50`;
+  const due = db.all(sql, now()).values();
+  const readOn = async () => {
+    for (const payment of due) {
+      const { merchant_reference, final_since, created_at } = payment;
+      const pause = final_since ? 60 : Math.min(30, 3 + Math.floor((now() - created_at) / 60));
+      const sql = "UPDATE payments SET read_at = ? WHERE merchant_reference = ?";
+      db.run(sql, [now() + pause, merchant_reference]);
+      await readAndSettle(payment).catch(logUnexpected);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, readOn));
 }
-const keepSettling = () => settleDue().catch(logUnexpected).finally(() => setTimeout(keepSettling, 1_000));
+async function keepSettling() {
+  await settleDue().catch(logUnexpected);
+  setTimeout(keepSettling, 1_000);
+}
 
-// Calls the service with the key. The log gets the cause of a failure; the page gets an error that it can act on.
-async function callService(method, path, body, headers) {
-  const failed = (why, ...refused) => (log(`${method} ${service}/v1${path}: ${why}`), new Refused(...refused));
-  let status, reply;
+// Calls the service with the key. The log gets the cause of a failure, the page an error to act on.
+async function callService(method, path, body, more) {
+  const url = `${service}/v1${path}`;
+  const headers = { ...more, authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const options = { method, body, headers, redirect: "error", signal: AbortSignal.timeout(10_000) };
+  let [status, reply] = ["no answer"];
   try {
-    const response = await fetch(`${service}/v1${path}`, {
-      method, body, redirect: "error", signal: AbortSignal.timeout(10_000),
-      headers: { ...headers, authorization: `Bearer ${key}`, "content-type": "application/json" },
-    });
+    const response = await fetch(url, options);
     status = response.status;
-    reply = await response.json();
+    reply = (await response.json()) ?? {};
   } catch (error) {
-    const why = status ? `${status}, and no JSON` : `no answer (${error.cause?.code ?? error.name}). Is the service running?`;
-    throw failed(why, 503, "unavailable", "The payment service does not answer. Please try again.");
+    const cause = error.cause?.code ?? error.name;
+    log(`${method} ${url}: ${status} (${cause}). Is the service running?`);
+    throw new Refused(503, "unavailable", "The payment service does not answer. Please try again.");
   }
-  if (status < 300) return reply ?? {};
-  const { code, request_id } = reply?.error ?? {};
-  const why = `${status} ${code}, ${request_id}: ${reply?.message}`;
-  if (status === 429 || status === 503) throw failed(why, status, code, "The payment service is busy. Please try again.");
+  if (status < 300) return reply.data ?? {};
+  const { code, request_id } = reply.error ?? {};
+  log(`${method} ${url}: ${status} ${code}, ${request_id}: ${reply.message}`);
+  const busy = { 429: "rate_limited", 503: "unavailable" }[status];
+  if (busy) throw new Refused(status, busy, "The payment service is busy. Please try again.");
   // Also if it refuses the key: a 401 would tell the page that nobody is signed in.
-  throw failed(why, 502, "service_failed", "The payment service refused the shop's request. Please ask the shop.");
+  const message = "The payment service refused the shop's request. Please ask the shop.";
+  throw new Refused(502, "service_failed", message);
 }
 
 // An error response in the service's format, which `guichet` in the page reads.
 class Refused extends Error {
   constructor(status, code, message) {
     super(message);
-    const error = { code, errors: [], request_id: null, retryable: status === 503 || status === 429 };
-    Object.assign(this, { status, body: { status_code: status, response_type: "error", message, data: null, error } });
+    const retryable = status === 503 || status === 429;
+    const error = { code, errors: [], request_id: null, retryable };
+    this.status = status;
+    this.body = { status_code: status, response_type: "error", message, data: null, error };
   }
 }
 function mismatch(what) {
   log(`${what}: the service's reply is about something else. Look at it by hand.`);
-  return new Refused(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
+  const message = "The payment is not the one of this order. Please ask the shop.";
+  return new Refused(409, "payment_mismatch", message);
 }
 
-// The routes are called with cookies, so only this shop's pages may call them, and only with JSON, which no form can send.
-// Browsers set both headers, and no page can change them. A request without either does not come from a page.
-function ownPagesOnly({ headers: { origin, "sec-fetch-site": site, "content-type": type = "application/json" } }, _, next) {
-  const isOurs = [undefined, shop].includes(origin) && [undefined, "same-origin", "none"].includes(site);
-  if (!isOurs) throw new Refused(403, "cross_site", `Only the pages of ${shop} may call this address.`);
+// Only this shop's pages may send the cookie, and only with JSON, which no form can send. Browsers
+// set both headers, and no page can change them. A request without either comes from no page.
+function ownPagesOnly({ headers }, response, next) {
+  response.set("cache-control", "no-store");
+  const { origin, "sec-fetch-site": site, "content-type": type = "application/json" } = headers;
+  if (![undefined, shop].includes(origin) || ![undefined, "same-origin", "none"].includes(site)) {
+    throw new Refused(403, "cross_site", `Only the pages of ${shop} may call this address.`);
+  }
   const isJson = type.split(";")[0].trim().toLowerCase() === "application/json";
   if (!isJson) throw new Refused(415, "unsupported_media_type", "Send JSON.");
   next();
+}
+
+// A login is a row, found by the hash of the cookie's random token. Signing out deletes it.
+function loginOf({ headers }) {
+  const [, token] = /(?:^|; )shop=([0-9a-f]{64})(?:;|$)/.exec(headers.cookie ?? "") ?? [];
+  return token ? sha256(token) : "";
+}
+function customerOf(request) {
+  const sql = `SELECT customers.* FROM customers JOIN logins ON customer_id = customers.id
+    WHERE token_hash = ? AND created_at > ?`;
+  return db.get(sql, [loginOf(request), now() - 30 * DAY]);
 }
 function signedIn(request, _, next) {
   request.customer = customerOf(request);
@@ -209,42 +286,65 @@ function signedIn(request, _, next) {
   next();
 }
 
-// 22 characters of [0-9A-Za-z], the same each time for one reference.
-function nonce(reference) {
-  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  let [text, number] = ["", BigInt(`0x${mac(mac(key, "guichet return key"), reference).toString("hex")}`)];
-  for (let place = 0; place < 43; place += 1, number /= 62n) text = digits[number % 62n] + text;
-  return text.slice(0, 22);
+const sha256 = (text) => createHash("sha256").update(text).digest("hex");
+const now = () => Math.floor(Date.now() / 1000);
+const equalEmails = (a, b) => typeof a === "string" && a.toLowerCase() === b.toLowerCase();
+
+// Without the key, and without characters that could forge a line or control a terminal.
+function log(text) {
+  const shown = text.replaceAll(key, "***").replace(/[^ -~]/g, "?");
+  console.log(shown.slice(0, 500));
+}
+function logUnexpected(error) {
+  if (!(error instanceof Refused)) log(String(error.stack)); // a Refused was logged with its cause
+}
+function stop(why) {
+  console.error(why);
+  process.exit(1);
 }
 
-function mac(secret, text) { return createHmac("sha256", secret).update(text).digest(); }
-function has(table, name) { return typeof name === "string" && Object.hasOwn(table, name); }
-function now() { return Math.floor(Date.now() / 1000); }
-function equalEmails(a, b) { return typeof a === "string" && a.toLowerCase() === b.toLowerCase(); }
-
-// Without the key, and without characters of others' texts that could forge a line or control a terminal.
-function log(text) { console.log(text.replaceAll(key, "***").replace(/[^ -~]/g, "?").slice(0, 500)); }
-function logUnexpected(error) { if (!(error instanceof Refused)) log(String(error.stack)); } // a Refused was logged with its cause
-function stop(why) { console.error(why); process.exit(1); }
 // What the demo's page shows, and its sign-in without a password.
 app.get("/shop", (request, response) => {
-  const customer = customerOf(request);
-  const columns = "id, basket, product, paid_by, (SELECT count(*) FROM refunds_due WHERE order_id = id) AS refunds";
-  const orders = db.all(`SELECT ${columns} FROM orders WHERE customer = ? ORDER BY rowid`, customer?.email ?? "");
-  response.json({ base_url: service, customers: Object.keys(customers), customer: customer?.email ?? null, products, orders });
+  const customer = customerOf(request)?.id ?? null;
+  const customers = db.all("SELECT id FROM customers ORDER BY id").map(({ id }) => id);
+  const products = db.all("SELECT * FROM products");
+  const sql = `SELECT id, basket, product_id, paid_by,
+    (SELECT count(*) FROM refunds_due WHERE order_id = id) AS refunds
+    FROM orders WHERE customer_id = ? ORDER BY rowid`;
+  const orders = db.all(sql, customer);
+  response.json({ base_url: service, customers, customer, products, orders });
 });
+function endLogin(request) {
+  const sql = "DELETE FROM logins WHERE token_hash = ? OR created_at <= ?";
+  db.run(sql, [loginOf(request), now() - 30 * DAY]);
+}
+const cookie = { httpOnly: true, sameSite: "lax", secure: shop.startsWith("https:") };
 app.post("/sign-in", (request, response) => {
-  if (!has(customers, request.body?.email)) throw new Refused(422, "customer_unknown", "There is no such customer.");
-  request.session = { email: request.body.email };
-  response.json({});
+  const id = request.body?.customer;
+  const isKnown = typeof id === "string" && db.get("SELECT id FROM customers WHERE id = ?", id);
+  if (!isKnown) throw new Refused(422, "customer_unknown", "There is no such customer.");
+  endLogin(request);
+  const token = randomBytes(32).toString("hex");
+  db.run("INSERT INTO logins VALUES (?, ?, ?)", [sha256(token), id, now()]);
+  response.cookie("shop", token, cookie).json({});
 });
-app.post("/sign-out", (request, response) => { request.session = null; response.json({}); });
-app.use(() => { throw new Refused(404, "route_not_found", "This page does not exist."); });
+app.post("/sign-out", (request, response) => {
+  endLogin(request);
+  response.clearCookie("shop", cookie).json({});
+});
+
+app.use(() => {
+  throw new Refused(404, "route_not_found", "This page does not exist.");
+});
 app.use((error, request, response, _) => {
-  const isUnreadable = !(error instanceof Refused) && error.status < 500; // as Express says
-  if (!isUnreadable) logUnexpected(error);
-  const [status, code] = isUnreadable ? [error.status, "invalid_request"] : [500, "internal_error"];
-  const refused = error instanceof Refused ? error : new Refused(status, code, "The shop could not do this. Please try again.");
-  response.status(refused.status).json(refused.body);
+  const status = error.status < 500 ? error.status : 500; // as Express says
+  if (status === 500) logUnexpected(error);
+  const code = status === 500 ? "internal_error" : "invalid_request";
+  const message = "The shop could not do this. Please try again.";
+  const { body } = error instanceof Refused ? error : new Refused(status, code, message);
+  response.status(body.status_code).json(body);
 });
-app.listen(process.env.PORT || new URL(shop).port || 8000, "127.0.0.1", () => { console.log(`Open ${shop}`); keepSettling(); });
+app.listen(process.env.PORT || new URL(shop).port || 8000, "127.0.0.1", () => {
+  console.log(`Open ${shop}`);
+  keepSettling();
+});

@@ -55,7 +55,7 @@ async function send(path, body) {
 function basketOf(product, orders) {
   const place = `basket-${product}`;
   const kept = sessionStorage.getItem(place);
-  if (kept && !orders.some((order) => order.basket === kept && order.product === product && order.paid_by)) return kept;
+  if (kept && !orders.some((order) => order.basket === kept && order.product_id === product && order.paid_by)) return kept;
   const fresh = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
   sessionStorage.setItem(place, fresh);
   return fresh;
@@ -67,7 +67,7 @@ function showShop(shop) {
   find("customer").textContent = shop.customer;
   find("orders-title").hidden = shop.orders.length === 0;
   const focused = find("products").querySelector(":focus")?.className;
-  find("products").replaceChildren(...Object.entries(shop.products).map(([product, { amount, [language]: name }]) => {
+  find("products").replaceChildren(...shop.products.map(({ id: product, amount, [language]: name }) => {
     // `checkout` is called in the click itself: a window that opens later is blocked.
     const buy = (mode) => () => pay({ id: basketOf(product, shop.orders), product }, mode);
     const button = (className, textContent, mode) => element("button", {
@@ -78,9 +78,9 @@ function showShop(shop) {
       button("primary", texts.pay, "redirect"), button("popup", texts.popup, "popup"));
   }));
   if (focused) find("products").getElementsByClassName(focused)[0]?.focus();
-  find("orders").replaceChildren(...shop.orders.map(({ id, product, paid_by, refunds }) => {
+  find("orders").replaceChildren(...shop.orders.map(({ id, product_id, paid_by, refunds }) => {
     const state = [paid_by ? texts.paid : texts.open, ...(refunds ? [texts.refund] : [])].join(", ");
-    return element("li", {}, `${shop.products[product]?.[language] ?? product}, ${state} (${id})`);
+    return element("li", {}, `${shop.products.find((one) => one.id === product_id)?.[language] ?? product_id}, ${state} (${id})`);
   }));
 }
 
@@ -113,10 +113,10 @@ const shop = await readShop().catch((error) => {
 });
 const guichet = createGuichet({ baseUrl: shop.base_url, merchant: "/guichet", merchantHeaders: csrfHeaders });
 
-find("sign-in").elements.email.append(...shop.customers.map((email) => element("option", { textContent: email })));
+find("sign-in").elements.customer.append(...shop.customers.map((id) => element("option", { textContent: id })));
 find("sign-in").onsubmit = orShow(async (event) => {
   event.preventDefault();
-  await send("/sign-in", { email: event.target.elements.email.value });
+  await send("/sign-in", { customer: event.target.elements.customer.value });
   showShop(await readShop());
   find("products").querySelector("button").focus(); // the form that had the focus is hidden now
 });

@@ -1,46 +1,61 @@
-<?php declare(strict_types=1);
-// A shop's server in PHP 8.2 without a framework: its page, the three routes that `guichet` in the page calls, and a command for
-// cron that settles payments. README.md says how to run it. Replace `CUSTOMERS`, `PRODUCTS` and the demo's sign-in by your own.
+<?php
+declare(strict_types=1);
+// A shop's server in PHP 8.2 without a framework: its page, the three routes that `guichet` in the
+// page calls, and a command for cron that settles payments. README.md says how to run it,
+// docs/shop.md why it does what it does. Replace the demo's customers, products and sign-in.
 
 define('SERVICE', getenv('GUICHET_BASE_URL') ?: 'http://127.0.0.1:4243'); // the sandbox
 define('SHOP', getenv('SHOP_URL') ?: 'http://127.0.0.1:8000'); // this server, as browsers name it
 define('DATABASE', getenv('SHOP_DATABASE') ?: __DIR__ . '/shop.sqlite');
 define('KEY', getenv('GUICHET_SECRET_KEY') ?: '');
-const PRODUCTS = [
-    'trainers' => ['amount' => '45000', 'en' => 'Wouri trainers', 'fr' => 'Baskets Wouri'],
-    'sandals' => ['amount' => '12500', 'en' => 'Kribi sandals', 'fr' => 'Sandales Kribi'],
-];
-const CUSTOMERS = [
-    'awa@example.com' => ['email' => 'awa@example.com', 'firstname' => 'Awa', 'lastname' => 'Ngono'],
-    'paul@example.com' => ['email' => 'paul@example.com', 'firstname' => 'Paul', 'lastname' => 'Biyik'],
-];
-const TABLES = '
+const FETCH_ASSOC = [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC];
+const TABLES = "
+    CREATE TABLE IF NOT EXISTS customers (
+        id TEXT PRIMARY KEY, firstname TEXT NOT NULL, lastname TEXT NOT NULL, verified_email TEXT,
+        phone TEXT);
+    INSERT OR IGNORE INTO customers VALUES
+        ('awa', 'Awa', 'Ngono', 'awa@example.com', NULL),
+        ('fatou', 'Fatou', 'Sali', NULL, '237670000000'),
+        ('paul', 'Paul', 'Biyik', 'paul@example.com', NULL);
+    CREATE TABLE IF NOT EXISTS products (
+        id TEXT PRIMARY KEY, amount TEXT NOT NULL, en TEXT NOT NULL, fr TEXT NOT NULL);
+    INSERT OR IGNORE INTO products VALUES
+        ('trainers', '45000', 'Wouri trainers', 'Baskets Wouri'),
+        ('sandals', '12500', 'Kribi sandals', 'Sandales Kribi');
     CREATE TABLE IF NOT EXISTS orders (
-        id TEXT PRIMARY KEY, customer TEXT NOT NULL, basket TEXT NOT NULL, product TEXT NOT NULL, amount TEXT NOT NULL,
-        declines INTEGER NOT NULL DEFAULT 0, paid_by TEXT, UNIQUE (customer, basket, product));
+        id TEXT PRIMARY KEY, customer_id TEXT NOT NULL, basket TEXT NOT NULL,
+        product_id TEXT NOT NULL, declines INTEGER NOT NULL DEFAULT 0, paid_by TEXT,
+        UNIQUE (customer_id, basket, product_id));
     CREATE TABLE IF NOT EXISTS payments (
-        merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, declines INTEGER NOT NULL, customer TEXT NOT NULL,
-        body TEXT NOT NULL, return_nonce TEXT NOT NULL, created_at INTEGER NOT NULL, intent TEXT, payment_ref TEXT UNIQUE,
-        read_at INTEGER NOT NULL DEFAULT 0, final_since INTEGER, is_over INTEGER NOT NULL DEFAULT 0);
+        merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, declines INTEGER NOT NULL,
+        customer_id TEXT NOT NULL, body TEXT NOT NULL, return_nonce TEXT NOT NULL,
+        created_at INTEGER NOT NULL, intent TEXT, payment_ref TEXT UNIQUE, returned_at INTEGER,
+        read_at INTEGER NOT NULL DEFAULT 0, final_since INTEGER,
+        is_over INTEGER NOT NULL DEFAULT 0);
     CREATE TABLE IF NOT EXISTS refunds_due (
-        intent TEXT, attempt TEXT, order_id TEXT NOT NULL, amount TEXT, currency TEXT, PRIMARY KEY (intent, attempt))';
+        intent TEXT, attempt TEXT, order_id TEXT NOT NULL, amount TEXT, currency TEXT,
+        PRIMARY KEY (intent, attempt))";
 
 function query(string $sql, mixed ...$values): PDOStatement {
-    static $database = new PDO('sqlite:' . DATABASE, options: [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC]);
+    static $database = new PDO('sqlite:' . DATABASE, options: FETCH_ASSOC);
     $statement = $database->prepare($sql);
     $statement->execute($values);
     return $statement;
 }
 
-function create_session(array $customer): array { // POST /guichet/session
-    $data = call_service('/sessions/create', json_encode(['customer_email' => $customer['email']]));
-    $is_theirs = equal_emails($data['customer_email'] ?? null, $customer['email']);
-    $is_theirs && is_string($data['session_token'] ?? null) || throw mismatch('a session');
-    return ['session_token' => $data['session_token'], 'expires_at' => $data['expires_at'] ?? null];
+// POST /guichet/session
+function create_session(array $customer): array {
+    $email = $customer['verified_email'];
+    $email ?? throw new Refused(403, 'email_not_verified', 'The customer has no verified e-mail.');
+    $data = call_service('/sessions/create', json_encode(['customer_email' => $email]));
+    $is_theirs = equal_emails($data['customer_email'] ?? null, $email);
+    ($is_theirs && is_string($data['session_token'] ?? null)) || throw mismatch('a session');
+    return array_intersect_key($data, ['session_token' => 0, 'expires_at' => 0]);
 }
 
-// POST /guichet/intents. The page names a product and its basket. The server sets price, customer and reference, and stores what it
-// will send before it sends it. So the same order is the same payment, also if this process is killed here.
+// POST /guichet/intents. The page names a product and its basket. The server sets price, customer
+// and reference, and stores what it will send before it sends it: the same order is the same
+// payment, also if this process is killed here.
 function create_intent(array $customer, array $wanted): array {
     $payment = payment_of(order_of($customer, $wanted), $customer);
     $reference = $payment['merchant_reference'];
@@ -50,111 +65,178 @@ function create_intent(array $customer, array $wanted): array {
     $data['payment_ref'] ??= $data['id'];
     $sql = 'UPDATE payments SET intent = ?, payment_ref = ? WHERE merchant_reference = ?';
     query($sql, $data['id'], $data['payment_ref'], $reference);
-    $shown = ['id' => 0, 'checkout_url' => 0, 'payment_ref' => 0, 'merchant_reference' => 0, 'status' => 0];
-    return ['intent' => array_intersect_key($data, $shown), 'return_nonce' => $payment['return_nonce']];
+    $shown = ['id', 'checkout_url', 'payment_ref', 'merchant_reference', 'status'];
+    $intent = array_intersect_key($data, array_flip($shown));
+    return ['intent' => $intent, 'return_nonce' => $payment['return_nonce']];
 }
 
-function read_status(array $customer, string $payment_ref): array { // GET /guichet/intents/{payment_ref}
-    $payment = query('SELECT * FROM payments WHERE payment_ref = ? AND customer = ?', $payment_ref, $customer['email'])->fetch();
-    $payment || throw new Refused(404, 'resource_missing', 'There is no such payment.'); // or it is another customer's
+// GET /guichet/intents/{payment_ref}. Another customer's payment is answered like an unknown one.
+function read_status(array $customer, string $payment_ref): array {
+    $found = 'payment_ref = ? AND customer_id = ?';
+    $sql = "UPDATE payments SET returned_at = ? WHERE $found RETURNING *";
+    $payment = query($sql, time(), $payment_ref, $customer['id'])->fetch();
+    $payment || throw new Refused(404, 'resource_missing', 'There is no such payment.');
     $data = call_service('/payment-intents/' . rawurlencode($payment['intent']));
     verify_and_settle($payment, $data);
-    return ['status' => $data['status'], 'last_payment_error' => $data['last_payment_error'] ?? null];
+    return array_intersect_key($data, ['status' => 0, 'last_payment_error' => 0]);
 }
 
-// The service calls no webhook, and a customer who pays and closes the tab sends no further request. So cron runs this every few
-// seconds. A payment that is old or final is read less often.
+// The service calls no webhook, and a customer who pays and closes the tab sends no more requests.
+// So cron runs this every few seconds. A payment that is old or final is read less often. A run
+// reads every customer's first payment before anyone's second, and 8 at a time.
 function settle_due(): void {
-    $due = 'intent IS NOT NULL AND is_over = 0 AND read_at <= ?';
-    foreach (query("SELECT * FROM payments WHERE $due ORDER BY read_at LIMIT 200", time())->fetchAll() as $payment) {
-        $pause = $payment['final_since'] ? 60 : min(30, intdiv(time() - $payment['created_at'], 60));
-        query('UPDATE payments SET read_at = ? WHERE merchant_reference = ?', time() + $pause, $payment['merchant_reference']);
-        try {
-            verify_and_settle($payment, call_service('/payment-intents/' . rawurlencode($payment['intent'])));
-        } catch (Throwable $error) { // a later run reads the payment again
-            $error instanceof Refused || log_line((string) $error); // a Refused was logged with its cause
+    $lock = fopen(DATABASE . '.lock', 'c'); // freed when this process ends, or is killed
+    if (!flock($lock, LOCK_EX | LOCK_NB)) {
+        log_line('Another run is settling. This one ends.');
+        return;
+    }
+    $sql = 'SELECT *, ROW_NUMBER() OVER (
+            PARTITION BY customer_id ORDER BY returned_at IS NULL, created_at DESC) AS place
+        FROM payments WHERE intent IS NOT NULL AND is_over = 0 AND read_at <= ?
+        ORDER BY place, returned_at IS NULL, created_at DESC LIMIT 200';
+    foreach (array_chunk(query($sql, time())->fetchAll(), 8) as $payments) {
+        $multi = curl_multi_init();
+        $requests = array_map(read_request(...), $payments);
+        array_map(fn($request) => curl_multi_add_handle($multi, $request), $requests);
+        do {
+            curl_multi_exec($multi, $running);
+        } while ($running && curl_multi_select($multi) !== false);
+        foreach (array_map(null, $payments, $requests) as [$payment, $request]) {
+            $age = time() - $payment['created_at'];
+            $pause = $payment['final_since'] ? 60 : min(30, intdiv($age, 60));
+            $sql = 'UPDATE payments SET read_at = ? WHERE merchant_reference = ?';
+            query($sql, time() + $pause, $payment['merchant_reference']);
+            try {
+                verify_and_settle($payment, data_of($request, curl_multi_getcontent($request)));
+            } catch (Throwable $error) {
+                // A later run reads the payment again. A Refused was logged with its cause.
+                $error instanceof Refused || log_line((string) $error);
+            }
         }
     }
 }
 
 function order_of(array $customer, array $wanted): array {
     ['id' => $basket, 'product' => $product] = $wanted + ['id' => null, 'product' => null];
-    $is_known = is_string($basket) && preg_match('/^[\w-]{1,64}$/D', $basket) && is_string($product) && isset(PRODUCTS[$product]);
-    $is_known || throw new Refused(404, 'order_missing', 'There is no such order.');
-    $order = [bin2hex(random_bytes(8)), $customer['email'], $basket, $product, PRODUCTS[$product]['amount']];
-    query('INSERT OR IGNORE INTO orders (id, customer, basket, product, amount) VALUES (?, ?, ?, ?, ?)', ...$order);
-    $sql = 'SELECT * FROM orders WHERE customer = ? AND basket = ? AND product = ?';
-    return query($sql, $customer['email'], $basket, $product)->fetch();
+    $missing = new Refused(404, 'order_missing', 'There is no such order.');
+    (is_string($basket) && preg_match('/^[\w-]{1,64}$/D', $basket)) || throw $missing;
+    is_string($product) || throw $missing;
+    $sql = 'INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
+        SELECT ?, ?, ?, id FROM products WHERE id = ?';
+    query($sql, bin2hex(random_bytes(8)), $customer['id'], $basket, $product);
+    $sql = 'SELECT * FROM orders WHERE customer_id = ? AND basket = ? AND product_id = ?';
+    return query($sql, $customer['id'], $basket, $product)->fetch() ?: throw $missing;
 }
 
+// The payment of an order's reference, which is the next one after a final decline. What was stored
+// is sent again, so an open payment keeps its price. A new reference takes today's.
 function payment_of(array $order, array $customer): array {
-    $reference = "ORDER-$order[id]" . ($order['declines'] ? ".$order[declines]" : ''); // the next one after a final decline
-    $nonce = nonce($reference); // the return page matches the return by it
-    $body = json_encode([...$customer, 'merchant_reference' => $reference, 'amount' => $order['amount'], 'currency' => 'XAF',
-        'description' => PRODUCTS[$order['product']]['en'], 'fee_bearer' => 'customer',
-        'redirect_url' => SHOP . "/?guichet_return=$nonce"]);
-    $columns = 'merchant_reference, order_id, declines, customer, body, return_nonce, created_at';
-    $values = [$reference, $order['id'], $order['declines'], $customer['email'], $body, $nonce, time()];
-    query("INSERT OR IGNORE INTO payments ($columns) VALUES (?, ?, ?, ?, ?, ?, ?)", ...$values);
-    return query('SELECT * FROM payments WHERE merchant_reference = ?', $reference)->fetch();
+    $reference = "ORDER-$order[id]" . ($order['declines'] ? ".$order[declines]" : '');
+    $stored = 'SELECT * FROM payments WHERE merchant_reference = ?';
+    if ($payment = query($stored, $reference)->fetch()) {
+        return $payment;
+    }
+    $product = query('SELECT * FROM products WHERE id = ?', $order['product_id'])->fetch();
+    $product || throw new Refused(409, 'order_ended', 'The shop no longer sells this.');
+    ['id' => $id, 'verified_email' => $email, 'phone' => $phone] = $customer;
+    $nonce = bin2hex(random_bytes(11)); // the return page matches the return by it
+    $body = ['merchant_reference' => $reference, 'amount' => $product['amount']];
+    $body += ['currency' => 'XAF', 'description' => $product['en'], 'fee_bearer' => 'customer'];
+    $body += ['firstname' => $customer['firstname'], 'lastname' => $customer['lastname']];
+    $body += $email ? ['email' => $email] : ['phone' => $phone];
+    $body += ['redirect_url' => SHOP . "/?guichet_return=$nonce"];
+    // One statement counts and inserts. What the service did not get is not open for long.
+    $sql = 'INSERT OR IGNORE INTO payments
+        (merchant_reference, order_id, declines, customer_id, body, return_nonce, created_at)
+        SELECT ?, ?, ?, ?, ?, ?, ? WHERE 20 > (SELECT count(*) FROM payments
+            WHERE customer_id = ? AND final_since IS NULL
+                AND (intent IS NOT NULL OR created_at > ?))';
+    $values = [$reference, $order['id'], $order['declines'], $id, json_encode($body), $nonce];
+    query($sql, ...$values, ...[time(), $id, time() - 60]);
+    $message = 'You have 20 unpaid payments. Pay or cancel one of them first.';
+    $too_many = new Refused(409, 'too_many_open_payments', $message);
+    return query($stored, $reference)->fetch() ?: throw $too_many;
 }
 
-// Whether the service speaks of the payment that was sold: same intent, reference, amount, currency and owner.
-function verify(array $payment, array $data): void {
-    $sold = json_decode($payment['body'], true);
-    $is_the_one_sold = is_string($data['id'] ?? null) && in_array($payment['intent'], [null, $data['id']], true)
-        && ($data['merchant_reference'] ?? null) === $payment['merchant_reference'] && is_string($data['status'] ?? null)
-        && in_array($data['amount'] ?? null, [$sold['amount'], (int) $sold['amount']], true)
-        && ($data['currency'] ?? null) === $sold['currency'] && equal_emails($data['customer']['email'] ?? null, $sold['email']);
-    $is_the_one_sold || throw mismatch($payment['merchant_reference']);
-}
-
-// Stores what the service says about a payment. An order becomes paid here and nowhere else, once.
+// Stores what the service says, if it speaks of the payment that was sold: same intent, reference,
+// amount, currency and e-mail. An order becomes paid here and nowhere else, once.
 function verify_and_settle(array $payment, array $data): void {
-    verify($payment, $data);
     ['merchant_reference' => $reference, 'order_id' => $order, 'declines' => $declines] = $payment;
-    ['id' => $id, 'status' => $status] = $data;
+    ['id' => $id, 'status' => $status] = $data + ['id' => null, 'status' => null];
+    $sold = json_decode($payment['body'], true);
+    $names = ['merchant_reference' => 0, 'amount' => 0, 'currency' => 0];
+    $differs = array_diff_assoc(array_intersect_key($sold, $names), $data); // compares as strings
+    $email = $sold['email'] ?? null;
+    $is_theirs = !$email || equal_emails($data['customer']['email'] ?? null, $email);
+    $is_intent = is_string($id) && in_array($payment['intent'], [null, $id], true);
+    ($is_intent && !$differs && $is_theirs && is_string($status)) || throw mismatch($reference);
+    $unpaid = 'WHERE id = ? AND paid_by IS NULL';
     if ($status === 'succeeded') {
-        $is_new = query('UPDATE orders SET paid_by = ? WHERE id = ? AND paid_by IS NULL', $reference, $order)->rowCount();
-        $is_new && log_line("$reference is paid."); // ship it
-    } elseif ($status === 'failed' || $status === 'canceled') { // final: the order's next payment gets the next reference
-        query('UPDATE orders SET declines = declines + 1 WHERE id = ? AND declines = ? AND paid_by IS NULL', $order, $declines);
+        $paid = query("UPDATE orders SET paid_by = ? $unpaid", $reference, $order);
+        $paid->rowCount() && log_line("$reference is paid."); // ship it
+    } elseif ($status === 'failed' || $status === 'canceled') {
+        // Final: the order's next payment gets the next reference.
+        $sql = "UPDATE orders SET declines = declines + 1 $unpaid AND declines = ?";
+        query($sql, $order, $declines);
     }
-    // An operator approved an attempt late, after the customer had paid by another attempt or by the order's next payment. The
-    // interface has no refund: make it with the payment company.
-    $paid_twice = is_array($data['duplicate_payments'] ?? null) ? $data['duplicate_payments'] : [];
+    // An operator approved an attempt late, and the customer had paid by another attempt or by the
+    // order's next payment. The interface has no refund: make it with the payment company.
+    $refunds = is_array($data['duplicate_payments'] ?? null) ? $data['duplicate_payments'] : [];
     $paid_by = query('SELECT paid_by FROM orders WHERE id = ?', $order)->fetchColumn();
-    if ($status === 'succeeded' && $paid_by !== $reference) $paid_twice[] = ['attempt' => 'successful'] + $data;
-    foreach ($paid_twice as ['attempt' => $attempt, 'amount' => $amount, 'currency' => $currency]) {
-        $due = [$id, $attempt, $order, $amount, $currency];
-        $is_new = query('INSERT OR IGNORE INTO refunds_due VALUES (?, ?, ?, ?, ?)', ...$due)->rowCount();
-        $is_new && log_line("$reference: a refund of $amount $currency is due ($id, attempt $attempt).");
+    if ($status === 'succeeded' && $paid_by !== $reference) {
+        $refunds[] = ['attempt' => 'successful'] + $data;
     }
-    if (!in_array($status, ['succeeded', 'failed', 'canceled'], true)) return;
-    // Only a declined attempt can be approved late, and only for a day: read until then, and once more after it.
+    foreach ($refunds as $place => $refund) {
+        ['amount' => $amount, 'currency' => $currency] = $refund;
+        // If the service gives no number, the place in its list, which only grows, stands for it.
+        $attempt = $refund['attempt'] ?? 0 ?: 0xffffffff - $place;
+        $sql = 'INSERT OR IGNORE INTO refunds_due VALUES (?, ?, ?, ?, ?)';
+        $is_new = query($sql, $id, $attempt, $order, $amount, $currency)->rowCount();
+        $due = "a refund of $amount $currency is due ($id, attempt $attempt)";
+        $is_new && log_line("$reference: $due.");
+    }
+    // Only a declined attempt can be approved late, and only for a day: read it once more then.
     $nothing_was_declined = ($data['attempts'] ?? PHP_INT_MAX) <= ($status === 'succeeded' ? 1 : 0);
     $since = $payment['final_since'] ?? time();
     $is_over = $nothing_was_declined || time() - $since > 24 * 60 * 60;
-    query('UPDATE payments SET final_since = ?, is_over = ? WHERE merchant_reference = ?', $since, (int) $is_over, $reference);
+    $sql = 'UPDATE payments SET final_since = ?, is_over = ? WHERE merchant_reference = ?';
+    $is_final = in_array($status, ['succeeded', 'failed', 'canceled'], true);
+    $is_final && query($sql, $since, (int) $is_over, $reference);
 }
 
-// Calls the service with the key. The log gets the cause of a failure; the page gets an error that it can act on.
-function call_service(string $path, ?string $body = null, array $headers = []): array {
+// A request with the key.
+function request(string $path, ?string $body = null, array $headers = []): CurlHandle {
+    $request = curl_init(SERVICE . "/v1$path");
     $headers = [...$headers, 'authorization: Bearer ' . KEY, 'content-type: application/json'];
-    $options = [CURLOPT_HTTPHEADER => $headers, CURLOPT_RETURNTRANSFER => true, CURLOPT_TIMEOUT => 10];
-    $curl = curl_init($url = SERVICE . "/v1$path");
-    curl_setopt_array($curl, $options + ($body === null ? [] : [CURLOPT_POSTFIELDS => $body])); // which makes it a POST
-    $text = curl_exec($curl);
-    $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
+    curl_setopt($request, CURLOPT_HTTPHEADER, $headers);
+    curl_setopt($request, CURLOPT_RETURNTRANSFER, true);
+    curl_setopt($request, CURLOPT_TIMEOUT, 10);
+    $body === null || curl_setopt($request, CURLOPT_POSTFIELDS, $body); // which makes it a POST
+    return $request;
+}
+function read_request(array $payment): CurlHandle {
+    return request('/payment-intents/' . rawurlencode($payment['intent']));
+}
+function call_service(string $path, ?string $body = null, array $headers = []): array {
+    $request = request($path, $body, $headers);
+    return data_of($request, curl_exec($request));
+}
+
+// The data of a reply. The log gets the cause of a failure, the page an error to act on.
+function data_of(CurlHandle $request, mixed $text): array {
+    ['url' => $url, 'http_code' => $status] = curl_getinfo($request);
     $reply = is_string($text) ? json_decode($text, true) : null;
-    if ($status < 300 && is_array($reply)) return is_array($reply['data'] ?? null) ? $reply['data'] : [];
-    $cause = [$reply['error']['code'] ?? null, $reply['error']['request_id'] ?? null, $reply['message'] ?? null];
-    log_line("$url: $status " . (is_array($reply) ? json_encode($cause) : (curl_error($curl) ?: 'no JSON')));
+    if ($status < 300 && is_array($reply)) {
+        return is_array($reply['data'] ?? null) ? $reply['data'] : [];
+    }
+    $error = $reply['error'] ?? null;
+    $cause = [$error['code'] ?? null, $error['request_id'] ?? null, $reply['message'] ?? null];
+    log_line("$url: $status " . (is_array($reply) ? json_encode($cause) : 'no JSON'));
     throw match (is_array($reply) ? $status : 503) {
         429 => new Refused(429, 'rate_limited', 'The payment service is busy. Please try again.'),
-        503 => new Refused(503, 'unavailable', 'The payment service does not answer. Please try again.'),
+        503 => new Refused(503, 'unavailable', 'The payment service does not answer.'),
         // Also if it refuses the key: a 401 would tell the page that nobody is signed in.
-        default => new Refused(502, 'service_failed', "The payment service refused the shop's request. Please ask the shop."),
+        default => new Refused(502, 'service_failed', 'The payment service refused the request.'),
     };
 }
 
@@ -163,88 +245,105 @@ class Refused extends Exception {
     public array $body;
     public function __construct(public int $status, string $code, string $message) {
         parent::__construct($message);
-        $error = ['code' => $code, 'errors' => [], 'request_id' => null, 'retryable' => $status === 429 || $status === 503];
-        $this->body = ['status_code' => $status, 'response_type' => 'error', ...compact('message', 'error'), 'data' => null];
+        $is_busy = $status === 429 || $status === 503;
+        $error = ['code' => $code, 'errors' => [], 'request_id' => null, 'retryable' => $is_busy];
+        $this->body = ['status_code' => $status, 'response_type' => 'error', 'data' => null];
+        $this->body += compact('message', 'error');
     }
 }
 
 function mismatch(string $what): Refused {
     log_line("$what: the service's reply is about something else. Look at it by hand.");
-    return new Refused(409, 'payment_mismatch', 'The payment is not the one of this order. Please ask the shop.');
+    return new Refused(409, 'payment_mismatch', 'The payment is not the one of this order.');
 }
-function equal_emails(mixed $a, string $b): bool { return is_string($a) && strtolower($a) === strtolower($b); }
-// 22 characters of [0-9A-Za-z], the same each time for one reference.
-function nonce(string $reference): string {
-    $number = unpack('C*', hash_hmac('sha256', $reference, hash_hmac('sha256', 'guichet return key', KEY, true), true));
-    for ($text = ''; strlen($text) < 43; $text = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'[$rest] . $text) {
-        $rest = 0;
-        foreach ($number as &$byte) [$byte, $rest] = [intdiv($rest * 256 + $byte, 62), ($rest * 256 + $byte) % 62];
-    }
-    return substr($text, 0, 22);
+function equal_emails(mixed $a, string $b): bool {
+    return is_string($a) && strtolower($a) === strtolower($b);
+}
+// Logs without the key, and without characters that could forge a line or control a terminal.
+function log_line(string $text): void {
+    error_log(substr(preg_replace('/[^ -~]/', '?', str_replace(KEY, '***', $text)), 0, 500));
 }
 
-// Logs without the key, and without characters of others' texts that could forge a line or control a terminal.
-function log_line(string $text): void { error_log(substr(preg_replace('/[^ -~]/', '?', str_replace(KEY, '***', $text)), 0, 500)); }
-
-// From here on: what a framework does (sessions, routes, the same-origin check), and the demo's page and sign-in.
+// From here on: what a framework does (sessions, routes, the same-origin check), and the demo's
+// page and sign-in. PHP keeps its sessions on the server, so signing out ends the login there.
 function answer(string $request, string $path): array {
     own_pages_only();
-    session_start(['name' => 'shop', 'use_strict_mode' => true, 'cookie_httponly' => true, 'cookie_samesite' => 'Lax',
-        'cookie_secure' => str_starts_with(SHOP, 'https:'), 'read_and_close' => !str_starts_with($path, '/sign-')]);
-    $customer = CUSTOMERS[$_SESSION['email'] ?? ''] ?? null;
-    $signed_in = fn (): array => $customer ?? throw new Refused(401, 'authentication_required', 'Nobody is signed in.');
+    $cookie = ['cookie_httponly' => true, 'cookie_samesite' => 'Lax', 'use_strict_mode' => true];
+    $cookie['cookie_secure'] = str_starts_with(SHOP, 'https:');
+    $is_login = str_starts_with($path, '/sign-');
+    session_start(['name' => 'shop', 'read_and_close' => !$is_login] + $cookie);
+    $id = $_SESSION['customer'] ?? '';
+    $customer = query('SELECT * FROM customers WHERE id = ?', $id)->fetch() ?: null;
+    $nobody = new Refused(401, 'authentication_required', 'Nobody is signed in.');
+    $signed_in = fn(): array => $customer ?? throw $nobody;
+    $ref = rawurldecode(substr($path, strlen('/guichet/intents/')));
     return match (true) {
         $request === 'POST /guichet/session' => create_session($signed_in()),
         $request === 'POST /guichet/intents' => create_intent($signed_in(), read_json()),
-        str_starts_with($request, 'GET /guichet/intents/') => read_status($signed_in(), rawurldecode(substr($path, 17))),
-        $request === 'GET /shop' => show_shop($customer['email'] ?? ''),
-        $request === 'POST /sign-in' => sign_in(read_json()['email'] ?? null),
+        str_starts_with($request, 'GET /guichet/intents/') => read_status($signed_in(), $ref),
+        $request === 'GET /shop' => show_shop($customer['id'] ?? null),
+        $request === 'POST /sign-in' => sign_in(read_json()['customer'] ?? null),
         $request === 'POST /sign-out' => ['signed_out' => session_destroy()],
         default => throw new Refused(404, 'route_not_found', 'This page does not exist.'),
     };
 }
 
-// The routes are called with cookies, so only this shop's pages may call them, and only with JSON, which no form can send.
-// Browsers set both headers, and no page can change them. A request without either does not come from a page.
+// Only this shop's pages may send the cookie, and only with JSON, which no form can send. Browsers
+// set both headers, and no page can change them. A request without either comes from no page.
 function own_pages_only(): void {
-    $is_same_origin = in_array($_SERVER['HTTP_SEC_FETCH_SITE'] ?? 'none', ['same-origin', 'none'], true);
+    $site = $_SERVER['HTTP_SEC_FETCH_SITE'] ?? 'none';
+    $is_same_origin = in_array($site, ['same-origin', 'none'], true);
     $is_ours = $is_same_origin && ($_SERVER['HTTP_ORIGIN'] ?? SHOP) === SHOP;
-    $is_ours || throw new Refused(403, 'cross_site', 'Only the pages of ' . SHOP . ' may call this address.');
-    $type = strtolower(trim(explode(';', ($_SERVER['CONTENT_TYPE'] ?? '') ?: 'application/json')[0]));
-    $type === 'application/json' || throw new Refused(415, 'unsupported_media_type', 'Send JSON.');
+    $is_ours || throw new Refused(403, 'cross_site', 'Only pages of ' . SHOP . ' may call this.');
+    $type = $_SERVER['CONTENT_TYPE'] ?? '' ?: 'application/json';
+    $is_json = strtolower(trim(explode(';', $type)[0])) === 'application/json';
+    $is_json || throw new Refused(415, 'unsupported_media_type', 'Send JSON.');
 }
 
 function read_json(): array {
     $text = file_get_contents('php://input', length: 65_537);
     $json = strlen($text) <= 65_536 ? json_decode($text, true) : null;
-    return is_array($json) ? $json : throw new Refused(400, 'invalid_json', 'The request is no JSON object, or it is too large.');
+    is_array($json) || throw new Refused(400, 'invalid_json', 'This is no JSON, or too long.');
+    return $json;
 }
 
-function show_shop(string $customer): array {
-    $columns = 'id, basket, product, paid_by, (SELECT count(*) FROM refunds_due WHERE order_id = id) AS refunds';
-    $orders = query("SELECT $columns FROM orders WHERE customer = ? ORDER BY rowid", $customer)->fetchAll();
-    return ['base_url' => SERVICE, 'customers' => array_keys(CUSTOMERS), 'products' => PRODUCTS] + compact('customer', 'orders');
+function show_shop(?string $customer): array {
+    $sql = 'SELECT id, basket, product_id, paid_by,
+        (SELECT count(*) FROM refunds_due WHERE order_id = id) AS refunds
+        FROM orders WHERE customer_id = ? ORDER BY rowid';
+    $orders = query($sql, $customer)->fetchAll();
+    $customers = query('SELECT id FROM customers ORDER BY id')->fetchAll(PDO::FETCH_COLUMN);
+    $products = query('SELECT * FROM products')->fetchAll();
+    return ['base_url' => SERVICE] + compact('customer', 'customers', 'orders', 'products');
 }
 
-function sign_in(mixed $email): array {
-    is_string($email) && isset(CUSTOMERS[$email]) || throw new Refused(422, 'customer_unknown', 'There is no such customer.');
+function sign_in(mixed $id): array {
+    $is_known = is_string($id) && query('SELECT * FROM customers WHERE id = ?', $id)->fetch();
+    $is_known || throw new Refused(422, 'customer_unknown', 'There is no such customer.');
     session_regenerate_id(true);
-    return ['email' => $_SESSION['email'] = $email];
+    return ['customer' => ($_SESSION['customer'] = $id)];
 }
 
 ini_set('display_errors', '0');
-KEY !== '' || throw new Exception('GUICHET_SECRET_KEY is not set. Set it to the secret key that the sandbox prints (sk_test_…).');
-array_map(fn (string $table) => query($table), explode(';', TABLES));
-if (PHP_SAPI === 'cli') return settle_due(); // php shop.php settle
+KEY || throw new Exception('Set GUICHET_SECRET_KEY to the key of the sandbox (sk_test_…).');
+$last_table = query("SELECT * FROM sqlite_master WHERE name = 'refunds_due'")->fetch();
+$last_table || array_map(fn(string $sql) => query($sql), explode(';', TABLES));
+if (PHP_SAPI === 'cli') {
+    return settle_due(); // php shop.php settle
+}
 $path = (string) parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
-if (preg_match('#^/((?:[\w-]+/)*[\w-]+\.(js|css|wasm))?$#D', $path)) return false; // `php -S … -t page` serves the file
+$is_file = preg_match('#^/((?:[\w-]+/)*[\w-]+\.(js|css|wasm))?$#D', $path);
+if ($is_file) {
+    return false; // `php -S … -t page` serves it
+}
 try {
     [$status, $body] = [200, answer("$_SERVER[REQUEST_METHOD] $path", $path)];
-} catch (Refused $refused) {
-    [$status, $body] = [$refused->status, $refused->body];
 } catch (Throwable $error) {
-    log_line((string) $error);
-    [$status, $body] = [500, (new Refused(500, 'internal_error', 'The shop could not do this. Please try again.'))->body];
+    $error instanceof Refused || log_line((string) $error);
+    $failed = fn() => new Refused(500, 'internal_error', 'The shop could not do this.');
+    $refused = $error instanceof Refused ? $error : $failed();
+    [$status, $body] = [$refused->status, $refused->body];
 }
 header('content-type: application/json', response_code: $status);
-echo str_replace(KEY, '***', json_encode($body, JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE));
+$flags = JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE;
+echo str_replace(KEY, '***', json_encode($body, $flags));

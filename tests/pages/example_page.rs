@@ -25,8 +25,8 @@ async fn the_page_of_the_example_servers_is_accessible() {
         look.once(&format!("page-signed-out-{language}")).await;
 
         let orders = json!([
-            { "id": "2f60bd43b1b1b6f4", "basket": "1", "product": "trainers", "paid_by": "ORDER-1", "refunds": 1 },
-            { "id": "91c5dbb9a0be1d07", "basket": "2", "product": "sandals", "paid_by": null, "refunds": 0 },
+            { "id": "2f60bd43b1b1b6f4", "basket": "1", "product_id": "trainers", "paid_by": "ORDER-1", "refunds": 1 },
+            { "id": "91c5dbb9a0be1d07", "basket": "2", "product_id": "sandals", "paid_by": null, "refunds": 0 },
         ]);
         shop.respond("/shop", CannedResponse::json(&shop_of(&shop, Some(CUSTOMER), orders)));
         browser.reload().await;
@@ -106,9 +106,9 @@ async fn open_shop() -> Storefront {
 fn shop_of(shop: &Storefront, customer: Option<&str>, orders: Value) -> Value {
     json!({
         "base_url": shop.service(), "customers": [CUSTOMER, "paul@example.com"], "customer": customer, "orders": orders,
-        "products": {
-            "trainers": { "amount": "45000", "en": "Wouri trainers", "fr": "Baskets Wouri" },
-            "sandals": { "amount": "12500", "en": "Kribi sandals", "fr": "Sandales Kribi" },
-        },
+        "products": [
+            { "id": "trainers", "amount": "45000", "en": "Wouri trainers", "fr": "Baskets Wouri" },
+            { "id": "sandals", "amount": "12500", "en": "Kribi sandals", "fr": "Sandales Kribi" },
+        ],
     })
 }

@@ -11,18 +11,23 @@ use crate::support::port;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::{Json, Router};
-use guichet::SecretKey;
+use futures_util::future::join_all;
 use guichet::operations::CreatePaymentIntent;
 use guichet::sandbox::{Fault, Sandbox};
-use guichet::values::MerchantReference;
 use running::{Server, ShopServer, Visitor};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ";
-const AWA: &str = "awa@example.com";
-const PAUL: &str = "paul@example.com";
+/// The demo's customers. Fatou has a phone and no e-mail.
+const AWA: &str = "awa";
+const PAUL: &str = "paul";
+const FATOU: &str = "fatou";
 const SUCCEEDS: &str = "237670000000";
 const FINAL_DECLINE: &str = "237670000009";
 /// Times out after 300 seconds, and the operator approves it 300 seconds later.
@@ -54,7 +59,11 @@ for_every_server!(
     other_customers_and_other_sites_are_refused,
     a_final_decline_gives_the_next_reference,
     a_late_approval_pays_the_order_or_is_a_refund_due_once,
-    an_order_that_two_payments_pay_is_a_refund_due_once,
+    a_second_payment_is_a_refund_due_once_also_without_a_number,
+    a_payment_belongs_to_the_customer_and_not_to_an_e_mail,
+    a_customer_has_at_most_20_open_payments_and_the_next_reference_has_todays_price,
+    one_customers_thousand_open_payments_delay_no_other_and_8_are_read_at_a_time,
+    signing_out_ends_the_login_and_the_payment_key_makes_none,
     a_missing_key_ends_the_process_with_an_error,
     a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key,
     every_rule_of_the_check_passes,
@@ -128,10 +137,10 @@ async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(serve
         let intent = intents.iter().find(|intent| intent["id"] == answer["intent"]["id"]).expect("it is the service's");
         let nonce = answer["return_nonce"].as_str().expect("a nonce");
         let reference = answer["intent"]["merchant_reference"].as_str().expect("a reference");
-        assert_eq!(nonce, world.nonce(reference), "the nonce is that of the Rust routes");
+        assert!(nonce.len() == 22 && nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{nonce}");
         assert!(intent["redirect_url"].as_str().unwrap().ends_with(&format!("/?guichet_return={nonce}")), "{intent}");
         assert_eq!((&intent["amount"], &intent["merchant_reference"]), (&json!("45000"), &json!(reference)));
-        assert_eq!(intent["customer"]["email"], AWA);
+        assert_eq!(intent["customer"]["email"], "awa@example.com");
     }
 }
 
@@ -147,7 +156,7 @@ async fn an_order_whose_customer_pays_and_closes_the_tab_is_paid_once(server: Se
 
     let path = status_path(&begun);
     let asks = (0..8).map(|_| awa.request("GET", &path, None, &[]));
-    let answers = futures_util::future::join_all(asks).await;
+    let answers = join_all(asks).await;
     assert!(answers.iter().all(|answer| answer.body["status"] == "succeeded"), "{answers:?}");
     world.shop.settle();
     assert_eq!(world.shop.count(&line), 1, "{}", world.shop.log());
@@ -203,7 +212,7 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         }
     }
     assert_eq!(world.intents().await.len(), 2);
-    let signing_in = awa.request("POST", "/sign-in", Some(r#"{"email":["awa@example.com"]}"#), &[]).await;
+    let signing_in = awa.request("POST", "/sign-in", Some(r#"{"customer":["awa"]}"#), &[]).await;
     assert_eq!(signing_in.status, 422, "{}", signing_in.text);
     if server == Server::Php {
         let empty = awa.request("GET", &path, None, &[("content-type", "")]).await;
@@ -254,7 +263,7 @@ async fn a_late_approval_pays_the_order_or_is_a_refund_due_once(server: Server) 
     assert_eq!((&orders[0]["refunds"], &orders[1]["refunds"]), (&json!(0), &json!(1)), "{orders}");
 }
 
-async fn an_order_that_two_payments_pay_is_a_refund_due_once(server: Server) {
+async fn a_second_payment_is_a_refund_due_once_also_without_a_number(server: Server) {
     let service = FalseService::start().await;
     let shop = ShopServer::start(server, &service.url, KEY).await;
     let awa = Visitor::signed_in(&shop, AWA).await;
@@ -278,6 +287,193 @@ async fn an_order_that_two_payments_pay_is_a_refund_due_once(server: Server) {
     assert_eq!((shop.count(&refund), shop.count("a refund of ")), (1, 1), "{}", shop.log());
     let order = awa.request("GET", "/shop", None, &[]).await.body["orders"][0].clone();
     assert_eq!((&order["refunds"], &order["paid_by"]), (&json!(1), &json!(reference(&second))), "{order}");
+
+    let entry = json!({"amount": "45000", "currency": "XAF"});
+    let numbered = json!({"attempt": 2, "amount": "45000", "currency": "XAF"});
+    let list = [entry.clone(), numbered, entry];
+    // The service's list grows, and is read again and again.
+    for length in [1, 2, 3, 3] {
+        let mut duplicates = next.clone();
+        duplicates["duplicate_payments"] = json!(list[..length]);
+        duplicates["merchant_reference"] = json!(reference(&second));
+        service.says(200, &duplicates);
+        assert_eq!(awa.request("GET", &status_path(&second), None, &[]).await.status, 200);
+    }
+    for attempt in ["4294967295", "2", "4294967293"] {
+        let refund = format!("{}: a refund of 45000 XAF is due (pi_2, attempt {attempt})", reference(&second));
+        assert_eq!(shop.count(&refund), 1, "{refund}:\n{}", shop.log());
+    }
+    let order = awa.request("GET", "/shop", None, &[]).await.body["orders"][0].clone();
+    assert_eq!((&order["refunds"], shop.count("a refund of ")), (&json!(4), 4), "{}", shop.log());
+}
+
+async fn a_payment_belongs_to_the_customer_and_not_to_an_e_mail(server: Server) {
+    let mut world = World::open(server).await;
+    let awa = Visitor::signed_in(&world.shop, AWA).await;
+    let begun = awa.order("17").await;
+    // Awa has another e-mail now, and Paul has verified the one that she had.
+    let change = "UPDATE customers SET verified_email = 'new@example.com' WHERE id = 'awa';
+        UPDATE customers SET verified_email = 'awa@example.com' WHERE id = 'paul';";
+    world.shop.execute(change).await;
+    let (paul, fatou) = (Visitor::signed_in(&world.shop, PAUL).await, Visitor::signed_in(&world.shop, FATOU).await);
+    let path = status_path(&begun.body);
+    for (visitor, status) in [(&awa, 200), (&paul, 404), (&fatou, 404)] {
+        let reply = visitor.request("GET", &path, None, &[]).await;
+        assert_eq!(reply.status, status, "{}", reply.text);
+    }
+    assert_eq!(awa.order("17").await.text, begun.text, "a repeated order sends the same e-mail");
+    let session = awa.request("POST", "/guichet/session", None, &[]).await;
+    assert_eq!(session.status, 200, "{}", session.text);
+
+    let by_phone = fatou.order("17").await;
+    assert_eq!(by_phone.status, 200, "{}", by_phone.text);
+    let session = fatou.request("POST", "/guichet/session", None, &[]).await;
+    assert_eq!((session.status, session.code()), (403, "email_not_verified"));
+    world.pay(&by_phone.body, SUCCEEDS).await;
+    assert_eq!(fatou.request("GET", &status_path(&by_phone.body), None, &[]).await.body["status"], "succeeded");
+    assert_eq!(world.shop.count(" is paid."), 1, "{}", world.shop.log());
+}
+
+async fn a_customer_has_at_most_20_open_payments_and_the_next_reference_has_todays_price(server: Server) {
+    let mut world = World::open(server).await;
+    let (awa, paul) = (Visitor::signed_in(&world.shop, AWA).await, Visitor::signed_in(&world.shop, PAUL).await);
+    let baskets: Vec<String> = (0..24).map(|basket| basket.to_string()).collect();
+    let replies = join_all(baskets.iter().map(|basket| awa.order(basket))).await;
+    let (begun, refused): (Vec<_>, Vec<_>) = baskets.iter().zip(replies).partition(|(_, reply)| reply.status == 200);
+    assert_eq!((begun.len(), refused.len()), (20, 4), "{refused:?}");
+    for (_, reply) in &refused {
+        assert_eq!((reply.status, reply.code()), (409, "too_many_open_payments"), "{}", reply.text);
+        assert_eq!(reply.body["error"]["retryable"], json!(false), "{}", reply.text);
+    }
+    assert_eq!(paul.order("1").await.status, 200, "another customer's payments do not count");
+
+    world.shop.execute("UPDATE products SET amount = '50000' WHERE id = 'trainers'").await;
+    let [(first, canceled), (second, expired), (third, open), ..] = &begun[..] else { unreachable!() };
+    assert_eq!(awa.order(first).await.text, canceled.text, "an open payment is repeated, and keeps its price");
+    let cancel = format!("/v1/payment-intents/{}/cancel", canceled.body["intent"]["id"].as_str().unwrap());
+    assert_eq!(world.merchant.call("POST", &cancel, Value::Null).await.status, 200);
+    assert_eq!(awa.order(refused[0].0).await.code(), "too_many_open_payments", "the shop has not read of it yet");
+    assert_eq!(awa.request("GET", &status_path(&canceled.body), None, &[]).await.body["status"], "canceled");
+    let next = awa.order(first).await;
+    assert_eq!(world.amount(&next).await, (".1".to_owned(), "50000".to_owned()));
+    assert_eq!(awa.order(refused[0].0).await.code(), "too_many_open_payments", "it took the free place");
+    assert_eq!(world.amount(&awa.order(second).await).await, (String::new(), "45000".to_owned()), "it is still open");
+
+    world.advance(24 * 60 * 60).await;
+    assert_eq!(awa.request("GET", &status_path(&expired.body), None, &[]).await.body["status"], "canceled");
+    assert_eq!(world.amount(&awa.order(second).await).await, (".1".to_owned(), "50000".to_owned()));
+    // The catalogue has no such product any more. What was created can still be asked for.
+    world.shop.execute("DELETE FROM products WHERE id = 'trainers'").await;
+    assert_eq!(awa.order(second).await.status, 200);
+    assert_eq!(awa.request("GET", &status_path(&open.body), None, &[]).await.body["status"], "canceled");
+    let ended = awa.order(third).await;
+    assert_eq!((ended.status, ended.code()), (409, "order_ended"), "{}", ended.text);
+    assert_eq!(awa.order("new").await.code(), "order_missing");
+}
+
+async fn one_customers_thousand_open_payments_delay_no_other_and_8_are_read_at_a_time(server: Server) {
+    let service = FalseService::start().await;
+    let mut shop = ShopServer::start(server, &service.url, KEY).await;
+    let (awa, paul) = (Visitor::signed_in(&shop, AWA).await, Visitor::signed_in(&shop, PAUL).await);
+    service.says(200, &json!({}));
+    assert_eq!(paul.order("17").await.status, 200);
+    service.says(200, &json!({"id": "pi_2", "payment_ref": "gch_2"}));
+    let begun = awa.order("17").await.body;
+    service.says(200, &json!({"id": "pi_2", "payment_ref": "gch_2", "status": "succeeded", "attempts": 1}));
+    service.delays_reads(Duration::from_millis(20));
+    // Paul's are younger, he has returned to each, and each is due for longer.
+    shop.execute(THOUSAND_OF_PAUL).await;
+    shop.settles(&format!("{} is paid.", begun["intent"]["merchant_reference"].as_str().unwrap())).await;
+    let (reads, busiest) = service.reads();
+    let place = reads.iter().position(|path| path == "/v1/payment-intents/pi_2");
+    assert!(place.is_some_and(|place| place < 8), "{place:?} of {}", reads.len());
+    assert_eq!(busiest, 8, "payments are read at a time");
+}
+
+const THOUSAND_OF_PAUL: &str = "
+    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
+    INSERT INTO payments (merchant_reference, order_id, declines, customer_id, body, return_nonce, created_at, intent, payment_ref,
+        returned_at, read_at, is_over)
+    SELECT 'PAUL-' || n, order_id, 0, 'paul', body, '', created_at + 9, 'pi_paul_' || n, 'gch_paul_' || n, created_at + 9, -1, 0
+    FROM numbers, payments WHERE customer_id = 'paul'";
+
+async fn signing_out_ends_the_login_and_the_payment_key_makes_none(server: Server) {
+    let service = FalseService::start().await;
+    let shop = ShopServer::start(server, &service.url, KEY).await;
+    service.says(200, &json!({}));
+    let mut awa = Visitor::signed_in(&shop, AWA).await;
+    let path = status_path(&awa.order("17").await.body);
+    let (before, other) = (awa.clone(), Visitor::signed_in(&shop, AWA).await);
+    assert_eq!(before.request("GET", &path, None, &[]).await.status, 200);
+    assert_eq!(awa.send("POST", "/sign-out", Some("{}"), &[]).await.status, 200);
+    let session = before.request("POST", "/guichet/session", None, &[]).await;
+    assert_eq!((session.status, session.code()), (401, "authentication_required"), "the old cookie is no login");
+    assert_eq!(before.request("GET", &path, None, &[]).await.status, 401);
+    assert_eq!(before.request("GET", "/shop", None, &[]).await.body["customer"], Value::Null);
+    assert_eq!(other.request("GET", &path, None, &[]).await.status, 200, "another login of hers goes on");
+
+    if let Some(cookies) = shop.forged_login() {
+        let reply = Visitor::with_cookies(&shop, &cookies).await.request("GET", "/shop", None, &[]).await;
+        assert_eq!(reply.body["customer"], Value::Null, "{cookies}: {}", reply.text);
+    }
+    if server == Server::Django {
+        let file = shop.file("secret_key");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let keys: BTreeSet<String> = [file, ShopServer::start(server, &service.url, KEY).await.file("secret_key")]
+            .iter()
+            .map(|file| fs::read_to_string(file).unwrap())
+            .collect();
+        assert!(keys.len() == 2 && keys.iter().all(|key| key.len() >= 50), "a key of its own for each shop: {keys:?}");
+    }
+}
+
+/// A second run of the command for cron reads nothing, and a killed one does not keep the others out.
+async fn two_runs_of_cron_do_not_overlap(server: Server) {
+    let service = FalseService::start().await;
+    let shop = ShopServer::start(server, &service.url, KEY).await;
+    service.says(200, &json!({}));
+    let begun = Visitor::signed_in(&shop, AWA).await.order("17").await.body;
+    service.says(200, &json!({"status": "succeeded", "attempts": 1}));
+    service.delays_reads(Duration::from_secs(60));
+    let mut first = shop.start_settling().expect("it has a command");
+    let waiting = Instant::now();
+    while service.reads().0.is_empty() {
+        assert!(waiting.elapsed() < Duration::from_secs(20), "the first run reads nothing:\n{}", shop.log());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    shop.settle();
+    assert_eq!((service.reads().0.len(), shop.count("Another run is settling.")), (1, 1), "{}", shop.log());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    service.delays_reads(Duration::ZERO);
+    shop.settle();
+    let line = format!("{} is paid.", begun["intent"]["merchant_reference"].as_str().unwrap());
+    assert_eq!((shop.count(&line), shop.count("Another run is settling.")), (1, 1), "{}", shop.log());
+}
+
+mod cron {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "needs files that `cargo xtask test` builds"]
+    async fn two_runs_of_php_do_not_overlap() {
+        super::two_runs_of_cron_do_not_overlap(super::Server::Php).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    #[ignore = "needs files that `cargo xtask test` builds"]
+    async fn two_runs_of_django_do_not_overlap() {
+        super::two_runs_of_cron_do_not_overlap(super::Server::Django).await;
+    }
+}
+
+/// So that a person reads one in a sitting. Their formatters: prettier, `ruff format` and @prettier/plugin-php.
+#[test]
+fn each_server_is_one_file_of_at_most_350_lines_of_100_columns() {
+    for file in ["express/server.mjs", "php/shop.php", "django/shop.py"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(file)).unwrap();
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(text.lines().count() <= 350, "{file} has {} lines", text.lines().count());
+        assert!(widest <= Some(100), "{file} has a line of {widest:?} columns");
+    }
 }
 
 async fn a_missing_key_ends_the_process_with_an_error(server: Server) {
@@ -300,7 +496,7 @@ async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Se
         json!({"amount": "1"}),
         json!({"currency": "XOF"}),
         json!({"merchant_reference": "ORDER-1"}),
-        json!({"customer": {"email": PAUL}}),
+        json!({"customer": {"email": "paul@example.com"}}),
         json!({"customer": null}),
         json!({"id": null}),
     ];
@@ -382,11 +578,14 @@ impl World {
         assert_eq!(reply.status, 200, "{}", reply.text);
     }
 
-    /// The nonce of a reference, as the Rust routes derive it.
-    fn nonce(&self, reference: &str) -> String {
-        let key = SecretKey::new(self.merchant.key()).expect("a secret key");
-        let client = guichet::Client::builder(&self.merchant.base_url, key).build().expect("a client");
-        client.return_key().nonce(&MerchantReference::new(reference).expect("a reference"))
+    /// The end of an order's reference, and the amount of its payment at the service.
+    async fn amount(&self, begun: &Reply) -> (String, String) {
+        let intent = &begun.body["intent"];
+        let path = format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap_or_else(|| panic!("{}", begun.text)));
+        let read = self.merchant.call("GET", &path, Value::Null).await.body["data"].clone();
+        let reference = intent["merchant_reference"].as_str().expect("a reference");
+        let end = reference.find('.').map_or("", |dot| &reference[dot..]);
+        (end.to_owned(), read["amount"].as_str().expect("an amount").to_owned())
     }
 }
 
@@ -396,12 +595,30 @@ struct FalseService {
     says: Arc<Mutex<Says>>,
 }
 
+impl FalseService {
+    /// Waits so long before each reading of a payment is answered.
+    fn delays_reads(&self, delay: Duration) {
+        self.says.lock().unwrap().delay = delay;
+    }
+
+    /// The paths of the payments that were read, and how many were read at a time at most.
+    fn reads(&self) -> (Vec<String>, usize) {
+        let says = self.says.lock().unwrap();
+        (says.reads.clone(), says.busiest)
+    }
+}
+
 /// The status of every answer, and what is changed in it. The payment is that of the latest request that created one.
 #[derive(Default)]
 struct Says {
     status: u16,
     change: Value,
     created: Value,
+    delay: Duration,
+    reads: Vec<String>,
+    /// How many reads wait, and at most.
+    waiting: usize,
+    busiest: usize,
 }
 
 impl FalseService {
@@ -421,6 +638,17 @@ impl FalseService {
 }
 
 async fn answer(State(says): State<Arc<Mutex<Says>>>, uri: Uri, body: String) -> (StatusCode, Json<Value>) {
+    if uri.path().starts_with("/v1/payment-intents/") {
+        let delay = {
+            let mut says = says.lock().unwrap();
+            says.reads.push(uri.path().to_owned());
+            says.waiting += 1;
+            says.busiest = says.busiest.max(says.waiting);
+            says.delay
+        };
+        tokio::time::sleep(delay).await;
+        says.lock().unwrap().waiting -= 1;
+    }
     let mut says = says.lock().unwrap();
     let status = StatusCode::from_u16(says.status).unwrap();
     if says.status >= 300 {

@@ -48,7 +48,7 @@ process.stdout.write(await r.text());\n`;
   rmSync("express/shop.sqlite", { force: true });
 
   const orders = [17, 18, 19, 20, 21].flatMap((id) => ["--order", JSON.stringify({ id: `${id}`, product: "trainers" })]);
-  const logins = ["awa", "paul"].flatMap((name) => ["--login", `POST /sign-in {"email":"${name}@example.com"}`]);
+  const logins = ["awa", "paul"].flatMap((name) => ["--login", `POST /sign-in {"customer":"${name}"}`]);
   const commands = ["--restart", "node express/ask.mjs restart", "--orders", "node express/ask.mjs orders"];
   const check = start([origin, ...orders, ...logins, ...commands, "--listen", "127.0.0.1:0", "--json"]);
   [log, service] = [[], JSON.parse(await check.firstLine)];

@@ -3,6 +3,8 @@
 use crate::support::api::{self, Reply};
 use crate::support::folder::Folder;
 use crate::support::port;
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -82,10 +84,54 @@ impl ShopServer {
 
     /// Runs the command for cron once, if the server has one. Express settles by its own timer.
     pub fn settle(&self) {
-        let Some(mut command) = self.server.settle() else { return };
-        prepare(&mut command, &self.folder, &self.url, &self.service, &self.key);
-        let status = command.status().unwrap();
+        let Some(mut run) = self.start_settling() else { return };
+        let status = run.wait().unwrap();
         assert!(status.success(), "{:?}: settling fails: {status}\n{}", self.server, self.log());
+    }
+
+    /// Starts the command for cron, if the server has one.
+    pub fn start_settling(&self) -> Option<Child> {
+        let mut command = self.server.settle()?;
+        prepare(&mut command, &self.folder, &self.url, &self.service, &self.key);
+        Some(command.spawn().unwrap())
+    }
+
+    /// Runs statements on the shop's database, with the names of tables that Express and PHP use.
+    pub async fn execute(&mut self, statements: &str) {
+        let mut statements = statements.to_owned();
+        if self.server == Server::Django {
+            for table in ["customer", "product", "order", "payment"] {
+                statements = statements.replace(&format!("{table}s"), &format!("shop_{table}"));
+            }
+        }
+        if self.server == Server::Express {
+            self.kill(); // its database is for one process
+        }
+        let options = SqliteConnectOptions::new().filename(self.folder.path.join("shop.sqlite"));
+        let mut database = SqliteConnection::connect_with(&options).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statements)).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
+        if self.server == Server::Express {
+            self.restart().await;
+        }
+    }
+
+    /// A file in the shop's folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path.join(name)
+    }
+
+    /// The cookies of a login of Awa, signed with a key that is derived from the payment key, as Express's cookie-session and
+    /// Django's signed cookies are. PHP signs no cookie.
+    pub fn forged_login(&self) -> Option<String> {
+        let (mut command, script) = match self.server {
+            Server::Express => (command("node", &["-e"]), FORGED_FOR_EXPRESS),
+            Server::Php => return None,
+            Server::Django => (command(&python(), &["-c"]), FORGED_FOR_DJANGO),
+        };
+        let output = command.arg(script).env("GUICHET_SECRET_KEY", &self.key).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
     }
 
     /// Settles until the log contains this line.
@@ -117,8 +163,8 @@ impl ShopServer {
         for order in 17..25 {
             command.args(["--order", &format!(r#"{{"id":"{order}","product":"trainers"}}"#)]);
         }
-        for email in ["awa@example.com", "paul@example.com"] {
-            command.args(["--login", &format!(r#"POST /sign-in {{"email":"{email}"}}"#)]);
+        for customer in ["awa", "paul"] {
+            command.args(["--login", &format!(r#"POST /sign-in {{"customer":"{customer}"}}"#)]);
         }
         // The loop below starts it again.
         command.args(["--restart", &format!("kill -9 {}", self.process.id())]);
@@ -187,7 +233,27 @@ impl Drop for ShopServer {
     }
 }
 
+const FORGED_FOR_EXPRESS: &str = "
+    const { createHmac } = require('node:crypto');
+    const key = createHmac('sha256', process.env.GUICHET_SECRET_KEY).update('session cookie').digest('hex');
+    const value = Buffer.from(JSON.stringify({ customer: 'awa', email: 'awa@example.com' })).toString('base64');
+    const signature = createHmac('sha1', key).update(`shop=${value}`).digest('base64url');
+    console.log(`shop=${value}; shop.sig=${signature}`);
+";
+
+const FORGED_FOR_DJANGO: &str = "
+import hmac, os
+from django.conf import settings
+from django.core import signing
+settings.configure()
+key = hmac.digest(os.environ['GUICHET_SECRET_KEY'].encode(), b'django', 'sha256').hex()
+login = {'customer': 'awa', 'email': 'awa@example.com'}
+salt = 'django.contrib.sessions.backends.signed_cookies'
+print('sessionid=' + signing.dumps(login, key=key, salt=salt, compress=True))
+";
+
 /// A browser without a page: it keeps cookies and sends the CSRF token of Django.
+#[derive(Clone)]
 pub struct Visitor {
     shop: String,
     cookies: BTreeMap<String, String>,
@@ -202,10 +268,18 @@ impl Visitor {
     }
 
     /// The same, signed in.
-    pub async fn signed_in(shop: &ShopServer, email: &str) -> Self {
+    pub async fn signed_in(shop: &ShopServer, customer: &str) -> Self {
         let mut visitor = Self::of(shop).await;
-        let reply = visitor.send("POST", "/sign-in", Some(&format!(r#"{{"email":"{email}"}}"#)), &[]).await;
+        let reply = visitor.send("POST", "/sign-in", Some(&format!(r#"{{"customer":"{customer}"}}"#)), &[]).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
+        visitor
+    }
+
+    /// The same, with cookies that are separated as in a request.
+    pub async fn with_cookies(shop: &ShopServer, cookies: &str) -> Self {
+        let mut visitor = Self::of(shop).await;
+        let pairs = cookies.split("; ").map(|cookie| cookie.split_once('=').unwrap());
+        visitor.cookies.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
         visitor
     }
 
