@@ -140,7 +140,7 @@ impl ShopServer {
         while self.count(line) == 0 {
             assert!(begun.elapsed() < Duration::from_secs(60), "it does not log {line:?}:\n{}", self.log());
             self.settle();
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 
