@@ -1,5 +1,5 @@
-// The shop's server while Vite serves the page: its three routes, in memory. It shows what the page needs; a server that sells
-// stores its payments, refuses other sites, and settles by a timer.
+// The shop's server while Vite serves the page: its three routes, in memory, for one customer. It shows what the page needs; a server
+// that sells has logins, stores its payments, limits how many are open, refuses other sites, and settles by a timer: docs/shop.md.
 import { createHmac } from "node:crypto";
 
 const service = "http://127.0.0.1:4243"; // the sandbox

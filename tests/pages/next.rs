@@ -67,6 +67,16 @@ async fn the_server_renders_the_page_and_refuses_bad_requests(bundler: &'static 
     let (other, _) = other.trim_start_matches("Cookie: ").split_once('=').expect("a cookie");
     let forged = format!("Cookie: {other}={id}");
     assert_eq!(http::get(&format!("{intents}/{other}"), &[&forged]).await.status, 404, "a cookie for another payment");
+
+    // Another customer's payment, with the e-mail that is Awa's now.
+    let order = api::body(&api::order("ORDER-19"));
+    let (address, key) = (format!("{}/v1/payment-intents", shop.sandbox.base_url()), shop.sandbox.secret_key());
+    let created = api::send(&api::client(), "POST", &address, Some(key.expose()), Some(order), &[]).await;
+    let part =
+        |name: &str| created.body["data"][name].as_str().unwrap_or_else(|| panic!("{}", created.text)).to_owned();
+    let (payment_ref, forged) = (part("payment_ref"), format!("Cookie: {}={}", part("payment_ref"), part("id")));
+    let theirs = http::get(&format!("{intents}/{payment_ref}"), &[&forged]).await;
+    assert_eq!(theirs.status, 404, "an e-mail owns no payment: {}", theirs.body);
 }
 
 async fn a_customer_buys_by_redirect(bundler: &'static str) {

@@ -6,14 +6,16 @@ export const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; 
 export const shop = process.env.SHOP_URL ?? "http://localhost:3000";
 
 export const product = { name: "A pair of runners", amount: "5000", currency: "XAF" };
-export const customer = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com" }; // who is signed in
+// Who is signed in: the shop's own id, and what the service gets. The customer has verified the e-mail.
+export const owner = "awa";
+export const customer = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com" };
 
 export interface Intent {
   id: string;
   checkout_url: string;
   payment_ref: string;
   status: string;
-  customer: { email: string };
+  metadata?: { owner?: string };
   last_payment_error?: unknown;
 }
 

@@ -1,5 +1,5 @@
 import { cookies } from "next/headers";
-import { call, customer, product, refuse, returnNonce, shop, unavailable, type Intent } from "../../service";
+import { call, customer, owner, product, refuse, returnNonce, shop, unavailable, type Intent } from "../../service";
 
 // Only the server sets price, customer and reference. The same reference again returns the same payment.
 export async function POST(request: Request) {
@@ -13,6 +13,7 @@ export async function POST(request: Request) {
     const intent = await call<Intent>("POST", "/payment-intents", {
       ...customer,
       merchant_reference,
+      metadata: { owner },
       amount: product.amount,
       currency: product.currency,
       description: product.name,

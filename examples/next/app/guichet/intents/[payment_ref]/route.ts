@@ -1,5 +1,5 @@
 import { cookies } from "next/headers";
-import { call, customer, refuse, unavailable, type Intent } from "../../../service";
+import { call, owner, refuse, unavailable, type Intent } from "../../../service";
 
 export async function GET(_: Request, { params }: { params: Promise<{ payment_ref: string }> }) {
   const { payment_ref } = await params;
@@ -8,8 +8,8 @@ export async function GET(_: Request, { params }: { params: Promise<{ payment_re
   if (!id) return missing();
   try {
     const intent = await call<Intent>("GET", `/payment-intents/${encodeURIComponent(id)}`);
-    // A customer can write any cookie.
-    if (intent.payment_ref !== payment_ref || intent.customer.email !== customer.email) return missing();
+    // A customer can write any cookie. An e-mail would not do: it may change hands.
+    if (intent.payment_ref !== payment_ref || intent.metadata?.owner !== owner) return missing();
     return Response.json({ status: intent.status, last_payment_error: intent.last_payment_error });
   } catch (error) {
     return unavailable(error);
