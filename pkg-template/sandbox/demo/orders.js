@@ -32,7 +32,7 @@ export class Orders {
     return order;
   }
 
-  /** An order to be paid. If its last payment failed for good, the next one gets a new reference. */
+  /** An order to be paid. If its last payment failed for good, the next one gets a new reference, and today's prices. */
   toPay(id, customer) {
     const order = this.require(id, customer);
     if (order.status === "failed" || order.status === "canceled") {
@@ -41,6 +41,15 @@ export class Orders {
     }
     return order;
   }
+}
+
+/** Gives an order the prices of the catalogue. */
+export function updatePrices(order) {
+  order.lines = order.lines.map((line) => {
+    const product = PRODUCTS.find(({ sku }) => sku === line.sku);
+    if (!product) throw new ShopError(409, "order_ended", "The shop no longer sells this.");
+    return { ...line, price: product.price };
+  });
 }
 
 /** Its total, in the smallest unit. */

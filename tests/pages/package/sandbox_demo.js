@@ -3,6 +3,12 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";
 import { createInterface } from "node:readline";
+import { mock } from "node:test";
+import { setImmediate as otherTasks } from "node:timers/promises";
+import { CUSTOMERS, PRODUCTS } from "./node_modules/guichet-sandbox/demo/catalogue.js";
+import { Orders } from "./node_modules/guichet-sandbox/demo/orders.js";
+import { Payments } from "./node_modules/guichet-sandbox/demo/payments.js";
+import { keepSettling } from "./node_modules/guichet-sandbox/demo/settle.js";
 
 const COMMAND = "node_modules/.bin/guichet-sandbox";
 const KEY = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
@@ -21,6 +27,10 @@ await aLateApprovalIsARefundDue();
 await aPlainFormIsSentOnToTheCheckout();
 await anotherCustomersOrderAndPaymentAreUnknown();
 await signingOutEndsEverySession();
+await aCustomerHasAtMost20OpenPayments();
+await eachCustomersFirstPaymentIsReadFirstAnd8AtATime();
+await theNextReferenceHasTodaysPrice();
+await duplicatesWithoutANumberAreRecordedOnceEach();
 for (const text of [...replies, log()]) assert.ok(!text.includes("sk_test_"), `the secret key is in ${text}`);
 await itEndsAtOnce();
 await whatItRefuses();
@@ -228,6 +238,83 @@ async function signingOutEndsEverySession() {
   assert.equal((await call("POST", "/api/sign-out", { body: {}, headers })).status, 204);
   for (const token of tokens) assert.equal((await validate(token)).body.data.reason, "revoked");
   assert.equal((await call("POST", "/guichet/session", { headers })).status, 401);
+}
+
+async function aCustomerHasAtMost20OpenPayments() {
+  const headers = await signIn("fatou");
+  const orders = [];
+  for (let quantity = 1; quantity <= 22; quantity += 1) {
+    orders.push((await call("POST", "/api/orders", { body: { lines: [{ sku: "boots", quantity }] }, headers })).body);
+  }
+  const begun = await Promise.all(orders.map(({ id }) => call("POST", "/guichet/intents", { body: { id }, headers })));
+  const [open, refused] = [200, 409].map((status) => begun.filter((reply) => reply.status === status));
+  assert.deepEqual([open.length, refused.length], [20, 2]);
+  for (const { body } of refused) assert.deepEqual([body.error.code, body.error.retryable], ["too_many_open_payments", false]);
+  const place = begun.indexOf(open[0]);
+  assert.equal((await pay(headers, orders[place])).intent.id, open[0].body.intent.id, "a repeated create is not refused");
+  assert.equal((await begin(await signIn("awa"), "boots")).intent.status, "requires_action", "another customer's do not count");
+}
+
+/** Payments at a service that has one reply for all of them. */
+function paymentsAt(service) {
+  const orders = new Orders();
+  const reply = (sold, more) => ({ ...sold, status: "requires_action", attempts: 0, customer: { email: sold.email }, ...more });
+  const created = new Map();
+  const payments = new Payments({
+    createPaymentIntent: async (sold) => {
+      const known = [...created].find(([, { merchant_reference }]) => merchant_reference === sold.merchant_reference);
+      const id = known?.[0] ?? `pi_${created.size + 1}`;
+      created.set(id, sold);
+      return reply(sold, { id, payment_ref: id });
+    },
+    readPaymentIntent: async (id) => reply(created.get(id), { id, ...(await service(id)) }),
+  }, () => "0".repeat(22), "http://127.0.0.1/return");
+  const place = (customer, quantity) => orders.place(customer, [{ sku: "boots", quantity }], "en");
+  return { orders, payments, created, place };
+}
+
+async function eachCustomersFirstPaymentIsReadFirstAnd8AtATime() {
+  const [reads, waiting] = [[], []];
+  const shop = paymentsAt((id) => new Promise((resolve) => (reads.push(id), waiting.push(() => resolve({})))));
+  const [awa, paul] = CUSTOMERS;
+  await shop.payments.create(shop.place(paul, 1));
+  for (let quantity = 1; quantity <= 20; quantity += 1) await shop.payments.create(shop.place(awa, quantity));
+  mock.timers.enable({ apis: ["Date", "setTimeout"], now: Date.now() + 60_000 });
+  const end = keepSettling(shop.payments);
+  void shop.payments.read("pi_5", awa).catch(() => {});
+  mock.timers.tick(3_000);
+  await otherTasks();
+  assert.deepEqual([reads.slice(0, 3), reads.length], [["pi_5", "pi_5", "pi_1"], 9], "the page's own, and 8 of the round");
+  waiting.splice(0, 4).forEach((answer) => answer());
+  await otherTasks();
+  assert.equal(reads.length, 12, "8 wait again");
+  end();
+  mock.timers.reset();
+}
+
+async function theNextReferenceHasTodaysPrice() {
+  const shop = paymentsAt(async () => ({ status: "failed", attempts: 0 }));
+  const [awa] = CUSTOMERS;
+  const order = shop.place(awa, 2);
+  const boots = PRODUCTS.find(({ sku }) => sku === "boots");
+  await shop.payments.create(shop.orders.toPay(order.id, awa));
+  boots.price += 1_000;
+  await shop.payments.create(shop.orders.toPay(order.id, awa));
+  await shop.payments.read("pi_1", awa);
+  await shop.payments.create(shop.orders.toPay(order.id, awa));
+  const sold = [...shop.created.values()].map(({ merchant_reference, amount }) => [merchant_reference.split(".")[1], amount]);
+  assert.deepEqual(sold, [[undefined, "144000"], ["1", "146000"]]);
+  boots.price -= 1_000;
+}
+
+async function duplicatesWithoutANumberAreRecordedOnceEach() {
+  const duplicate = { amount: "72000", currency: "XAF" };
+  const shop = paymentsAt(async () => ({ status: "succeeded", attempts: 3, duplicate_payments: [duplicate, { ...duplicate, attempt: 2 }, duplicate] }));
+  const order = shop.place(CUSTOMERS[0], 1);
+  await shop.payments.create(order);
+  for (let read = 0; read < 3; read += 1) await shop.payments.read("pi_1", CUSTOMERS[0]);
+  const attempts = [4294967295, 2, 4294967293].map((attempt) => `pi_1, attempt ${attempt}`);
+  assert.deepEqual([...order.refundsDue.keys()], attempts);
 }
 
 async function itEndsAtOnce() {
