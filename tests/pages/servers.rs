@@ -379,8 +379,8 @@ async fn one_customers_thousand_open_payments_delay_no_other_and_8_are_read_at_a
     service.says(200, &json!({"id": "pi_2", "payment_ref": "gch_2"}));
     let begun = awa.order("17").await.body;
     service.says(200, &json!({"id": "pi_2", "payment_ref": "gch_2", "status": "succeeded", "attempts": 1}));
-    // Express's timer begins its rounds every second: this one takes longer.
-    service.delays_reads(Duration::from_millis(if server == Server::Express { 200 } else { 20 }));
+    // Longer than the second after which Express's timer could begin its next round.
+    service.delays_reads(16, Duration::from_millis(600));
     // Paul's are younger, he has returned to each, and each is due for longer.
     shop.execute(THOUSAND_OF_PAUL).await;
     shop.settles(&format!("{} is paid.", begun["intent"]["merchant_reference"].as_str().unwrap())).await;
@@ -437,7 +437,7 @@ async fn two_runs_of_cron_do_not_overlap(server: Server) {
     service.says(200, &json!({}));
     let begun = Visitor::signed_in(&shop, AWA).await.order("17").await.body;
     service.says(200, &json!({"status": "succeeded", "attempts": 1}));
-    service.delays_reads(Duration::from_secs(60));
+    service.delays_reads(1, Duration::from_secs(60));
     let mut first = shop.start_settling().expect("it has a command");
     let waiting = Instant::now();
     while service.reads().0.is_empty() {
@@ -448,7 +448,6 @@ async fn two_runs_of_cron_do_not_overlap(server: Server) {
     assert_eq!((service.reads().0.len(), shop.count("Another run is settling.")), (1, 1), "{}", shop.log());
     first.kill().unwrap();
     first.wait().unwrap();
-    service.delays_reads(Duration::ZERO);
     shop.settle();
     let line = format!("{} is paid.", begun["intent"]["merchant_reference"].as_str().unwrap());
     assert_eq!((shop.count(&line), shop.count("Another run is settling.")), (1, 1), "{}", shop.log());
@@ -599,9 +598,9 @@ struct FalseService {
 }
 
 impl FalseService {
-    /// Waits so long before each reading of a payment is answered.
-    fn delays_reads(&self, delay: Duration) {
-        self.says.lock().unwrap().delay = delay;
+    /// Waits so long before each of the next readings of a payment is answered.
+    fn delays_reads(&self, next: usize, delay: Duration) {
+        self.says.lock().unwrap().delays = vec![delay; next];
     }
 
     /// The paths of the payments that were read, and how many were read at a time at most.
@@ -617,7 +616,7 @@ struct Says {
     status: u16,
     change: Value,
     created: Value,
-    delay: Duration,
+    delays: Vec<Duration>,
     reads: Vec<String>,
     /// How many reads wait, and at most.
     waiting: usize,
@@ -647,7 +646,7 @@ async fn answer(State(says): State<Arc<Mutex<Says>>>, uri: Uri, body: String) ->
             says.reads.push(uri.path().to_owned());
             says.waiting += 1;
             says.busiest = says.busiest.max(says.waiting);
-            says.delay
+            says.delays.pop().unwrap_or_default()
         };
         tokio::time::sleep(delay).await;
         says.lock().unwrap().waiting -= 1;
