@@ -36,7 +36,7 @@ export type CodeKey =
   | "test_card_required" | "idempotency_key_reused" | "parameter_unknown" | "rate_limited"
   | "internal_error" | "unavailable"
   | "uncertain" | "payment_mismatch" | "service_failed" | "cross_site"
-  | "email_not_verified" | "too_many_open_payments";
+  | "email_not_verified" | "too_many_open_payments" | "order_ended";
 
 /**
  * Why a payment was declined: the codes of `last_payment_error`.
