@@ -1,31 +1,10 @@
 import { GuichetError } from "./error.js";
 
-// Rust cannot report its own panic: the WebAssembly just stops. It says when it begins to run in the background and when
-// it has ended; if it has not ended once the JavaScript of the moment is done, it has panicked, and every call is rejected.
+// Rust cannot report its own panic: the WebAssembly just stops. After a panic every call is rejected, and nothing runs any more.
 const pending = new Set();
-let running = 0;
 let panicked = false;
 
-export function enter() {
-  if (panicked) return false;
-  if (running++ === 0) queueMicrotask(check);
-  return true;
-}
-export function leave() {
-  running--;
-}
-
-function check() {
-  if (running > 0) panic();
-}
-
-function panic() {
-  panicked = true;
-  for (const reject of pending) reject(defect());
-  pending.clear();
-}
-
-const defect = () => new GuichetError("panic", "guichet has stopped because of a bug. Reload the page.");
+const defect = (cause) => new GuichetError("panic", "guichet has stopped because of a bug. Reload the page.", { cause });
 
 /** Runs what enters the WebAssembly now. After a panic nothing does. */
 export function guarded(work) {
@@ -34,10 +13,15 @@ export function guarded(work) {
     return work();
   } catch (e) {
     if (!(e instanceof WebAssembly.RuntimeError)) throw e;
-    panic();
-    throw defect();
+    panicked = true;
+    for (const reject of pending) reject(defect(e));
+    pending.clear();
+    throw defect(e);
   }
 }
+
+/** The same for what the browser calls: a timer, an event, the end of a promise. */
+export const in_background = (work) => (panicked ? undefined : guarded(work));
 
 /** The promise of a call, which a panic rejects. */
 export const call = (work) =>

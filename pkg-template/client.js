@@ -1,79 +1,76 @@
-import { call, guarded } from "./calls.js";
+import { only, refuse_secret_key } from "./arguments.js";
+import { call, guarded, in_background } from "./calls.js";
 import init, { Client } from "./core/guichet_core.js";
+import { GuichetError } from "./error.js";
 import { load } from "./load.js";
+import { needs_page } from "./page.js";
 
-/** Makes `createGuichet` for one way of getting the wasm. Every method hands its arguments to the wasm. */
+const OPTIONS = "baseUrl merchant merchantHeaders checkoutOrigins publicReads locale fetch wasm onCall";
+const CALL = "signal timeoutMs";
+const WAIT = `${CALL} budgetMs onStatus`;
+
+/** Makes `createGuichet` for one way of getting the wasm. Every method checks the names of its arguments and hands them to the wasm. */
 export const creator = (wasm) => (options) => {
+  only(options, "option", OPTIONS);
   const given = { ...options };
-  const listeners = new Set();
-  // The session, as the wasm last reported it: the same values until one of them changes.
-  let session = { state: "none" };
-  let timer;
-  const on_session = ({ state, expiresAt, email, lasts }) => {
-    const key = `${[state, expiresAt, email]}`;
-    const is_news = key !== session.key;
-    if (is_news) session = { key, state, email, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
-    clearTimeout(timer);
-    if (lasts > 0) {
-      timer = setTimeout(() => guarded(() => client.reportSession()), lasts);
-      timer.unref?.(); // Node.js would wait for it
-    }
-    if (is_news) {
-      for (const listener of listeners) {
-        try {
-          listener(state);
-        } catch (e) {
-          globalThis.reportError?.(e);
-        }
-      }
-    }
-  };
+  if (typeof given.merchant !== "string") only(given.merchant, "merchant function", "session intent status");
+  const session = new SessionState();
+  const report = reporter(session);
   let client;
   let opening;
+  /** Why the calls under way ended, once the client is closed. */
+  let closed;
 
   const open = async () => {
+    refuse_secret_key(given);
     await load(init, given.wasm, wasm);
-    client = guarded(() => new Client(given, on_session));
+    if (!closed) client = guarded(() => new Client(given, report));
   };
-  const ready = () =>
-    (opening ??= open().catch((e) => {
+  const ready = async () => {
+    if (closed) throw new GuichetError("input", "This client is closed. Make another one by createGuichet.");
+    await (opening ??= open().catch((e) => {
       opening = undefined;
       throw e;
     }));
-  const method = (name) => async (...args) => {
+    if (closed) throw closed;
+  };
+  /** `options` and `fields`: the names that the last and the first argument may have. */
+  const method = (name, options, fields) => async (...args) => {
+    const [how, of] = fields === undefined ? args : [args[1], args[0]];
+    refuse_secret_key([of, how]);
+    only(how, "option", options);
+    only(of, "field", fields);
     await ready();
     return call(() => client[name](...args));
   };
-  const checkout = method("checkout");
+  const checkout = method("checkout", `${WAIT} mode`, "order");
+  const waitForOutcome = method("waitForOutcome", WAIT, "id payment_ref merchant_reference");
   const popups = new Map();
 
-  return {
+  const guichet = {
     ready,
     session: {
       get state() {
-        return session.state;
+        return session.now.state;
       },
       get expiresAt() {
-        return session.expiresAt;
+        return session.now.expiresAt;
       },
       get email() {
-        return session.email;
+        return session.now.email;
       },
-      validate: method("validate"),
-      renew: method("renew"),
-      revoke: method("revoke"),
-      subscribe(listener) {
-        const own = (state) => listener(state);
-        listeners.add(own);
-        return () => void listeners.delete(own);
-      },
+      validate: method("validate", CALL),
+      renew: method("renew", CALL),
+      revoke: method("revoke", CALL),
+      subscribe: (listener) => session.subscribe(listener),
     },
-    paymentMethods: method("paymentMethods"),
-    fee: method("fee"),
-    quotes: method("quotes"),
+    paymentMethods: method("paymentMethods", CALL, "country_code"),
+    fee: method("fee", CALL, "payment_method currency amount country_code card_type"),
+    quotes: method("quotes", CALL, "amount currency fee_bearer country_code payment_method_types codes"),
     checkout: async (what, how) => {
+      needs_page("checkout");
       // Opened in the click itself: later it would be blocked. A second click for an order finds the first one's window.
-      const order = how?.mode === "popup" ? json(what?.order) : undefined;
+      const order = how?.mode === "popup" && !closed ? json(what?.order) : undefined;
       let window = popups.get(order);
       if (window?.closed === false) return window.focus(), checkout(what, how);
       window = order && popup(given.locale);
@@ -85,10 +82,55 @@ export const creator = (wasm) => (options) => {
         if (popups.get(order) === window) popups.delete(order);
       }
     },
-    returned: method("returned"),
-    waitForOutcome: method("waitForOutcome"),
+    returned: async () => {
+      await ready();
+      return guarded(() => client.returned());
+    },
+    waitForOutcome: async (back, how) => {
+      if (typeof back?.reference !== "object") return waitForOutcome(back, how);
+      only(back, "field", "match reference");
+      return waitForOutcome(back.reference, how);
+    },
+    close() {
+      closed ??= new DOMException("The client was closed.", "AbortError");
+      in_background(() => client?.close(closed));
+      client = undefined;
+    },
   };
+  if (Symbol.dispose) guichet[Symbol.dispose] = guichet.close;
+  return guichet;
 };
+
+/** The session, as the wasm last reported it. */
+class SessionState {
+  now = { state: "none" };
+  listeners = new Set();
+
+  report({ state, expiresAt, email }) {
+    const key = `${[state, expiresAt, email]}`;
+    if (key === this.now.key) return; // the same values until one of them changes
+    this.now = { key, state, email, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
+    for (const listener of this.listeners) {
+      try {
+        listener(state);
+      } catch (e) {
+        globalThis.reportError?.(e);
+      }
+    }
+  }
+
+  subscribe(listener) {
+    const own = (state) => listener(state);
+    this.listeners.add(own);
+    return () => void this.listeners.delete(own);
+  }
+}
+
+/** What the wasm calls. It holds the session weakly: else the wasm would keep a client whose listeners know the client. */
+function reporter(session) {
+  const weak = new WeakRef(session);
+  return (status) => weak.deref()?.report(status);
+}
 
 function json(value) {
   try {
@@ -98,7 +140,6 @@ function json(value) {
 
 /** Opens an empty window in the click itself, before its address is known. Its pages cannot reach this one. */
 function popup(locale) {
-  if (typeof document === "undefined" || /jsdom|happydom/i.test(navigator.userAgent)) return;
   const window = open("", "", "popup,width=480,height=760");
   if (!window || window.closed) return;
   window.opener = null;

@@ -1,3 +1,5 @@
+import type { CodeKey } from "./words.js";
+
 /**
  * What kind of error it is: switch on this, and on `code`.
  *
@@ -47,7 +49,7 @@ export interface FieldError {
   /** The field: `amount`. */
   param: string;
   /** The code of the cause, to switch on: `parameter_invalid`. */
-  code: string;
+  code: CodeKey | (string & {});
   /** A sentence for the developer. */
   message: string;
 }
@@ -71,7 +73,7 @@ export declare class GuichetError extends Error {
   private constructor();
   readonly kind: Kind;
   /** The service's code of the cause, to switch on: `payment_method_unavailable`. */
-  readonly code: string | undefined;
+  readonly code: CodeKey | (string & {}) | undefined;
   /** The HTTP status, if there was a reply. */
   readonly status: number | undefined;
   /** The service's id of the request, for its support. */

@@ -1,15 +1,17 @@
 import type { GuichetError, Kind } from "./error.js";
+import type { DeclineKey } from "./words.js";
 
 export { GuichetError, type FieldError, type Kind } from "./error.js";
 
 /**
- * Makes the client of a page. It does no I/O, so it may stand at the top of a module and be imported on a server.
+ * Makes the client of a page; `Order` is what its server takes as an order. It does no I/O, so it may stand at the top of a module and be imported on a server. Throws kind
+ * `input` if an option has a mistyped name.
  *
  * @example
  * const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant: "/guichet" });
  * const quotes = await guichet.quotes({ amount: "5000", currency: "XAF" });
  */
-export declare function createGuichet(options: Options): Guichet;
+export declare function createGuichet<Order = unknown>(options: Options<Order>): Guichet<Order>;
 
 /**
  * The options of a client.
@@ -22,11 +24,11 @@ export declare function createGuichet(options: Options): Guichet;
  *   publicReads: "anonymous", // guests see prices
  * };
  */
-export interface Options {
+export interface Options<Order = unknown> {
   /** The address of the service: `https://api.example.com`, or a path of this origin, `/pay`. `/v1` is added, once. */
   baseUrl: string | URL;
   /** The address of the merchant's three routes (`/guichet`), or functions in their place. */
-  merchant?: string | Merchant;
+  merchant?: string | Merchant<Order>;
   /**
    * Returns more headers for requests to the merchant's three routes, and to no other address: a CSRF token. It is called for
    * each request, so that a token may change. It is not called for the functions of `merchant`.
@@ -114,7 +116,7 @@ export interface CallOptions {
  * };
  * const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant });
  */
-export interface Merchant {
+export interface Merchant<Order = unknown> {
   /**
    * The customer's session; `null` where nobody is signed in.
    *
@@ -139,7 +141,7 @@ export interface Merchant {
    *   },
    * };
    */
-  intent?(order: unknown, options: CallOptions): Promise<Ticket>;
+  intent?(order: Order, options: CallOptions): Promise<Ticket>;
   /**
    * The status of a payment, as the merchant's server knows it.
    *
@@ -151,7 +153,7 @@ export interface Merchant {
    *   },
    * };
    */
-  status?(of: Reference, options: CallOptions): Promise<{ status: string; last_payment_error?: LastPaymentError | null }>;
+  status?(of: Reference, options: CallOptions): Promise<{ status: PaymentStatus; last_payment_error?: LastPaymentError | null }>;
 }
 
 /**
@@ -160,7 +162,7 @@ export interface Merchant {
  * @example
  * const pay = (guichet: Guichet, id: string) => guichet.checkout({ order: { id } }, { mode: "popup" });
  */
-export interface Guichet {
+export interface Guichet<Order = unknown> {
   /**
    * Loads the wasm before the first call needs it, so that a click waits for the network alone. It sends nothing to the
    * service. It may be called again at any time, and waits for a load that is under way.
@@ -218,7 +220,7 @@ export interface Guichet {
    *   if (state === "succeeded") location.assign("/thanks");
    * };
    */
-  checkout(what: { order: unknown }, options?: CheckoutOptions): Promise<Outcome>;
+  checkout(what: { order: Order }, options?: CheckoutOptions): Promise<Outcome>;
   /**
    * Reads the return of a customer, on the page of the `redirect_url`. Elsewhere, and on a server, it resolves with `null`. It
    * removes its parameters from the address bar, and keeps `history.state`. A second call gives the same answer. In a popup it
@@ -242,6 +244,28 @@ export interface Guichet {
    * }
    */
   waitForOutcome(back: Return | Reference, options?: WaitOptions): Promise<Outcome>;
+  /**
+   * Closes the client: it leaves no timer, listener or channel. Calls under way reject with an `AbortError`, and later ones with
+   * kind `input`. A page that keeps one client for its life need not close it.
+   *
+   * @example
+   * guichet.close(); // in a test, after each case
+   */
+  close(): void;
+  /**
+   * The same as {@link close}, for `using`, in engines that have `Symbol.dispose`.
+   *
+   * @example
+   * guichet[Symbol.dispose](); // as the end of a block with `using` does
+   */
+  [Symbol.dispose](): void;
+}
+
+declare global {
+  interface SymbolConstructor {
+    /** As TypeScript's `esnext.disposable` declares it, for compilers that leave that library out. */
+    readonly dispose: unique symbol;
+  }
 }
 
 /**
@@ -527,8 +551,16 @@ export interface WaitOptions extends CallOptions {
    * const onStatus = (status: string) => console.log(status); // "processing", then "succeeded"
    * await guichet.waitForOutcome({ payment_ref: "gch_1" }, { onStatus });
    */
-  onStatus?: (status: string) => void;
+  onStatus?: (status: PaymentStatus) => void;
 }
+
+/**
+ * The status of a payment. A service may report a word that this version does not know.
+ *
+ * @example
+ * const isFinal = (status: PaymentStatus) => status === "succeeded" || status === "failed" || status === "canceled";
+ */
+export type PaymentStatus = "requires_action" | "processing" | "succeeded" | "failed" | "canceled" | (string & {});
 
 /**
  * The outcome of a purchase, as far as the page knows.
@@ -541,7 +573,7 @@ export interface Outcome {
   /** `pending`: not known yet. `dismissed`: the customer turned back unpaid. `unknown`: it could not be found out. */
   state: "succeeded" | "failed" | "canceled" | "pending" | "dismissed" | "unknown";
   /** The last status that the service reported. */
-  status?: string;
+  status?: PaymentStatus;
   reference: Reference;
   /** Why the last attempt was declined. */
   last_payment_error?: LastPaymentError;
@@ -556,7 +588,7 @@ export interface Outcome {
  */
 export interface LastPaymentError {
   /** The code to switch on: `insufficient_funds`. */
-  code: string;
+  code: DeclineKey | (string & {});
   message?: string;
 }
 
@@ -573,8 +605,7 @@ export interface PaymentIntent {
   amount: string;
   /** Three-letter ISO code. */
   currency: string;
-  /** `requires_action`, `processing`, `succeeded`, `failed`, `canceled`, or a word that this version does not know. */
-  status: string;
+  status: PaymentStatus;
   client_secret?: string;
   payment_ref?: string;
   merchant_reference?: string;

@@ -1,30 +1,41 @@
+import { only, refuse_secret_key } from "./arguments.js";
 import { call, guarded } from "./calls.js";
 import init, { HostedPage } from "./core/guichet_hosted.js";
 import { imported, unpacked } from "./inside.js";
 import { load } from "./load.js";
+import { needs_page } from "./page.js";
 
 export { GuichetError } from "./error.js";
 
+const CALL = "signal timeoutMs";
+const MOVE = `${CALL} budgetMs onStatus`;
+
 const inside = async () => unpacked(await imported(() => import("./core/inline_hosted.js")));
 
-/** Opens the checkout of one payment intent. Every method hands its arguments to the wasm. */
+/** Opens the checkout of one payment intent. Every method checks the names of its options and hands its arguments to the wasm. */
 export async function openHostedCheckout(options, how) {
+  refuse_secret_key(options);
+  only(options, "option", "baseUrl intent paths redirectOrigins fetch wasm onCall");
   await load(init, options?.wasm, inside);
   const page = guarded(() => new HostedPage({ ...options }));
-  const method = (name) => async (...args) => call(() => page[name](...args));
-  const refresh = method("refresh");
+  const method = (name, known) => async (...args) => {
+    refuse_secret_key(args);
+    only(args[page[name].length - 1], "option", known);
+    return call(() => page[name](...args));
+  };
+  const refresh = method("refresh", CALL);
   await refresh(how);
   return {
     get intent() {
       return guarded(() => page.intent);
     },
-    quotes: method("quotes"),
-    pay: method("pay"),
-    answer: method("answer"),
-    cancel: method("cancel"),
-    wait: method("wait"),
+    quotes: method("quotes", `${CALL} country_code codes`),
+    pay: method("pay", MOVE),
+    answer: method("answer", MOVE),
+    cancel: method("cancel", MOVE),
+    wait: method("wait", MOVE),
     refresh,
-    proceed: () => guarded(() => page.proceed()),
-    leave: () => guarded(() => page.leave()),
+    proceed: () => (needs_page("proceed"), guarded(() => page.proceed())),
+    leave: () => (needs_page("leave"), guarded(() => page.leave())),
   };
 }

@@ -1,23 +1,19 @@
-import { GuichetError, secret_key } from "./error.js";
+import { GuichetError } from "./error.js";
 
 // The compiled modules of the page, by their source.
 const modules = new Map();
 // The instance of each core, by the function of its glue that makes it. All clients of a page share it.
 const instances = new Map();
 
-// The same rule as `flow::carries_a_secret_key`, for the one address that is requested before the wasm is there.
-const SECRET_KEY = /(?:^|[^A-Za-z0-9_]|%..)(?:FLWSECK|[sr]k_(?:test_|live_|sandbox_|[A-Za-z0-9]{20}))/;
-
 /** Loads a core, from the page's `wasm` option or else from the package's own wasm. After a failure the next call tries again. */
 export async function load(init, given, own) {
   if (instances.has(init)) return instances.get(init);
   const source = given ?? own;
-  if ((typeof source === "string" || source instanceof URL) && SECRET_KEY.test(source)) throw secret_key();
   try {
     if (!modules.has(source)) modules.set(source, compiled(source));
-    const module_or_path = await modules.get(source);
+    const module = await modules.get(source);
     if (!instances.has(init)) {
-      const instance = init({ module_or_path });
+      const instance = init(module);
       instances.set(init, instance);
       instance.catch(() => instances.delete(init)); // this one alone: another client may have begun the next
     }
@@ -39,14 +35,12 @@ async function compiled(source) {
 }
 
 async function explained(cause) {
-  if (GuichetError.is(cause)) return cause;
-  let error = new GuichetError("offline", "guichet's wasm could not be loaded.", { retryable: true });
+  let error = new GuichetError("offline", "guichet's wasm could not be loaded.", { retryable: true, cause });
   try {
     // The smallest module: if even this one is refused, all are. WebKit compiles modules that it then does not run.
     await WebAssembly.instantiate(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
   } catch {
-    error = new GuichetError("wasm_blocked", "WebAssembly is not allowed here: the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.");
+    error = new GuichetError("wasm_blocked", "WebAssembly is not allowed here: the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.", { cause });
   }
-  error.cause = cause;
   return error;
 }

@@ -1,5 +1,5 @@
 import type { ReactElement, ReactNode } from "react";
-import type { CheckoutOptions, Guichet, Outcome, Quote, QuoteRequest, Return, Session, SessionState } from "./guichet.js";
+import type { CheckoutOptions, Guichet, Outcome, PaymentStatus, Quote, QuoteRequest, Return, Session, SessionState } from "./guichet.js";
 
 // TypeScript would export `AnyQuotes`, too, without this line.
 export {};
@@ -202,7 +202,7 @@ export interface ReturnState {
   /** The return; `null` if the page was opened without one; `undefined` until that is known, and on a server. */
   back: Return | null | undefined;
   /** The last status that was reported while waiting. */
-  status: string | undefined;
+  status: PaymentStatus | undefined;
   outcome: Outcome | undefined;
   /** A `GuichetError`, or what a function of `merchant` threw. */
   error: Error | undefined;

@@ -1,56 +1,58 @@
 #![cfg_attr(doc_labels, feature(doc_cfg))]
-#![cfg_attr(feature = "axum", doc = include_str!("../README.md"))]
-#![cfg_attr(
-    not(feature = "axum"),
-    doc = "A payments client for mobile money and cards, XAF and Cameroon first. All features together show the README here."
-)]
+//! A payments client for mobile money and cards, XAF and Cameroon first. A *guichet* is a ticket window: customers stand in front of
+//! it, the cash box stays behind it.
 //!
-//! # The crate
-//!
-//! | face | feature | who uses it | credential |
+//! | part | feature | who uses it | credential |
 //! |---|---|---|---|
-//! | the npm package `guichet`, and `browser` for Rust pages | `browser` (wasm32) | pages | a customer's session token, or one intent's client secret |
-//! | `native` | `native`; `axum` adds the merchant's routes and the guard, `sessions-postgres` and `sessions-redis` stores for several servers | the merchant's server | the secret key |
-//! | `sandbox` | `sandbox`; `sandbox-serve` adds a port, `sandbox-sqlite` a database | anyone who builds or tests | issues all three |
+//! | `native` | `native`; `axum` adds the merchant's three routes and the guard of its API | the merchant's server | the secret key |
+//! | `browser` | `browser` (wasm32) | a page in Rust; the npm package `guichet` is made of it | a customer's session token, or one intent's client secret |
+//! | the service's half of an operation | `service` | those who build a service, such as the crate `guichet-sandbox` | |
 //!
-//! Layers, lowest first; a module imports only from below:
+//! The merchant's server creates a payment, sends the customer to its `checkout_url`, and ships once the payment has succeeded:
+//!
+//! ```
+//! # #[cfg(feature = "native")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let sandbox = guichet_sandbox::Sandbox::start().await?;
+//! # let (base_url, key) = (sandbox.base_url(), sandbox.secret_key().expose());
+//! use guichet::operations::{CreatePaymentIntent, CustomerName};
+//! use guichet::values::{Amount, Email, IntentStatus, MerchantReference};
+//! use guichet::{Client, SecretKey};
+//!
+//! let client = Client::builder(base_url, SecretKey::new(key)?).build()?;
+//! let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
+//! let order = CreatePaymentIntent::new(MerchantReference::new("ORDER-17")?, Amount::units(45_000), "A pair of shoes", awa)
+//!     .email(Email::new("awa@example.com")?);
+//! let intent = client.create_payment_intent(&order).await?;
+//! assert!(intent.checkout_url.is_some());
+//! assert_ne!(client.read_payment_intent(&intent.id).await?.status, IntentStatus::Succeeded, "nobody has paid yet");
+//! # Ok(()) }
+//! # #[cfg(not(feature = "native"))]
+//! # fn main() {}
+//! ```
+//!
+//! Its modules; each imports only from those before it in this list:
 //!
 //! - [`values`]: the values of the interface, each checked when it is made.
 //! - [`protocol`]: what an operation is and how one call goes. No socket, no clock, no async.
 //! - [`operations`]: the interface, declared once.
 //! - [`flow`]: what a paying page must decide, as pure functions.
-//! - `browser` (wasm32), `native`, `sandbox`: the three faces, never sideways.
-//! - `demo`: the shop of `guichet demo`; `check`: the rules of `guichet check`; `terminal`: the `guichet` command.
+//! - `browser` and `native`: the two clients.
 
 #[cfg(all(target_arch = "wasm32", feature = "native-no-provider"))]
 compile_error!(
     "feature `native` holds the merchant's secret key and does not exist in a browser: build wasm32 without it"
 );
-#[cfg(all(target_arch = "wasm32", feature = "sandbox-serve"))]
-compile_error!("feature `sandbox-serve` listens on a port, which wasm32 cannot: build wasm32 with `sandbox` alone");
-#[cfg(all(target_arch = "wasm32", feature = "sandbox", feature = "browser"))]
-compile_error!("features `sandbox` and `browser` are two programs on wasm32: build each by itself");
 
-#[cfg(any(all(feature = "cli", not(target_arch = "wasm32")), all(feature = "sandbox-js", target_arch = "wasm32")))]
-mod check;
-#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
-mod encoding;
 pub mod flow;
 pub mod operations;
-#[cfg(feature = "sandbox")]
-mod package;
 mod platform;
-#[cfg(any(feature = "sandbox", feature = "sessions-postgres"))]
-mod postgres_address;
-#[cfg(any(feature = "sandbox-postgres", feature = "sandbox-sqlite"))]
-mod private_file;
 pub mod protocol;
-#[cfg(feature = "sandbox")]
-mod server;
 pub mod values;
 
-#[cfg(all(any(target_arch = "wasm32", docsrs), feature = "browser"))]
-#[cfg_attr(doc_labels, doc(cfg(all(feature = "browser", target_arch = "wasm32"))))]
+#[cfg(feature = "browser")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "browser")))]
 pub mod browser;
 
 #[cfg(all(feature = "native-no-provider", not(target_arch = "wasm32")))]
@@ -59,11 +61,3 @@ pub mod native;
 #[cfg(all(feature = "native-no-provider", not(target_arch = "wasm32")))]
 #[cfg_attr(doc_labels, doc(cfg(feature = "native")))]
 pub use native::{Client, SecretKey};
-
-#[cfg(feature = "sandbox")]
-pub mod sandbox;
-
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-pub mod demo;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-pub mod terminal;

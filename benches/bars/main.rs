@@ -22,7 +22,7 @@ mod first_fee;
 mod floor;
 /// The sandbox's own multi-row inserts.
 #[allow(unused_imports, reason = "its tests do not run here")]
-#[path = "../../src/sandbox/store/sqlite/insert.rs"]
+#[path = "../../crates/sandbox/src/store/sqlite/insert.rs"]
 mod insert;
 mod instances;
 mod load;

@@ -8,9 +8,10 @@ use crate::servers;
 use axum::Router;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::routing::{get, post};
-use guichet::native::{MemoryStore, PostgresSessions, RedisSessions, SessionGuard, SessionStore, Sessions};
+use guichet::native::{MemoryStore, SessionGuard, SessionStore, Sessions};
 use guichet::values::Email;
 use guichet::{Client, SecretKey};
+use guichet_sessions::{PostgresSessions, RedisSessions};
 
 const PAIRS: usize = 2_000;
 /// The token of a login: the store's read is added to a validation by the service, in another thread, and a read in memory takes no time.

@@ -137,7 +137,7 @@ impl Field {
         if options.is_empty() {
             return TokenStream::new();
         }
-        quote!(#[cfg_attr(feature = "sandbox", schemars(#(#options),*))])
+        quote!(#[cfg_attr(feature = "service", schemars(#(#options),*))])
     }
 }
 

@@ -30,14 +30,14 @@ use syn::parse_macro_input;
 ///
 /// ```text
 /// #[derive(Clone, Debug)]
-/// #[non_exhaustive]
-/// #[cfg_attr(feature = "sandbox", derive(JsonSchema))]
+/// #[cfg_attr(not(feature = "service"), non_exhaustive)]
+/// #[cfg_attr(feature = "service", derive(JsonSchema))]
 /// pub struct CreatePlan {
-///     #[cfg_attr(feature = "sandbox", schemars(with = "Described<String>"))]
+///     #[cfg_attr(feature = "service", schemars(with = "Described<String>"))]
 ///     pub name: String,
-///     #[cfg_attr(feature = "sandbox", schemars(with = "Described<AmountNumber>"))]
+///     #[cfg_attr(feature = "service", schemars(with = "Described<AmountNumber>"))]
 ///     pub amount: Amount,
-///     #[cfg_attr(feature = "sandbox", schemars(with = "Described<Currency>", default))]
+///     #[cfg_attr(feature = "service", schemars(with = "Described<Currency>", default))]
 ///     pub currency: Currency,
 /// }
 ///
@@ -135,16 +135,16 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```text
 /// #[derive(Clone, Debug, Deserialize, Serialize)]     // reading is lenient; writing redacts: "session_token":"***"
-/// #[non_exhaustive]
-/// #[cfg_attr(feature = "sandbox", derive(JsonSchema), schemars(extend("x-guichet-documented" = ["session_token", "expires_at"])))]
+/// #[cfg_attr(not(feature = "service"), non_exhaustive)]
+/// #[cfg_attr(feature = "service", derive(JsonSchema), schemars(extend("x-guichet-documented" = ["session_token", "expires_at"])))]
 /// pub struct CustomerSession {
 ///     pub session_token: SessionToken,
 ///     #[serde(default, deserialize_with = "lenient")]
-///     #[cfg_attr(feature = "sandbox", schemars(with = "Moment"))]
+///     #[cfg_attr(feature = "service", schemars(with = "Moment"))]
 ///     pub expires_at: Option<Moment>,
 /// }
 ///
-/// #[cfg(feature = "sandbox")]
+/// #[cfg(feature = "service")]
 /// impl Reveal for CustomerSession {                   // the service's writer, which nothing outside of the crate can name
 ///     fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
 ///         let mut fields = serializer.serialize_struct("CustomerSession", 2)?;

@@ -182,8 +182,8 @@ fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> T
     quote! {
         #(#attributes)*
         #[derive(Clone, #debug #default)]
-        #[non_exhaustive]
-        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#(#type_schema),*))]
+        #[cfg_attr(not(feature = "service"), non_exhaustive)]
+        #[cfg_attr(feature = "service", derive(schemars::JsonSchema), schemars(#(#type_schema),*))]
         #visibility struct #name {
             #(#fields,)*
         }

@@ -50,9 +50,9 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
     let reveal = reveal(name, &fields);
     Ok(quote! {
         #(#attributes)*
-        #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
-        #[non_exhaustive]
-        #[cfg_attr(feature = "sandbox", derive(schemars::JsonSchema), schemars(#(#schema),*))]
+        #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+        #[cfg_attr(not(feature = "service"), non_exhaustive)]
+        #[cfg_attr(feature = "service", derive(schemars::JsonSchema), schemars(#(#schema),*))]
         #visibility struct #name {
             #(#described,)*
         }
@@ -119,7 +119,7 @@ fn reveal(name: &Ident, fields: &[Field]) -> TokenStream {
         if field.options.omitted { quote!(if self.#name.is_some() { #write }) } else { write }
     });
     quote! {
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "service")]
         impl crate::protocol::Reveal for #name {
             fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct as _;

@@ -1,15 +1,11 @@
 //! The options of a page's client in Rust.
 
 use super::client::Client;
-use super::core::{CallReport, MerchantRoutes, Shop, ShopConfig, Transport, check_no_secret_key_in, page_origin};
-use super::popup::Popups;
-use crate::flow::{Base, State};
+use super::engine::Engine;
+use crate::flow::State;
 use crate::protocol::{Error, Kind};
-use crate::values::Address;
-use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
-use wasm_bindgen::JsValue;
 
 /// Options of a [`Client`].
 ///
@@ -20,16 +16,21 @@ use wasm_bindgen::JsValue;
 /// let guichet = Client::builder("https://api.example.com").merchant("/guichet").timeout(Duration::from_secs(10)).build()?;
 /// # Ok(guichet) }
 /// ```
+#[cfg_attr(not(target_arch = "wasm32"), expect(dead_code, reason = "only a page has a use for the options"))]
 pub struct ClientBuilder {
-    base_url: String,
-    merchant: JsValue,
-    checkout_origins: Vec<String>,
-    anonymous_reads: bool,
-    locale: Option<String>,
+    pub(super) base_url: String,
+    pub(super) merchant: Option<String>,
+    pub(super) merchant_headers: Option<Box<MerchantHeaders>>,
+    pub(super) checkout_origins: Vec<String>,
+    pub(super) anonymous_reads: bool,
+    pub(super) locale: Option<String>,
     timeout: Duration,
-    on_call: Option<Box<dyn Fn(Call)>>,
-    on_session: Box<dyn Fn(State)>,
+    pub(super) on_call: Option<Box<dyn Fn(Call)>>,
+    pub(super) on_session: Box<dyn Fn(State)>,
 }
+
+/// The names and values of a page's own headers.
+pub(super) type MerchantHeaders = dyn Fn() -> Vec<(String, String)>;
 
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,7 +68,8 @@ impl ClientBuilder {
     pub(super) fn new(base_url: String) -> Self {
         Self {
             base_url,
-            merchant: JsValue::UNDEFINED,
+            merchant: None,
+            merchant_headers: None,
             checkout_origins: vec![],
             anonymous_reads: false,
             locale: None,
@@ -80,7 +82,30 @@ impl ClientBuilder {
     /// Sets the address of the merchant's three routes: `/guichet`.
     #[must_use]
     pub fn merchant(self, routes: &str) -> Self {
-        Self { merchant: routes.into(), ..self }
+        Self { merchant: Some(routes.to_owned()), ..self }
+    }
+
+    /// Adds these headers to every request to the merchant's routes, and to no other: a CSRF token. The function is called for each
+    /// request, so that a token may change.
+    ///
+    /// ```
+    /// use guichet::browser::Client;
+    /// fn csrf_token() -> String {
+    ///     "the token of the page's own cookie or <meta>".into()
+    /// }
+    /// let builder = Client::builder("https://api.example.com")
+    ///     .merchant("/guichet")
+    ///     .merchant_headers(|| [("X-CSRF-Token", csrf_token())]);
+    /// ```
+    #[must_use]
+    pub fn merchant_headers<H, N, V>(self, headers: impl Fn() -> H + 'static) -> Self
+    where
+        H: IntoIterator<Item = (N, V)>,
+        N: Into<String>,
+        V: Into<String>,
+    {
+        let headers = move || headers().into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { merchant_headers: Some(Box::new(headers)), ..self }
     }
 
     /// Sets the origins that a `checkout_url` may have; the default is the service's own origin.
@@ -95,7 +120,7 @@ impl ClientBuilder {
         Self { anonymous_reads: true, ..self }
     }
 
-    /// Sets the customer's language (`fr`), for the merchant's routes.
+    /// Sets the customer's language (`fr`), for the merchant's routes and an empty popup.
     #[must_use]
     pub fn locale(self, locale: impl Into<String>) -> Self {
         Self { locale: Some(locale.into()), ..self }
@@ -113,49 +138,18 @@ impl ClientBuilder {
         Self { on_call: Some(Box::new(on_call)), ..self }
     }
 
-    /// Calls this when a call has changed the session's state. The expiry of a token is not reported: see
-    /// [`Session::state`](super::Session::state).
+    /// Calls this when the session's state has changed: by a call, by a sign-out in another tab, or because its token expires.
     #[must_use]
     pub fn on_session(self, on_session: impl Fn(State) + 'static) -> Self {
         Self { on_session: Box::new(on_session), ..self }
     }
 
-    /// Builds the client. Sends nothing.
+    /// Builds the client. Sends nothing. Off wasm32 it checks nothing either.
     ///
     /// # Errors
     /// [`Kind::Input`] if an address cannot be used, [`Kind::SecretKey`] if one contains a secret key.
     pub fn build(self) -> Result<Client, Error> {
-        let Self { base_url, merchant, checkout_origins, anonymous_reads, locale, timeout, on_call, on_session } = self;
-        for text in checkout_origins.iter().chain([&base_url]).chain(&merchant.as_string()) {
-            check_no_secret_key_in(text)?;
-        }
-        let base = Base::new(&base_url, page_origin().as_deref())?;
-        let mut origins = vec![];
-        for origin in &checkout_origins {
-            origins.push(Address::new(origin)?.origin().to_owned());
-        }
-        if origins.is_empty() {
-            origins.push(base.origin().to_owned());
-        }
-        let on_call = on_call.map(|on_call| -> Box<dyn Fn(CallReport)> {
-            Box::new(move |CallReport { operation, attempt, ms, status, kind, request_id }| {
-                on_call(Call { operation, attempt, ms, status, kind, request_id });
-            })
-        });
-        let merchant = MerchantRoutes { place: merchant, headers: None, locale };
-        let reads_with_session = !anonymous_reads && merchant.has("session");
-        let last_state = Cell::new(State::None);
-        let shop = Shop::new(ShopConfig {
-            transport: Transport { base, fetch: None, on_call, shared_calls: Default::default() },
-            merchant,
-            checkout_origins: origins,
-            reads_with_session,
-            on_session: Box::new(move |status| {
-                if last_state.replace(status.state) != status.state {
-                    on_session(status.state);
-                }
-            }),
-        });
-        Ok(Client { shop, popups: Popups::default(), timeout })
+        let timeout = self.timeout;
+        Ok(Client { engine: Engine::new(self)?, timeout })
     }
 }

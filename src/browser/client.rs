@@ -2,25 +2,17 @@
 
 use super::builder::ClientBuilder;
 use super::checkout::CheckoutCall;
-use super::core::{
-    AuthorizedRequest, CallOptions, MAX_DURATION, Outcome as Found, OutcomeOptions, PublicReads, QuoteSelection, Shop,
-    purchase_of, quotes, reference, returned,
-};
-use super::decode::decode;
-use super::popup::Popups;
+use super::engine::Engine;
 use super::session::Session;
-use crate::flow::{Match, OutcomeState, Price, Purchase, QuoteRequest};
-use crate::operations::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod};
-use crate::protocol::{Error, Fulfils, Kind, NoCredential, Operation};
-use crate::values::{Amount, CardType, IntentStatus, MethodCode};
+use crate::flow::{Match, OutcomeState, Purchase, QuoteRequest};
+use crate::operations::{CalculateFee, FeeBreakdown, LastPaymentError, ListPaymentMethods, PaymentMethod};
+use crate::protocol::Error;
+use crate::values::IntentStatus;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::fmt;
-use std::rc::Rc;
 use std::time::Duration;
-use wasm_bindgen::JsValue;
 
-/// The client of a page. Cloning it is cheap, and clones share one session.
+/// The client of a page. Cloning it is cheap, and clones share one session. It is equal to its clones and to no other client.
 ///
 /// Every call is a future: dropping it cancels the call.
 ///
@@ -33,10 +25,9 @@ use wasm_bindgen::JsValue;
 /// # let _ = methods;
 /// # Ok(()) }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Client {
-    pub(super) shop: Rc<Shop>,
-    pub(super) popups: Popups,
+    pub(super) engine: Engine,
     pub(super) timeout: Duration,
 }
 
@@ -53,56 +44,29 @@ impl Client {
         ClientBuilder::new(base_url.into())
     }
 
-    pub(super) fn options(&self) -> CallOptions {
-        CallOptions::with_timeout((self.timeout.as_secs_f64() * 1000.0).clamp(1.0, MAX_DURATION))
-    }
-
-    async fn read<O>(&self, operation: &O) -> Result<O::Output, Error>
-    where
-        O: Operation,
-        O::Output: DeserializeOwned,
-        NoCredential: Fulfils<O::Role>,
-    {
-        let request = AuthorizedRequest::new(operation)?;
-        let reply = Rc::clone(&self.shop).read_public(request, self.options()).await?;
-        decode(reply.data()).map_err(|_| reply.unreadable().into())
-    }
-
     /// The active payment methods of a country.
     ///
     /// # Errors
-    /// Those of a call; see [`Kind`].
+    /// Those of a call; see [`Kind`](crate::protocol::Kind).
     pub async fn list_payment_methods(&self, request: &ListPaymentMethods) -> Result<Vec<PaymentMethod>, Error> {
-        self.read(request).await
+        self.engine.read(request, self.timeout).await
     }
 
     /// The fee of an amount with one payment method.
     ///
     /// # Errors
-    /// Those of a call; see [`Kind`].
+    /// Those of a call; see [`Kind`](crate::protocol::Kind).
     pub async fn calculate_fee(&self, request: &CalculateFee) -> Result<FeeBreakdown, Error> {
-        self.read(request).await
+        self.engine.read(request, self.timeout).await
     }
 
     /// The price of each active method, the cheapest for the customer first. A method whose fee could not be read comes
     /// last, with its error.
     ///
     /// # Errors
-    /// Those of a call; see [`Kind`].
+    /// Those of a call; see [`Kind`](crate::protocol::Kind).
     pub async fn quotes(&self, request: &QuoteRequest) -> Result<Vec<Quote>, Error> {
-        let selection = QuoteSelection { request: request.clone(), methods: vec![], codes: JsValue::UNDEFINED };
-        let found = quotes(Rc::clone(&self.shop) as _, selection, self.options()).await?;
-        let typed = found.into_iter().map(|quote| {
-            let unreadable = |_| Error::new(Kind::Unreadable, "The method could not be read.");
-            Ok(Quote {
-                method: decode(quote.method).map_err(unreadable)?,
-                payment_method: quote.payment_method,
-                card_type: quote.card_type,
-                fee: quote.fee,
-                price: quote.price.map_err(Error::from),
-            })
-        });
-        typed.collect()
+        self.engine.quotes(request, self.timeout).await
     }
 
     /// The customer's session.
@@ -118,24 +82,18 @@ impl Client {
     }
 
     /// The return of a customer from the hosted page to this page, if there is one. Removes its parameters from the
-    /// address bar.
+    /// address bar. If another page waits for this return, that page goes on and this window closes.
     pub async fn returned(&self) -> Option<Return> {
-        returned().await.map(|found| Return { matched: found.matched, purchase: found.purchase })
+        self.engine.returned()
     }
 
     /// Reads a purchase until it is settled, for two minutes at most. Ship goods because your server says so, never
     /// because of this.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`] if there is no way to read the purchase; otherwise those of a call.
+    /// [`Kind::Unsupported`](crate::protocol::Kind::Unsupported) if there is no way to read the purchase; otherwise those of a call.
     pub async fn wait_for_outcome(&self, purchase: &Purchase) -> Result<Outcome, Error> {
-        let found = Rc::clone(&self.shop).follow(reference(purchase), self.outcome_options(false)).await?;
-        Ok(found.into())
-    }
-
-    pub(super) fn outcome_options(&self, turned_back: bool) -> OutcomeOptions {
-        let (budget, options) = (OutcomeOptions::DEFAULT_BUDGET, self.options());
-        OutcomeOptions { budget, on_status: None, options, turned_back }
+        self.engine.wait_for_outcome(purchase, self.timeout).await
     }
 }
 
@@ -148,20 +106,7 @@ impl Client {
 /// # let _ = cheapest;
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Quote {
-    /// The method.
-    pub method: PaymentMethod,
-    /// The code its fee was requested by.
-    pub payment_method: MethodCode,
-    /// The card's origin; `None` if the method is no card.
-    pub card_type: Option<CardType>,
-    /// The fee, if the service sent it.
-    pub fee: Option<Amount>,
-    /// The price for the customer and for the merchant, or the error if the fee could not be read.
-    pub price: Result<Price, Error>,
-}
+pub type Quote = crate::flow::Quote<PaymentMethod>;
 
 /// The return of a customer.
 ///
@@ -173,7 +118,7 @@ pub struct Quote {
 /// }
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Return {
     /// Whether this tab started the purchase. If it is unmatched, use the references only to ask your own server.
@@ -190,7 +135,7 @@ pub struct Return {
 ///     outcome.state == OutcomeState::Succeeded // ship goods on your server's word alone
 /// }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The state.
@@ -199,10 +144,6 @@ pub struct Outcome {
     pub status: Option<IntentStatus>,
     /// The references of the purchase.
     pub purchase: Purchase,
-}
-
-impl From<Found> for Outcome {
-    fn from(Found { state, status, reference, .. }: Found) -> Self {
-        Self { state, status: status.map(IntentStatus::from), purchase: purchase_of(&reference) }
-    }
+    /// Why the last attempt was declined.
+    pub last_payment_error: Option<LastPaymentError>,
 }

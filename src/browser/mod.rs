@@ -1,4 +1,4 @@
-//! The client of a page, on wasm32: `async fn`s over the browser's own `fetch`, timers, channels and storage.
+//! The client of a page: `async fn`s over the browser's own `fetch`, timers, channels and storage.
 //!
 //! ```no_run
 //! use guichet::browser::{Client, QuoteRequest};
@@ -15,7 +15,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`Client`]: the documented Rust API. It alone decodes outputs.
+//! The client works on wasm32. Elsewhere it has the same interface, so that a page that a server renders needs no `cfg`: there is no
+//! page then, and every call fails with [`Kind::Unsupported`](crate::protocol::Kind::Unsupported).
+//!
+//! - [`Client`]: the documented Rust API, over an `engine`: `page` on wasm32, which alone decodes outputs, and `no_page` elsewhere.
 //! - `core`: all behaviour. It returns the service's own JavaScript objects, and decodes none of them.
 //! - `js`: the exports for the npm package's JavaScript (features `js-page` and `js-hosted`): classes, promises,
 //!   errors.
@@ -26,11 +29,18 @@
 mod builder;
 mod checkout;
 mod client;
+#[cfg(target_arch = "wasm32")]
 mod core;
-mod decode;
 #[cfg(all(target_arch = "wasm32", any(feature = "js-page", feature = "js-hosted")))]
 mod js;
-mod popup;
+#[cfg(not(target_arch = "wasm32"))]
+mod no_page;
+#[cfg(not(target_arch = "wasm32"))]
+use no_page as engine;
+#[cfg(target_arch = "wasm32")]
+mod page;
+#[cfg(target_arch = "wasm32")]
+use page as engine;
 mod session;
 
 pub use self::builder::{Call, ClientBuilder};
@@ -39,5 +49,5 @@ pub use self::client::{Client, Outcome, Quote, Return};
 pub use self::session::Session;
 pub use crate::flow::{Match, OutcomeState, Price, Purchase, QuoteRequest, State};
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "wasm32"))]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -1,8 +1,8 @@
 //! The addresses that a customer may be sent to, and the address of the hosted page.
 
-use super::query::{join, name, pieces, split, value, without};
+use super::query::{is_one_of, join, pieces, split, value, without};
 use crate::protocol::percent_encode;
-use crate::values::{Address, Invalid, any_word};
+use crate::values::{Address, Invalid, after_its_prefix, any_word, is_key};
 
 /// Checks the address of a `checkout_url`: it must pass the rules of [`Address`], and its origin must be one of
 /// `allowed`.
@@ -32,10 +32,10 @@ pub fn redirect_address(text: &str, allowed: &[String], parameters: &[(&str, &st
     let mut query = String::from(query.unwrap_or_default());
     for (name, value) in parameters {
         if !query.is_empty() && !query.ends_with('&') {
-            query.push('&');
+            query += "&";
         }
-        query.push_str(name);
-        query.push('=');
+        query += name;
+        query += "=";
         percent_encode(&mut query, value);
     }
     Ok(join(before, &query, fragment))
@@ -110,7 +110,7 @@ pub fn open(address: &str) -> Opened {
     let segment = path.split_once('/').and_then(|(_, path)| path.rsplit('/').find(|segment| !segment.is_empty()));
     // A fragment without a secret belongs to the page and stays unchanged.
     let kept = match fragment {
-        Some(_) if in_fragment.iter().any(|piece| SECRETS.contains(&name(piece))) => {
+        Some(_) if in_fragment.iter().any(|piece| is_one_of(piece, &SECRETS)) => {
             Some(without(&in_fragment, &SECRETS)).filter(|kept| !kept.is_empty())
         }
         fragment => fragment.map(String::from),
@@ -129,12 +129,13 @@ pub fn open(address: &str) -> Opened {
 /// Slovakia, or `rk_17`, a reference.
 #[must_use]
 pub fn carries_a_secret_key(text: &str) -> bool {
-    any_word(text, |c| !c.is_ascii_alphanumeric() && c != '_', &|word| {
-        let Some(rest) = word.strip_prefix("sk_").or(word.strip_prefix("rk_")) else {
-            return word.starts_with("FLWSECK");
-        };
-        let is_long = rest.chars().take_while(char::is_ascii_alphanumeric).count() >= 20;
-        is_long || ["test_", "live_", "sandbox_"].iter().any(|mode| rest.starts_with(mode))
+    let is_of_a_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    any_word(text, is_of_a_word, |word| match after_its_prefix(word) {
+        Some(rest) => {
+            let is_long = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count() >= 20;
+            is_long || [&b"test_"[..], b"live_", b"sandbox_"].iter().any(|mode| rest.starts_with(mode))
+        }
+        None => is_key(word),
     })
 }
 

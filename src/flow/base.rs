@@ -23,7 +23,7 @@ impl Base {
     /// [`Invalid`] if the address breaks the rules of [`Address`] (plain http is for loopback) or has a query or a
     /// fragment, or if it is a path and there is no page.
     pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
-        if text.contains(['?', '#']) {
+        if text.bytes().any(|byte| matches!(byte, b'?' | b'#')) {
             return Err(Invalid::because(
                 "The base address may have no query and no fragment: https://api.example.com.",
             ));
@@ -63,8 +63,16 @@ impl Base {
 /// The address that a request's target is appended to: without `/v1`, which every target has, and without a slash at
 /// its end.
 pub(crate) fn service_root(text: &str) -> &str {
-    let root = text.trim_end_matches('/');
-    root.strip_suffix("/v1").unwrap_or(root).trim_end_matches('/')
+    let root = without_slashes(text);
+    without_slashes(root.strip_suffix("/v1").unwrap_or(root))
+}
+
+/// An address without the slashes at its end.
+pub(crate) fn without_slashes(mut text: &str) -> &str {
+    while let Some(shorter) = text.strip_suffix('/') {
+        text = shorter;
+    }
+    text
 }
 
 #[cfg(test)]

@@ -26,9 +26,11 @@ pub use address::{Opened, carries_a_secret_key, checkout_address, open, path_of,
 pub use base::Base;
 #[cfg(feature = "native-no-provider")]
 pub(crate) use base::service_root;
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+pub(crate) use base::without_slashes;
 pub use names::nearest;
 pub use paying::{IntentSnapshot, LostCharge, classify_lost_charge, normalize_phone};
-pub use quotes::{Price, QuoteRequest, Unpriced, by_what_the_customer_pays, card_types, price};
+pub use quotes::{Price, Quote, QuoteRequest, Unpriced, card_types, cheapest_first, price};
 pub use returns::{Arrival, Match, Purchase, arrival, classify, is_return_nonce};
 pub use session::{Lifetime, State};
 pub use waiting::{OutcomeState, pause, pause_within};

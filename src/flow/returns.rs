@@ -1,7 +1,7 @@
 //! Recognizes the return of a customer, by the address of the return page and by the purchases that this tab has
 //! stored.
 
-use super::query::{join, pieces, second_query, split, value, without};
+use super::query::{cut, join, pieces, second_query, split, value, without};
 use crate::values::{RETURN_NONCE_LENGTH, RETURN_PARAMETER};
 
 const INTENT: &str = "payment_intent";
@@ -115,7 +115,7 @@ pub fn arrival(address: &str) -> Option<Arrival> {
 fn extend(route: &str, query: &str) -> String {
     let separator = match query {
         "" => "",
-        _ if route.contains('?') => "&",
+        _ if cut(route, b'?').1.is_some() => "&",
         _ => "?",
     };
     [route, separator, query].concat()

@@ -1,7 +1,7 @@
 //! Lists as streams: a stream follows the service's cursor and holds one page at a time.
 
 use super::fetch::Reply;
-use super::{Client, CustomerClient, SecretKey};
+use super::{Client, CustomerClient, SecretKey, Transport};
 use crate::protocol::{Credential, Error, Fulfils, Operation, Page, Request, Spec};
 use crate::values::SessionToken;
 use futures_core::Stream;
@@ -89,7 +89,7 @@ type Fetching<T> = Pin<Box<dyn Future<Output = Result<(Page<T>, Reply), Error>> 
 
 impl<T: DeserializeOwned + Send + 'static> All<T> {
     fn new<O: Operation>(client: &Client, token: Option<SessionToken>, list: &O) -> Self {
-        let state = State::Reading(VecDeque::new(), Some(Client::request(list)));
+        let state = State::Reading(VecDeque::new(), Some(Transport::request(list)));
         Self { client: client.clone(), token, spec: const { &O::SPEC }, followed: HashSet::new(), state }
     }
 

@@ -1,6 +1,6 @@
 use super::fetch::Fetch;
 use super::http::HttpOptions;
-use super::{Client, SecretKey};
+use super::{Client, Environment, SecretKey, Transport};
 use crate::flow::service_root;
 use crate::protocol::{Error, Kind, Timeouts};
 use crate::values::is_loopback;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 use url::Url;
 
-/// Builds a [`Client`]. [`ClientBuilder::build`] checks every address, before a key is sent anywhere.
+/// Builds a [`Client`], or a [`Transport`]. `build` checks every address, before a credential is sent anywhere.
 ///
 /// ```
 /// use guichet::{Client, SecretKey};
@@ -23,31 +23,31 @@ use url::Url;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "a builder makes nothing until `build`"]
-pub struct ClientBuilder {
+pub struct ClientBuilder<C = SecretKey> {
     base_url: String,
     gateway_url: Option<String>,
     plain_hosts: Vec<String>,
     timeouts: Timeouts,
-    key: SecretKey,
+    credential: C,
     http: HttpOptions,
     http_client: Option<reqwest::Client>,
 }
 
 /// Without addresses and proxies, which may contain a password.
-impl fmt::Debug for ClientBuilder {
+impl<C> fmt::Debug for ClientBuilder<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder").field("timeouts", &self.timeouts).finish_non_exhaustive()
     }
 }
 
-impl ClientBuilder {
-    pub(super) fn new(base_url: &str, key: SecretKey) -> Self {
+impl<C> ClientBuilder<C> {
+    pub(super) fn new(base_url: &str, credential: C) -> Self {
         Self {
             base_url: base_url.to_owned(),
             gateway_url: None,
             plain_hosts: Vec::new(),
             timeouts: Timeouts::default(),
-            key,
+            credential,
             http: HttpOptions::default(),
             http_client: None,
         }
@@ -110,19 +110,15 @@ impl ClientBuilder {
         self
     }
 
-    /// Builds the client.
-    ///
-    /// # Errors
-    /// Kind `input` if an address is invalid or a key may not be sent to it, if an HTTP client is given together with
-    /// options that it must set itself, or if TLS cannot be set up.
-    pub fn build(self) -> Result<Client, Error> {
-        let base = self.checked("base_url", &self.base_url)?;
+    /// Checks the addresses and sets up the HTTP client. Returns what is sent with, and the credential.
+    fn set_up(self, is_test: bool) -> Result<(Transport, C), Error> {
+        let base = self.checked("base_url", &self.base_url, is_test)?;
         let gateway = match &self.gateway_url {
-            Some(gateway_url) => self.checked("gateway_url", gateway_url)?,
+            Some(gateway_url) => self.checked("gateway_url", gateway_url, is_test)?,
             None => base.clone(),
         };
         let is_plain = [&base, &gateway].iter().any(|address| address.scheme() == "http");
-        if is_plain && self.http.has_proxy() && !self.key.is_test() {
+        if is_plain && self.http.has_proxy() && !is_test {
             let message =
                 "A proxy can read a live key that is sent over plain http. Use an https address, or no proxy.";
             return Err(Error::new(Kind::Input, message));
@@ -138,11 +134,11 @@ impl ClientBuilder {
                 return Err(Error::new(Kind::Input, message));
             }
         };
-        Client::new(self.key, base, gateway, self.timeouts, fetch)
+        Ok((Transport::new(base, gateway, self.timeouts, fetch), self.credential))
     }
 
     /// Checks an address. Returns it without `/v1`, which every call adds, and without a slash at its end.
-    fn checked(&self, name: &str, text: &str) -> Result<Url, Error> {
+    fn checked(&self, name: &str, text: &str, is_test: bool) -> Result<Url, Error> {
         let refuse = |why: &str| Error::new(Kind::Input, format!("{name}: {why}"));
         let url = Url::parse(text).map_err(|_| refuse("It is not an absolute address: https://api.example.com."))?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -160,13 +156,37 @@ impl ClientBuilder {
                      another host, use a test key and `.allow_plain_http(host)`.",
                 ));
             }
-            "http" if !self.key.is_test() => {
+            "http" if !is_test => {
                 return Err(refuse("Only a test key (sk_test_…) may be sent over plain http, whatever the host."));
             }
             "http" => {}
             _ => return Err(refuse("An address begins with https://.")),
         }
         Url::parse(service_root(url.as_str())).map_err(|_| refuse("It is not an absolute address."))
+    }
+}
+
+impl ClientBuilder {
+    /// Builds the client.
+    ///
+    /// # Errors
+    /// Kind `input` if an address is invalid or a key may not be sent to it, if an HTTP client is given together with
+    /// options that it must set itself, or if TLS cannot be set up.
+    pub fn build(self) -> Result<Client, Error> {
+        let is_test = self.credential.is_test();
+        let (transport, key) = self.set_up(is_test)?;
+        Client::new(key, transport)
+    }
+}
+
+impl ClientBuilder<Environment> {
+    /// Builds the transport.
+    ///
+    /// # Errors
+    /// As [`ClientBuilder::build`].
+    pub fn build(self) -> Result<Transport, Error> {
+        let is_test = self.credential == Environment::Test;
+        Ok(self.set_up(is_test)?.0)
     }
 }
 
@@ -181,9 +201,9 @@ mod tests {
 
     fn url_of(base_url: &str, target: &str) -> String {
         let client = builder(base_url, "sk_test_1").build().expect("a good address");
-        let mut request = Client::request(&ListPlans::new()).expect("a request");
+        let mut request = Transport::request(&ListPlans::new()).expect("a request");
         request.target = target.to_owned();
-        client.url(&request).to_string()
+        client.transport().url(&request).to_string()
     }
 
     #[test]

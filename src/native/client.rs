@@ -1,17 +1,15 @@
-use super::fetch::{Bearer, Fetch, Reply, authorization};
+use super::fetch::{Reply, authorization};
 use super::reply::UnreadableReply;
-use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey};
+use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey, Transport};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{
-    Credential, Error, Fulfils, Kind, Operation, Page, Request, Spec, Timeouts, assemble, decode, decode_page,
-};
+use crate::protocol::{Credential, Error, Fulfils, Operation, Page, Request, Spec, decode, decode_page};
 use crate::values::SessionToken;
 use reqwest::header::HeaderValue;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use url::Url;
+use zeroize::Zeroizing;
 
 /// The merchant's client: it holds the secret key and sends every operation. Cheap to clone; a server needs only one.
 ///
@@ -30,17 +28,14 @@ use url::Url;
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
-    timeouts: Timeouts,
+    transport: Transport,
+    key: Arc<Key>,
 }
 
-struct Shared {
-    key: SecretKey,
-    /// `Authorization` with the key, created once.
+/// The secret key, and its header, which is created once.
+struct Key {
+    secret: SecretKey,
     authorization: HeaderValue,
-    base: Url,
-    gateway: Url,
-    fetch: Fetch,
 }
 
 impl Client {
@@ -49,15 +44,9 @@ impl Client {
         ClientBuilder::new(base_url, key)
     }
 
-    pub(super) fn new(
-        key: SecretKey,
-        base: Url,
-        gateway: Url,
-        timeouts: Timeouts,
-        fetch: Fetch,
-    ) -> Result<Self, Error> {
-        let authorization = authorization(key.bearer().unwrap_or_default())?;
-        Ok(Self { shared: Arc::new(Shared { key, authorization, base, gateway, fetch }), timeouts })
+    pub(super) fn new(secret: SecretKey, transport: Transport) -> Result<Self, Error> {
+        let authorization = authorization(secret.bearer().unwrap_or_default())?;
+        Ok(Self { transport, key: Arc::new(Key { secret, authorization }) })
     }
 
     /// The same client with another time limit for each call: all its attempts and pauses together.
@@ -71,18 +60,18 @@ impl Client {
     /// ```
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
-        Self { shared: Arc::clone(&self.shared), timeouts: Timeouts { deadline } }
+        Self { transport: self.transport.with_deadline(deadline), key: Arc::clone(&self.key) }
     }
 
     /// The time limit of each call.
     pub(super) fn deadline(&self) -> Duration {
-        self.timeouts.deadline
+        self.transport.timeouts.deadline
     }
 
     /// Sends any operation that the secret key may send.
     ///
     /// # Errors
-    /// See [`Kind`]: `refused` with the service's code, `offline`, `timeout`, `unreadable` (the reply is kept), and
+    /// See [`Kind`](crate::protocol::Kind): `refused` with the service's code, `offline`, `timeout`, `unreadable` (the reply is kept), and
     /// `uncertain` if a first attempt may have been executed.
     pub async fn send<O>(&self, operation: &O) -> Result<O::Output, Error>
     where
@@ -90,7 +79,7 @@ impl Client {
         O::Output: DeserializeOwned,
         SecretKey: Fulfils<O::Role>,
     {
-        self.send_with(operation, &self.shared.key).await?.into_output::<O>()
+        self.send_with(operation, &self.key.secret).await?.into_output::<O>()
     }
 
     /// Reads one page of a list, with the cursor of the next page.
@@ -103,7 +92,7 @@ impl Client {
         T: DeserializeOwned,
         SecretKey: Fulfils<O::Role>,
     {
-        self.send_with(list, &self.shared.key).await?.into_page(const { &O::SPEC })
+        self.send_with(list, &self.key.secret).await?.into_page(const { &O::SPEC })
     }
 
     /// A client that acts for one customer's session, with its token in place of the secret key.
@@ -115,7 +104,7 @@ impl Client {
     /// The return key that is derived from the secret key. See [`ReturnKey`].
     #[must_use]
     pub fn return_key(&self) -> ReturnKey {
-        ReturnKey::derived_from(&self.shared.key)
+        ReturnKey::derived_from(&self.key.secret)
     }
 
     /// Sends an operation with a credential that fulfils its role, and returns the successful reply.
@@ -124,16 +113,7 @@ impl Client {
         O: Operation,
         C: Fulfils<O::Role> + Sync,
     {
-        self.fetch(const { &O::SPEC }, Self::request(operation)?, credential).await
-    }
-
-    /// The request of an operation.
-    pub(crate) fn request<O: Operation>(operation: &O) -> Result<Request, Error> {
-        assemble(operation).map_err(|_| {
-            let message = "A value of the request cannot be sent. An amount is 1 to 999999999999999 whole units; a value in a \
-                path is not empty, \".\" or \"..\".";
-            Error::new(Kind::Input, message).of(O::SPEC.name)
-        })
+        self.fetch(const { &O::SPEC }, Transport::request(operation)?, credential).await
     }
 
     /// Sends the request of an operation. The caller has checked that the credential fulfils its role.
@@ -143,63 +123,32 @@ impl Client {
         request: Request,
         credential: &(dyn Credential + Sync),
     ) -> Result<Reply, Error> {
-        let text = credential.bearer();
-        let made;
-        let header = match text {
-            None => None,
-            Some(text) if Some(text) == self.shared.key.bearer() => Some(&self.shared.authorization),
-            Some(text) => {
-                made = authorization(text).map_err(|error| error.of(spec.name))?;
-                Some(&made)
-            }
-        };
-        let bearer = text.zip(header).map(|(text, header)| Bearer { text, header });
-        let url = self.url(&request);
-        self.shared.fetch.call(spec, url, request, bearer, self.timeouts).await
+        if credential.bearer() == self.key.secret.bearer() {
+            return self.transport.fetch(spec, request, credential, Some(&self.key.authorization)).await;
+        }
+        self.transport.send_with(spec, request, credential).await
     }
 
-    /// The unparsed bytes of the service's reply to a request.
-    #[cfg(feature = "cli")]
-    pub(crate) async fn reply(
-        &self,
-        spec: &'static Spec,
-        request: Request,
-        credential: &(dyn Credential + Sync),
-    ) -> Result<Vec<u8>, Error> {
-        Ok(self.fetch(spec, request, credential).await?.body.into())
+    /// What sends the client's requests, with any credential.
+    #[must_use]
+    pub fn transport(&self) -> &Transport {
+        &self.transport
     }
 
-    /// The HTTP client that sends the requests.
-    #[cfg(feature = "cli")]
-    pub(crate) fn http(&self) -> &reqwest::Client {
-        self.shared.fetch.http()
+    pub(super) fn key(&self) -> &SecretKey {
+        &self.key.secret
     }
 
-    /// The address of a request. The document shows a gateway address of its own for creating payment intents, and for
-    /// nothing else.
-    pub(crate) fn url(&self, request: &Request) -> Url {
-        let creation = CreatePaymentIntent::SPEC;
-        let is_creation = request.method == creation.method && request.target == creation.path;
-        let base = if is_creation { &self.shared.gateway } else { &self.shared.base };
-        // The host is not parsed again: that would take as long as reading a small reply.
-        let (path, query) = match request.target.split_once('?') {
-            Some((path, query)) => (path, Some(query)),
-            None => (&*request.target, None),
-        };
-        let mut url = base.clone();
-        url.set_path(&[base.path().trim_end_matches('/'), path].concat());
-        url.set_query(query);
-        url
+    /// Another key, for this purpose alone: [`SecretKey::derive`].
+    #[must_use]
+    pub fn derive_key(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        self.key.secret.derive(purpose)
     }
 
     /// The address of all operations but the creation of intents, without `/v1`.
     #[cfg(feature = "axum")]
     pub(super) fn base_url(&self) -> &str {
-        self.shared.base.as_str()
-    }
-
-    pub(crate) fn key(&self) -> &SecretKey {
-        &self.shared.key
+        self.transport.base_url()
     }
 }
 
@@ -229,11 +178,7 @@ impl Reply {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("base", &self.shared.base.as_str())
-            .field("gateway", &self.shared.gateway.as_str())
-            .field("timeouts", &self.timeouts)
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("transport", &self.transport).finish_non_exhaustive()
     }
 }
 

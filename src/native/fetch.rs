@@ -66,12 +66,6 @@ impl Fetch {
         Self { http, is_from_application: true }
     }
 
-    /// The HTTP client itself, which sends one request without retries and without a credential.
-    #[cfg(feature = "cli")]
-    pub(super) fn http(&self) -> &reqwest::Client {
-        &self.http
-    }
-
     /// Sends a request, in a tracing span of its own, until there is a final result or the deadline has passed.
     pub(super) async fn call(
         &self,
@@ -124,7 +118,6 @@ impl Fetch {
         let begun = Instant::now();
         let mut call = Call::new(repeat, timeouts);
         let mut last = None;
-        let mut earlier_may_have_executed = false;
         loop {
             match call.next(begun.elapsed()) {
                 Action::Wait(pause) => sleep(pause).await,
@@ -140,16 +133,7 @@ impl Fetch {
                     let result = outcome.as_ref().map_or_else(Lost::result, Reply::result);
                     record_in_span(span, call.attempt(), &outcome);
                     call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
-                    let this_may_have_executed = may_have_executed(spec, &outcome, result);
-                    last = Some(classify(
-                        spec,
-                        outcome,
-                        earlier_may_have_executed,
-                        this_may_have_executed,
-                        prepared.is_repeatable,
-                        bearer,
-                    ));
-                    earlier_may_have_executed |= this_may_have_executed;
+                    last = Some(classify(spec, outcome, &call, prepared.is_repeatable, bearer));
                 }
                 Action::Done => {
                     return last.unwrap_or_else(|| {
@@ -242,8 +226,9 @@ impl Reply {
 
     fn result(&self) -> AttemptResult {
         if self.is_redirected {
-            // Final, whatever the redirect's target replied: the request is not sent again.
-            return AttemptResult::Reply { status: 300, retry_after: None, retryable: None };
+            // Whatever the redirect's target replied: the request is not sent again. The server that sent the redirect, or its
+            // target, may have executed it.
+            return AttemptResult::Final { may_have_executed: true };
         }
         // Only an error reply says whether another attempt can help; the body of a success is not parsed twice.
         let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
@@ -281,34 +266,13 @@ impl Reply {
     }
 }
 
-/// Whether the service may have executed the request although the outcome is an error. Of the 5xx replies, only a 503
-/// with `retryable: true` means that it was not executed: a gateway may reply 502, 503 or 504 to an executed request.
-fn may_have_executed(spec: &Spec, outcome: &Result<Reply, Lost>, result: AttemptResult) -> bool {
-    if spec.method == Method::Get {
-        return false;
-    }
-    match outcome {
-        Err(lost) => return lost.is_sent(),
-        // The server that sent the redirect, or its target, may have executed the request.
-        Ok(reply) if reply.is_redirected => return true,
-        Ok(_) => {}
-    }
-    match result {
-        AttemptResult::Reply { status: 503, retryable: Some(true), .. } => false,
-        AttemptResult::Reply { status, .. } => status >= 500,
-        AttemptResult::NoReply => true,
-    }
-}
-
-/// Turns the outcome of an attempt into the caller's result. `earlier_may_have_executed`: the service may have executed
-/// an earlier attempt, which only a repeatable request has; `this_may_have_executed`: this one. `is_repeatable`: the
-/// caller may repeat the same request safely.
+/// Turns the outcome of the last attempt of a call into the caller's result. `is_repeatable`: the caller may repeat the same request
+/// safely, as any read.
 /// The service's texts may contain the credential, so it is redacted.
 fn classify(
     spec: &Spec,
     outcome: Result<Reply, Lost>,
-    earlier_may_have_executed: bool,
-    this_may_have_executed: bool,
+    call: &Call,
     is_repeatable: bool,
     bearer: Option<&str>,
 ) -> Result<Reply, Error> {
@@ -316,10 +280,10 @@ fn classify(
         "The service may have executed the request. Read the current state before you send anything again.";
     const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
                             before anything is sent again.";
+    let is_uncertain = call.may_have_executed() && !is_repeatable;
     let reply = match outcome {
         Ok(reply) => reply,
         Err(lost) => {
-            let is_uncertain = this_may_have_executed && !is_repeatable;
             let error = match (lost, is_uncertain) {
                 (lost, false) => lost.into_error(),
                 (Lost::RefusedByHttpClient { error, .. }, true) => {
@@ -332,7 +296,7 @@ fn classify(
         }
     };
     let error = match reply.status {
-        _ if reply.is_redirected && this_may_have_executed && !is_repeatable => {
+        _ if reply.is_redirected && is_uncertain => {
             Error::new(Kind::Address, FOLLOWED).uncertain(format!("{FOLLOWED} {LOST}"))
         }
         _ if reply.is_redirected => Error::new(Kind::Address, FOLLOWED),
@@ -349,9 +313,9 @@ fn classify(
         ),
         status => {
             let error = Error::refused(spec, status, redact_refusal(Refusal::read(&reply.body), bearer));
-            if status == 409 && earlier_may_have_executed {
+            if status == 409 && spec.method != Method::Get && call.earlier_may_have_executed() {
                 error.uncertain(CONFLICT)
-            } else if this_may_have_executed && !is_repeatable {
+            } else if is_uncertain {
                 error.uncertain(LOST)
             } else {
                 error

@@ -55,10 +55,18 @@ impl HttpOptions {
     }
 }
 
-/// Makes sure that the process has a cryptography provider, for a library that uses the process's own: rustls panics if it must
-/// choose between two.
-#[cfg(any(feature = "sessions-postgres", feature = "sessions-redis"))]
-pub(super) fn install_crypto_provider() -> Result<(), Error> {
+/// Makes sure that this process has a crypto provider for TLS, for a library that takes the process's own: rustls panics if it must
+/// choose between two. With the feature `native`, aws-lc-rs is installed unless the application has installed another.
+///
+/// ```
+/// # #[cfg(feature = "native")]
+/// guichet::native::install_crypto_provider()?;
+/// # Ok::<(), guichet::protocol::Error>(())
+/// ```
+///
+/// # Errors
+/// Kind `input` without the feature `native`, if the application has installed none.
+pub fn install_crypto_provider() -> Result<(), Error> {
     #[cfg(feature = "native")]
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // It fails if another thread has installed one in the meantime.
@@ -70,9 +78,6 @@ pub(super) fn install_crypto_provider() -> Result<(), Error> {
 /// Checks that TLS has a cryptography provider: the one that the application has installed for its process, or else
 /// that of the feature `native`.
 fn require_crypto_provider() -> Result<(), Error> {
-    // The command owns its process, so it may install one.
-    #[cfg(all(feature = "cli", not(feature = "native")))]
-    let _ = rustls::crypto::ring::default_provider().install_default();
     if cfg!(feature = "native") || rustls::crypto::CryptoProvider::get_default().is_some() {
         return Ok(());
     }

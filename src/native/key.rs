@@ -1,5 +1,7 @@
 use crate::protocol::{Anyone, Credential, Customer, Fulfils, Merchant, Payer};
 use crate::values::Invalid;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -52,16 +54,24 @@ impl SecretKey {
         ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.starts_with(prefix))
     }
 
-    /// No key, for a client that sends only other credentials: those of a test environment, or of a live one.
-    #[cfg(feature = "cli")]
-    pub(crate) fn none(is_test: bool) -> Self {
-        Self(Zeroizing::new(if is_test { "sk_test_none" } else { "sk_live_none" }.to_owned()))
+    /// Another key, for this purpose alone: HMAC-SHA256 of the purpose under the secret key. The secret key cannot be computed from
+    /// it, and another purpose gives another key.
+    ///
+    /// ```
+    /// # let key = guichet::SecretKey::new("sk_test_4eC39HqLyjWDarjtT1zdp7dc").unwrap();
+    /// assert_ne!(*key.derive("receipts"), *key.derive("vouchers"));
+    /// ```
+    #[must_use]
+    pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(hmac_sha256(self.0.as_bytes(), purpose.as_bytes()))
     }
+}
 
-    /// The bytes, to derive other keys from.
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
+/// The HMAC-SHA256 of a message.
+pub(super) fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+    mac.update(message);
+    mac.finalize().into_bytes().into()
 }
 
 /// Refuses a text that cannot be a secret key. Only the service knows the rest of a key's shape.

@@ -21,18 +21,17 @@
 //! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of
 //!   [`Shop`]; [`settle`] marks an order paid if its customer never returned.
 //! - [`Sessions`] keeps one valid session token per login, and [`SessionGuard`] admits requests with a valid token: a
-//!   customer uses the merchant's own API as [`CustomerSession`]. `PostgresSessions` (feature `sessions-postgres`) and
-//!   `RedisSessions` (`sessions-redis`) keep them for a shop on several servers.
+//!   customer uses the merchant's own API as [`CustomerSession`]. The crate `guichet-sessions` keeps
+//!   them in PostgreSQL or Redis, for a shop on several servers.
 //! - [`Client::all`] follows a list through its pages.
 //! - [`Client::quotes`] returns the price of each payment method, for the customer and for the merchant.
 
 /// Opens an example of the documentation: `client` is a client of a sandbox, and `order(number)` an order. It ends with
-/// `# Ok(()) }` and its closing fence. Without a sandbox the example is compiled and not run.
+/// `# Ok(()) }` and its closing fence.
 macro_rules! example {
     () => {
         concat!(
-            example_fence!(),
-            "
+            "```
 # use guichet::{operations::CreatePaymentIntent as AnOrder, values as of, Client, SecretKey};
 # use guichet::operations::{CreatePlan as APlan, CreateSubscription as ASubscription, CustomerName as AName, Instrument as AnInstrument};
 # const AWA: AName<'_> = AName { firstname: \"Awa\", lastname: \"Ngono\" };
@@ -47,39 +46,13 @@ macro_rules! example {
 #     let reference = of::MerchantReference::new(format!(\"ORDER-{number}\"))?;
 #     Ok(AnOrder::new(reference, of::Amount::units(45_000), \"Shoes\", AWA).email(of::Email::new(\"awa@example.com\")?))
 # }
-",
-            example_start!()
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> Result<(), Box<dyn std::error::Error>> {
+# let sandbox = guichet_sandbox::Sandbox::start().await?;
+# let client = Client::builder(sandbox.base_url(), SecretKey::new(sandbox.secret_key().expose())?).build()?;"
         )
     };
 }
-#[cfg(feature = "sandbox")]
-macro_rules! example_fence {
-    () => {
-        "```"
-    };
-}
-#[cfg(feature = "sandbox")]
-macro_rules! example_start {
-    () => {
-        "# #[tokio::main(flavor = \"current_thread\")]
-# async fn main() -> Result<(), Box<dyn std::error::Error>> {
-# let sandbox = guichet::sandbox::Sandbox::start().await?;
-# let client = Client::builder(sandbox.base_url(), SecretKey::new(sandbox.secret_key().expose())?).build()?;"
-    };
-}
-#[cfg(not(feature = "sandbox"))]
-macro_rules! example_fence {
-    () => {
-        "```no_run"
-    };
-}
-#[cfg(not(feature = "sandbox"))]
-macro_rules! example_start {
-    () => {
-        "# async fn example(client: Client) -> Result<(), Box<dyn std::error::Error>> {"
-    };
-}
-
 mod all;
 mod builder;
 mod calls;
@@ -101,12 +74,14 @@ pub(crate) mod same_origin;
 mod sessions;
 mod settle;
 mod shop;
+mod transport;
 
 pub use crate::flow::QuoteRequest;
 pub use all::All;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use customer::CustomerClient;
+pub use http::install_crypto_provider;
 pub use key::SecretKey;
 pub use quotes::Quote;
 pub use refused::{Reason, Refused};
@@ -119,22 +94,9 @@ pub use routes::Routes;
 #[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
 pub use sessions::Guarded;
 pub use sessions::{CustomerSession, KeepResult, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
-#[cfg(feature = "sessions-postgres")]
-#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-postgres")))]
-pub use sessions::{PostgresSessions, PostgresSessionsBuilder};
-#[cfg(feature = "sessions-redis")]
-#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-redis")))]
-pub use sessions::{RedisSessions, RedisSessionsBuilder};
 pub use settle::{AskAgain, Settled, settle};
 pub use shop::{Buyer, Owner, Shop, Sold};
+pub use transport::{Environment, Transport};
 
-/// The library of Redis, whose client [`RedisSessions`] takes.
-#[cfg(feature = "sessions-redis")]
-#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-redis")))]
-pub use redis;
 /// The HTTP library, whose types [`ClientBuilder`] takes.
 pub use reqwest;
-/// The library of PostgreSQL, whose pool [`PostgresSessions`] takes.
-#[cfg(feature = "sessions-postgres")]
-#[cfg_attr(doc_labels, doc(cfg(feature = "sessions-postgres")))]
-pub use sqlx;

@@ -21,23 +21,12 @@ pub(super) enum Lost {
 }
 
 impl Lost {
-    /// Whether the service may have executed the request.
-    pub(super) fn is_sent(&self) -> bool {
-        match self {
-            Self::NotSent(_) => false,
-            Self::Unanswered(_) => true,
-            Self::RefusedByHttpClient { is_sent, .. } => *is_sent,
-        }
-    }
-
-    /// The result for the retry table. A refusal by the HTTP client counts as a reply with status 300: final, because
-    /// it would refuse again.
+    /// The result for the retry table.
     pub(super) fn result(&self) -> AttemptResult {
         match self {
-            Self::NotSent(_) | Self::Unanswered(_) => AttemptResult::NoReply,
-            Self::RefusedByHttpClient { .. } => {
-                AttemptResult::Reply { status: 300, retry_after: None, retryable: None }
-            }
+            Self::NotSent(_) => AttemptResult::NotSent,
+            Self::Unanswered(_) => AttemptResult::NoReply,
+            Self::RefusedByHttpClient { is_sent, .. } => AttemptResult::Final { may_have_executed: *is_sent },
         }
     }
 

@@ -1,36 +1,15 @@
 //! The price of each payment method: the active methods of a country, and the fee of each, requested concurrently.
 
 use super::Client;
-use crate::flow::{Price, QuoteRequest, by_what_the_customer_pays, card_types, price};
+use crate::flow::{QuoteRequest, card_types, cheapest_first, price};
 use crate::operations::{CalculateFee, ListPaymentMethods, PaymentMethod};
 use crate::protocol::{Error, Kind, Operation};
-use crate::values::{Amount, CardType, MethodCode};
+use crate::values::{CardType, MethodCode};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
 /// The price of one payment method. [`Client::quotes`] has an example.
-///
-/// ```no_run
-/// # async fn cheapest(client: guichet::Client, request: guichet::native::QuoteRequest) -> Result<(), guichet::protocol::Error> {
-/// if let Some(quote) = client.quotes(&request).await?.first() {
-///     println!("{} costs the customer least.", quote.method.name);
-/// }
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Quote {
-    /// The method.
-    pub method: PaymentMethod,
-    /// The code that its fee was requested by.
-    pub payment_method: MethodCode,
-    /// The card's origin: local and international cards have separate quotes. `None` if the method is no card.
-    pub card_type: Option<CardType>,
-    /// The fee, if the service sent it.
-    pub fee: Option<Amount>,
-    /// The price for the customer and for the merchant, or the error if the fee could not be read.
-    pub price: Result<Price, Error>,
-}
+pub type Quote = crate::flow::Quote<PaymentMethod>;
 
 impl Client {
     /// The price of each active method of a country, the cheapest for the customer first. A method whose fee could not
@@ -66,16 +45,8 @@ impl Client {
             }
         }
         let mut quotes = calls.join_all().await;
-        quotes.sort_by(|(a_place, a), (b_place, b)| {
-            by_what_the_customer_pays(a.customer_pays(), b.customer_pays()).then(a_place.cmp(b_place))
-        });
-        Ok(quotes.into_iter().map(|(_, quote)| quote).collect())
-    }
-}
-
-impl Quote {
-    fn customer_pays(&self) -> Option<Amount> {
-        self.price.as_ref().ok().map(|price| price.customer_pays)
+        quotes.sort_by_key(|(place, _)| *place);
+        Ok(cheapest_first(quotes.into_iter().map(|(_, quote)| quote).collect()))
     }
 }
 
@@ -96,7 +67,7 @@ async fn quote(
         }
         Err(error) => (None, Err(error)),
     };
-    Quote { method, payment_method: code, card_type, fee, price }
+    Quote { fee, ..Quote::new(&request, method, code, card_type, price) }
 }
 
 fn unpriced() -> Error {

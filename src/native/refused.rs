@@ -89,7 +89,8 @@ impl Refused {
     }
 
     /// Adds this `Retry-After` header, in seconds.
-    pub(super) fn with_retry_after(self, seconds: u16) -> Self {
+    #[must_use]
+    pub fn with_retry_after(self, seconds: u16) -> Self {
         Self { retry_after: Some(seconds), ..self }
     }
 

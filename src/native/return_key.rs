@@ -1,9 +1,8 @@
 use super::SecretKey;
-use crate::encoding::base62;
+use super::key::hmac_sha256;
 use crate::operations::CreatePaymentIntent;
+use crate::values::base62;
 use crate::values::{Invalid, MerchantReference, RETURN_NONCE_LENGTH, RETURN_PARAMETER, RedirectUrl};
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -21,6 +20,9 @@ use zeroize::Zeroizing;
 /// ```
 pub struct ReturnKey(Zeroizing<[u8; 32]>);
 
+/// What the secret key derives it for.
+const PURPOSE: &str = "guichet return key";
+
 impl ReturnKey {
     /// Creates a separate key from any secret text of at least 16 characters.
     ///
@@ -30,17 +32,17 @@ impl ReturnKey {
         if secret.chars().count() < 16 {
             return Err(Invalid::because("A return key is a secret text of at least 16 characters."));
         }
-        Ok(Self(Zeroizing::new(mac(secret.as_bytes(), b"guichet return key"))))
+        Ok(Self(Zeroizing::new(hmac_sha256(secret.as_bytes(), PURPOSE.as_bytes()))))
     }
 
     pub(super) fn derived_from(key: &SecretKey) -> Self {
-        Self(Zeroizing::new(mac(key.bytes(), b"guichet return key")))
+        Self(key.derive(PURPOSE))
     }
 
     /// The nonce of a purchase: 22 characters of `[0-9A-Za-z]`, always the same for one reference.
     #[must_use]
     pub fn nonce(&self, reference: &MerchantReference) -> String {
-        let mut text = base62(&mac(&*self.0, reference.as_str().as_bytes()), 43);
+        let mut text = base62(&hmac_sha256(&*self.0, reference.as_str().as_bytes()), 43);
         text.truncate(RETURN_NONCE_LENGTH);
         text
     }
@@ -83,12 +85,6 @@ fn with_nonce(address: &str, nonce: &str) -> String {
 /// Whether a pair of the query is our parameter, in any encoding of its name.
 fn is_ours(pair: &str) -> bool {
     url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(name, _)| name == RETURN_PARAMETER)
-}
-
-fn mac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
-    mac.update(message);
-    mac.finalize().into_bytes().into()
 }
 
 #[cfg(test)]

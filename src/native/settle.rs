@@ -73,7 +73,7 @@ impl AskAgain {
 ///
 /// A customer with many unpaid payments must not make the others wait. So read a few payments at a time, and each
 /// owner's first one before any owner's second: those that a customer has returned to, and then the youngest.
-/// `examples/axum` does so in PostgreSQL.
+/// `examples/shop` does so in SQLite and in PostgreSQL.
 ///
 /// ```no_run
 /// # use guichet::native::{AskAgain, Refused, Shop, Sold, settle};

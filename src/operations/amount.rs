@@ -2,10 +2,10 @@
 //! field's `with` selects the form.
 
 use crate::protocol::{Argument, ErrorCode, FieldType, whole};
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 use crate::values::text_schema;
 use crate::values::{Amount, Invalid};
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serializer, ser::Error};
 use serde_json::Value;
@@ -23,10 +23,10 @@ impl FieldType for AmountText {
     }
 
     fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&requestable::<S>(amount)?)
+        serializer.serialize_str(&requestable::<S>(amount)?.to_string())
     }
 
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "service")]
     fn schema(_: &mut SchemaGenerator) -> Schema {
         text_schema([json_schema!({ "pattern": "^[1-9][0-9]{0,14}$" })])
     }
@@ -62,7 +62,7 @@ impl FieldType for AmountNumber {
         serializer.serialize_u64(requestable::<S>(amount)?)
     }
 
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "service")]
     fn schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
     }

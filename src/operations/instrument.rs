@@ -17,9 +17,9 @@ use std::fmt;
 /// ```
 #[derive(Clone, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 #[cfg_attr(
-    feature = "sandbox",
+    feature = "service",
     derive(schemars::JsonSchema),
     schemars(
         description = "A payment method: a card or a mobile money account. Its `Debug` shows neither a phone nor a card number."
@@ -47,22 +47,22 @@ pub enum Instrument {
 /// ```
 #[derive(Clone, Eq, PartialEq, Serialize)]
 #[cfg_attr(
-    feature = "sandbox",
+    feature = "service",
     derive(schemars::JsonSchema),
     schemars(description = "The details of a card. Its `Debug` shows none of them.")
 )]
 pub struct Card {
     /// The number, digits only.
-    #[cfg_attr(feature = "sandbox", schemars(extend("x-guichet-known" = "test_cards")))]
+    #[cfg_attr(feature = "service", schemars(extend("x-guichet-known" = "test_cards")))]
     pub number: String,
     /// The month it expires in, 1 to 12.
-    #[cfg_attr(feature = "sandbox", schemars(range(min = 1, max = 12)))]
+    #[cfg_attr(feature = "service", schemars(range(min = 1, max = 12)))]
     pub exp_month: u8,
     /// The year it expires in, four digits.
-    #[cfg_attr(feature = "sandbox", schemars(range(min = 2000, max = 2999)))]
+    #[cfg_attr(feature = "service", schemars(range(min = 2000, max = 2999)))]
     pub exp_year: u16,
     /// The three or four digits on its back.
-    #[cfg_attr(feature = "sandbox", schemars(regex(pattern = "^[0-9]{3,4}$")))]
+    #[cfg_attr(feature = "service", schemars(regex(pattern = "^[0-9]{3,4}$")))]
     pub cvc: String,
 }
 
@@ -106,11 +106,13 @@ impl FieldType for Instrument {
         let Some(card) = value.get("card").filter(|card| value["type"] == "card" && card.is_object()) else {
             return vec![FieldError::of(param, &Self::refusal(value), invalid.reason())];
         };
-        let members = MEMBERS.iter().filter_map(|(name, is_valid, message)| match card.get(name) {
-            None | Some(Value::Null) => Some((name, ErrorCode::ParameterMissing, message)),
-            Some(member) => (!is_valid(member)).then_some((name, ErrorCode::ParameterInvalid, message)),
+        let members = MEMBERS.iter().filter_map(|(name, check)| {
+            let member = card.get(name).unwrap_or(&Value::Null);
+            let code = if member.is_null() { ErrorCode::ParameterMissing } else { ErrorCode::ParameterInvalid };
+            let invalid = check(member).err()?;
+            Some(FieldError::of(&format!("{param}.card.{name}"), &code, invalid.reason()))
         });
-        members.map(|(name, code, message)| FieldError::of(&format!("{param}.card.{name}"), &code, *message)).collect()
+        members.collect()
     }
 
     written_by_its_type!();
@@ -139,49 +141,54 @@ fn is_card_number(given: &str) -> bool {
 
 impl Card {
     fn read(value: &Value) -> Result<Self, Invalid> {
-        let member = |name: &str| value.get(name);
-        let wrong = |name: &str| {
-            Invalid::because(
-                MEMBERS.iter().find(|member| member.0 == name).map_or("A card is an object.", |member| member.2),
-            )
-        };
+        let member = |name: &str| value.get(name).unwrap_or(&Value::Null);
         Ok(Self {
-            number: member("number").and_then(number).ok_or_else(|| wrong("number"))?,
-            exp_month: member("exp_month").and_then(month).ok_or_else(|| wrong("exp_month"))?,
-            exp_year: member("exp_year").and_then(year).ok_or_else(|| wrong("exp_year"))?,
-            cvc: member("cvc").and_then(cvc).ok_or_else(|| wrong("cvc"))?,
+            number: Self::check_number(text(member("number")))?,
+            exp_month: Self::check_month(number(member("exp_month")))?,
+            exp_year: Self::check_year(number(member("exp_year")))?,
+            cvc: Self::check_cvc(text(member("cvc")))?,
         })
+    }
+
+    pub(crate) fn check_number(text: &str) -> Result<String, Invalid> {
+        digits(text, 12, 19, "A card number is a string of 12 to 19 digits.")
+    }
+
+    pub(crate) fn check_cvc(text: &str) -> Result<String, Invalid> {
+        digits(text, 3, 4, "A security code is a string of 3 or 4 digits.")
+    }
+
+    pub(crate) fn check_month(month: Option<u16>) -> Result<u8, Invalid> {
+        let month = month.filter(|month| (1..=12).contains(month));
+        month.map(|month| month as u8).ok_or(Invalid::because("A card's month is a number from 1 to 12."))
+    }
+
+    pub(crate) fn check_year(year: Option<u16>) -> Result<u16, Invalid> {
+        let year = year.filter(|year| (2000..=2999).contains(year));
+        year.ok_or(Invalid::because("A card's year is a number of four digits."))
     }
 }
 
 /// The members of a card.
 const MEMBERS: [Member; 4] = [
-    ("number", |value| number(value).is_some(), "card.number is a string of 12 to 19 digits."),
-    ("exp_month", |value| month(value).is_some(), "card.exp_month is a number from 1 to 12."),
-    ("exp_year", |value| year(value).is_some(), "card.exp_year is a year of four digits."),
-    ("cvc", |value| cvc(value).is_some(), "card.cvc is a string of 3 or 4 digits."),
+    ("number", |value| Card::check_number(text(value)).map(drop)),
+    ("exp_month", |value| Card::check_month(number(value)).map(drop)),
+    ("exp_year", |value| Card::check_year(number(value)).map(drop)),
+    ("cvc", |value| Card::check_cvc(text(value)).map(drop)),
 ];
 
-/// A member's name, the check of its value, and the message if the check fails.
-type Member = (&'static str, fn(&Value) -> bool, &'static str);
+/// A member's name, and the check of its value.
+type Member = (&'static str, fn(&Value) -> Result<(), Invalid>);
 
-fn number(value: &Value) -> Option<String> {
-    digits(value, 12, 19)
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
-fn cvc(value: &Value) -> Option<String> {
-    digits(value, 3, 4)
+fn number(value: &Value) -> Option<u16> {
+    u16::try_from(whole(value)?).ok()
 }
 
-fn digits(value: &Value, least: usize, most: usize) -> Option<String> {
-    let text = value.as_str()?;
-    ((least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.to_owned())
-}
-
-fn month(value: &Value) -> Option<u8> {
-    u8::try_from(whole(value)?).ok().filter(|month| (1..=12).contains(month))
-}
-
-fn year(value: &Value) -> Option<u16> {
-    u16::try_from(whole(value)?).ok().filter(|year| (2000..=2999).contains(year))
+fn digits(text: &str, least: usize, most: usize, otherwise: &'static str) -> Result<String, Invalid> {
+    let are_digits = (least..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    if are_digits { Ok(text.to_owned()) } else { Err(Invalid::because(otherwise)) }
 }

@@ -330,7 +330,7 @@ pub(super) fn duplicate_payments<'de, D: Deserializer<'de>>(
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[resource(undocumented)]
-#[derive(Default, Eq, PartialEq)]
+#[derive(Default, Eq)]
 pub struct DuplicatePayment {
     /// In a subscription's record: the payment intent of the charge.
     #[field(omitted, schema("pattern" = "^pi_[0-9A-Za-z]{22}$"))]

@@ -1,7 +1,7 @@
 //! One line of what is bought.
 
 use super::resource;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 use crate::protocol::GREATEST_INTEGER;
 use crate::protocol::{Argument, FieldType, whole, written_by_its_type};
 use crate::values::{Amount, Currency, Invalid, whole_number};
@@ -69,10 +69,10 @@ impl FieldType for Item {
 }
 
 /// The JSON schema of an item's price.
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 struct Price;
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 crate::values::described! { Price: schemars::json_schema!({
     "anyOf": [
         { "type": "integer", "minimum": 0, "maximum": GREATEST_INTEGER },

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum PaidWith {
     /// A card.
     Card {
@@ -32,7 +32,7 @@ pub enum PaidWith {
     Other(Value),
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 crate::values::described! { PaidWith: schemars::json_schema!({
     "oneOf": [
         {
@@ -55,7 +55,7 @@ crate::values::described! { PaidWith: schemars::json_schema!({
     ],
 }) }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 impl crate::protocol::Reveal for PaidWith {
     fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)

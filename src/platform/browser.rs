@@ -1,27 +1,22 @@
 //! Uses the browser's own functions. Libraries for them would take more bytes than the whole client.
 
-use super::AddressParts;
-use js_sys::{JSON, JsString, RegExp, decode_uri_component};
+use js_sys::JSON;
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
-use web_sys::Url;
+use web_sys::{Url, UrlSearchParams};
 
-/// Parses an absolute address by the URL Standard.
-pub(crate) fn parse_address(text: &str) -> Option<AddressParts> {
-    let url = Url::new(text).ok()?;
-    Some(AddressParts {
-        protocol: url.protocol(),
-        hostname: url.hostname(),
-        origin: url.origin(),
-        has_userinfo: !(url.username().is_empty() && url.password().is_empty()),
-    })
+/// The origin of an absolute address, as the URL Standard's parser writes it.
+pub(crate) fn origin_of(text: &str) -> Option<String> {
+    Url::new(text).ok().map(|url| url.origin())
 }
 
 /// Reads `application/x-www-form-urlencoded`, as the [library's](crate::platform) function does, which takes 1 KB more.
 pub(crate) fn form_decode(text: &str) -> String {
-    let broken_escape = RegExp::new("%(?![0-9a-f]{2})", "gi");
-    let text = JsString::from(text).replace_all("+", " ").replace_by_pattern(&broken_escape, "%25");
-    decode_uri_component(&String::from(text)).map(String::from).unwrap_or_default()
+    let fields = UrlSearchParams::new_with_str(&["=", text].concat()).ok();
+    // The browser writes this character for bytes that are not UTF-8.
+    // Not by `contains`, whose search adds 0.5 KB to the wasm.
+    let is_text = |value: &String| !value.as_bytes().windows(3).any(|three| three == "\u{fffd}".as_bytes());
+    fields.and_then(|fields| fields.get("")).filter(is_text).unwrap_or_default()
 }
 
 /// A value as JSON; `None` if JSON cannot express it.

@@ -1,17 +1,10 @@
 //! Uses libraries, where their size does not matter.
 
-use super::AddressParts;
 use serde::Serialize;
 
-/// Parses an absolute address by the URL Standard.
-pub(crate) fn parse_address(text: &str) -> Option<AddressParts> {
-    let url = url::Url::parse(text).ok()?;
-    Some(AddressParts {
-        protocol: format!("{}:", url.scheme()),
-        hostname: url.host_str()?.to_owned(),
-        origin: url.origin().ascii_serialization(),
-        has_userinfo: !url.username().is_empty() || url.password().is_some(),
-    })
+/// The origin of an absolute address, as the URL Standard's parser writes it.
+pub(crate) fn origin_of(text: &str) -> Option<String> {
+    url::Url::parse(text).ok().map(|url| url.origin().ascii_serialization())
 }
 
 /// Reads `application/x-www-form-urlencoded`: a `+` is a space, `%C3%A9` is é, and an invalid escape stays as it is.
@@ -28,8 +21,9 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<String> {
 
 /// Reads an origin and writes it as browsers do: without a slash at its end, and with its host in lower case. `None` if
 /// the text is no origin, or more than one.
-#[cfg(any(feature = "axum", feature = "sandbox"))]
-pub(crate) fn read_origin(text: &str) -> Option<String> {
+#[cfg(any(feature = "axum", feature = "service"))]
+#[must_use]
+pub fn read_origin(text: &str) -> Option<String> {
     let url = url::Url::parse(text).ok()?;
     let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
     let is_anonymous = url.username().is_empty() && url.password().is_none();

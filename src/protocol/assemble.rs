@@ -1,7 +1,7 @@
 //! Makes the request of an operation: a serde serializer that puts each field into the path, the query, the body or the
 //! header, as the [`Spec`] says, and omits absent fields.
 
-use super::operation::Place;
+use super::operation::{Place, around};
 use super::{Method, Operation, Spec};
 use crate::platform::to_json;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use std::fmt::{self, Display};
 /// assert_eq!((request.method.as_str(), request.target.as_str()), ("GET", "/v1/payment-intents/pi_1"));
 /// ```
 #[derive(Clone, Eq, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub struct Request {
     /// The HTTP method.
     pub method: Method,
@@ -59,7 +59,12 @@ impl Request {
 /// # Errors
 /// [`Unwritable`], for example if an amount is not whole, a path value is empty or a query value is an object.
 pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
-    operation.serialize(Assembly::new(const { &O::SPEC }))
+    // Known when it is compiled: a page's module, which sends no body, holds no writer of bodies. This saves 1.3 KB there.
+    if const { matches!(O::SPEC.method, Method::Get) } {
+        operation.serialize(Assembly::<false>::new(const { &O::SPEC }))
+    } else {
+        operation.serialize(Assembly::<true>::new(const { &O::SPEC }))
+    }
 }
 
 /// The error of a field whose value cannot be sent, or of a `Spec` that puts a field where its value cannot be written.
@@ -90,8 +95,8 @@ impl serde::ser::Error for Unwritable {
     }
 }
 
-/// The serializer of an operation, which must be a struct. It collects the parts of the request.
-struct Assembly {
+/// The serializer of an operation, which must be a struct. It collects the parts of the request, with a body if `BODY`.
+struct Assembly<const BODY: bool> {
     spec: &'static Spec,
     path: String,
     query: String,
@@ -99,7 +104,7 @@ struct Assembly {
     idempotency_key: Option<String>,
 }
 
-impl Assembly {
+impl<const BODY: bool> Assembly<BODY> {
     #[inline(never)]
     fn new(spec: &'static Spec) -> Self {
         Self { spec, path: spec.path.to_owned(), query: String::new(), body: String::new(), idempotency_key: None }
@@ -117,24 +122,18 @@ impl Assembly {
                 // A URL parser resolves `..` and `.`, and an empty segment changes the path: the request would reach another
                 // operation.
                 let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
-                let mut path = String::new();
-                // By segments: `str::replace` adds 6 KB to the wasm.
-                for segment in self.path.split('/').skip(1) {
-                    path.push('/');
-                    if segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}')) == Some(name) {
-                        percent_encode(&mut path, &text);
-                    } else {
-                        path.push_str(segment);
-                    }
-                }
+                let (before, after) = around(&self.path, name).ok_or(Unwritable)?;
+                let mut path = String::from(before);
+                percent_encode(&mut path, &text);
+                path.push_str(after);
                 self.path = path;
             }
             (Place::Header, key) => self.idempotency_key = key,
             (_, None) => {}
             (Place::Query, Some(text)) => {
-                self.query.push(if self.query.is_empty() { '?' } else { '&' });
-                self.query.push_str(name);
-                self.query.push('=');
+                self.query += if self.query.is_empty() { "?" } else { "&" };
+                self.query += name;
+                self.query += "=";
                 percent_encode(&mut self.query, &text);
             }
             // An absent field.
@@ -150,14 +149,15 @@ impl Assembly {
     }
 }
 
-impl SerializeStruct for Assembly {
+impl<const BODY: bool> SerializeStruct for Assembly<BODY> {
     type Ok = Request;
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
         // The compiler generates this method for each field type, so everything that does not depend on the type is in `put`.
         self.put(name, &|place| match place {
-            Place::Body => to_json(value).map(Some).ok_or(Unwritable),
+            Place::Body if BODY => to_json(value).map(Some).ok_or(Unwritable),
+            Place::Body => Err(Unwritable),
             _ => value.serialize(PlainText),
         })
     }
@@ -172,14 +172,15 @@ impl SerializeStruct for Assembly {
 
 /// Appends a text with everything but RFC 3986 unreserved characters encoded, so that a `/` does not split a value of the path.
 pub(crate) fn percent_encode(out: &mut String, text: &str) {
-    // By hand: `percent-encoding` has a table of every byte, which adds 0.2 KB (brotli) to the wasm.
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(byte.into());
+    const DIGITS: &str = "0123456789ABCDEF";
+    // By hand: `percent-encoding` has a table of every byte, which adds 0.2 KB (brotli) to the wasm, and pushing a `char` 0.2 KB.
+    for (at, byte) in text.bytes().enumerate() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            *out += text.get(at..=at).unwrap_or_default();
         } else {
-            out.push('%');
-            for half in [byte >> 4, byte & 15] {
-                out.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
+            *out += "%";
+            for digit in [byte >> 4, byte & 15].map(usize::from) {
+                *out += DIGITS.get(digit..=digit).unwrap_or_default();
             }
         }
     }
@@ -279,7 +280,7 @@ impl Serializer for PlainText {
     }
 }
 
-impl Serializer for Assembly {
+impl<const BODY: bool> Serializer for Assembly<BODY> {
     type Ok = Request;
     type Error = Unwritable;
     type SerializeSeq = Impossible<Request, Unwritable>;

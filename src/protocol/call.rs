@@ -35,8 +35,15 @@ impl Default for Timeouts {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum AttemptResult {
-    /// The request did not arrive, or its reply was lost.
+    /// The request was not sent.
+    NotSent,
+    /// The request was sent, and there is no reply.
     NoReply,
+    /// Another attempt would end alike: the HTTP client refuses the address, or there was a redirect.
+    Final {
+        /// Whether the service may have executed the request.
+        may_have_executed: bool,
+    },
     /// A reply.
     Reply {
         /// Its HTTP status.
@@ -84,6 +91,8 @@ pub struct Call {
     timeouts: Timeouts,
     attempt: u32,
     state: State,
+    may_have_executed: bool,
+    earlier_may_have_executed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,13 +107,32 @@ impl Call {
     /// A call that has not begun.
     #[must_use]
     pub fn new(repeat: Repeat, timeouts: Timeouts) -> Self {
-        Self { repeat, timeouts, attempt: 0, state: State::Ready }
+        Self {
+            repeat,
+            timeouts,
+            attempt: 0,
+            state: State::Ready,
+            may_have_executed: false,
+            earlier_may_have_executed: false,
+        }
     }
 
     /// The number of the current attempt, from 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// Whether the service may have executed the last attempt that was recorded.
+    #[must_use]
+    pub fn may_have_executed(&self) -> bool {
+        self.may_have_executed
+    }
+
+    /// Whether the service may have executed an attempt before the last one.
+    #[must_use]
+    pub fn earlier_may_have_executed(&self) -> bool {
+        self.earlier_may_have_executed
     }
 
     /// Returns the next action. `elapsed` is the time since the call began.
@@ -130,6 +158,8 @@ impl Call {
 
     /// Records the result of an attempt. `random_u32` is called once if a pause follows.
     pub fn record(&mut self, result: &AttemptResult, random_u32: fn() -> u32) {
+        self.earlier_may_have_executed |= self.may_have_executed;
+        self.may_have_executed = result.may_have_executed();
         self.state = match pause_before_retry(self.repeat, result, Attempt { number: self.attempt, random_u32 }) {
             Some(pause) => State::Pausing(pause),
             None => State::Done,

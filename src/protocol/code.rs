@@ -15,7 +15,7 @@ macro_rules! error_codes {
         /// assert_eq!(ErrorCode::from("out_of_stock").as_str(), "out_of_stock");
         /// ```
         #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-        #[non_exhaustive]
+        #[cfg_attr(not(feature = "service"), non_exhaustive)]
         pub enum ErrorCode {
             $($($(#[$doc])* $code,)+)+
             /// A word of the service that this version does not know.
@@ -183,7 +183,7 @@ impl Serialize for ErrorCode {
 /// assert_eq!(ErrorType::of(409).as_str(), "conflict");
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum ErrorType {
     /// The service cannot answer now.
     Api,

@@ -1,6 +1,7 @@
-use super::{ErrorCode, Refusal, Spec};
+use super::{AttemptResult, ErrorCode, Refusal, Repeat, Spec};
 use crate::values::{Invalid, printable};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,10 +24,10 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Inner {
-    kind: Option<Kind>,
-    operation: Option<&'static str>,
+    kind: Kind,
+    operation: Option<Cow<'static, str>>,
     status: Option<u16>,
     retryable: bool,
     message: String,
@@ -44,7 +45,7 @@ struct Inner {
 /// assert_eq!(Kind::NotFound.as_str(), "not_found");
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Kind {
     /// An address may not be followed.
     Address,
@@ -91,6 +92,13 @@ impl Kind {
         }
     }
 
+    /// Whether a refusal of a merchant's route means that nobody is signed in: 401, Laravel's 419, and 403 of the session
+    /// route (decisions 15).
+    #[must_use]
+    pub const fn is_signed_out(status: u16, is_session_route: bool) -> bool {
+        matches!(status, 401 | 419) || (is_session_route && status == 403)
+    }
+
     /// Its word in JavaScript.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -111,6 +119,29 @@ impl Kind {
             Self::Unsupported => "unsupported",
             Self::WasmBlocked => "wasm_blocked",
         }
+    }
+
+    /// The kind with this word in JavaScript.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        const ALL: [Kind; 15] = [
+            Kind::Address,
+            Kind::Input,
+            Kind::NotFound,
+            Kind::Offline,
+            Kind::Panic,
+            Kind::Refused,
+            Kind::SecretKey,
+            Kind::Session,
+            Kind::Settled,
+            Kind::SignedOut,
+            Kind::Timeout,
+            Kind::Uncertain,
+            Kind::Unreadable,
+            Kind::Unsupported,
+            Kind::WasmBlocked,
+        ];
+        ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -152,7 +183,7 @@ pub enum NetworkFailure {
 /// ```
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub struct FieldError {
     /// The field.
     pub param: String,
@@ -176,8 +207,25 @@ impl fmt::Display for FieldError {
 
 impl FieldError {
     /// Creates the error of a field.
-    pub(crate) fn of(param: &str, code: &ErrorCode, message: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn of(param: &str, code: &ErrorCode, message: impl Into<String>) -> Self {
         Self { param: param.to_owned(), code: code.as_str().to_owned(), message: message.into() }
+    }
+}
+
+impl Inner {
+    fn new(kind: Kind, message: String) -> Self {
+        Self {
+            kind,
+            operation: None,
+            status: None,
+            retryable: matches!(kind, Kind::Offline | Kind::Timeout),
+            message,
+            refusal: Refusal::default(),
+            reply: None,
+            network_failure: None,
+            source: None,
+        }
     }
 }
 
@@ -185,15 +233,16 @@ impl Error {
     /// Creates an error of this kind.
     #[must_use]
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        let retryable = matches!(kind, Kind::Offline | Kind::Timeout);
-        Self(Box::new(Inner { kind: Some(kind), message: message.into(), retryable, ..Inner::default() }))
+        Self(Box::new(Inner::new(kind, message.into())))
     }
 
     /// The error of a reply with an error status, by the table of `decisions.md` 1.
     #[must_use]
     pub fn refused(spec: &Spec, status: u16, refusal: Refusal) -> Self {
         let kind = Kind::of_refusal(status, refusal.code.as_deref());
-        let retryable = refusal.retryable.unwrap_or(status == 429 || status >= 500);
+        // A call that may have been executed, and must not be repeated, becomes `uncertain`.
+        let retryable = AttemptResult::Reply { status, retry_after: None, retryable: refusal.retryable }
+            .is_retryable(Repeat::Always);
         let message = match (&refusal.message, kind) {
             (Some(message), _) => message.clone(),
             (None, Kind::Session) => "The service does not accept the credential.".into(),
@@ -201,13 +250,11 @@ impl Error {
             (None, _) => "The service refused the request and did not say why.".into(),
         };
         Self(Box::new(Inner {
-            kind: Some(kind),
-            operation: Some(spec.name),
+            operation: Some(spec.name.into()),
             status: Some(status),
             retryable,
-            message,
             refusal,
-            ..Inner::default()
+            ..Inner::new(kind, message)
         }))
     }
 
@@ -216,28 +263,20 @@ impl Error {
     pub(crate) fn of_page(
         kind: Kind,
         message: String,
-        operation: Option<&'static str>,
+        operation: Option<String>,
         status: Option<u16>,
         retryable: bool,
         refusal: Refusal,
         reply: Option<Vec<u8>>,
     ) -> Self {
-        Self(Box::new(Inner {
-            kind: Some(kind),
-            operation,
-            status,
-            retryable,
-            message,
-            refusal,
-            reply,
-            ..Inner::default()
-        }))
+        let operation = operation.map(Cow::Owned);
+        Self(Box::new(Inner { operation, status, retryable, refusal, reply, ..Inner::new(kind, message) }))
     }
 
     /// The same failure of a call that may have been executed: read the current state before you send it again.
     #[must_use]
     pub fn uncertain(mut self, message: impl Into<String>) -> Self {
-        self.0.kind = Some(Kind::Uncertain);
+        self.0.kind = Kind::Uncertain;
         self.0.retryable = false;
         self.0.message = message.into();
         self
@@ -246,7 +285,7 @@ impl Error {
     /// Sets the operation.
     #[must_use]
     pub fn of(mut self, operation: &'static str) -> Self {
-        self.0.operation = Some(operation);
+        self.0.operation = Some(operation.into());
         self
     }
 
@@ -276,7 +315,7 @@ impl Error {
     /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> Kind {
-        self.0.kind.unwrap_or(Kind::Refused)
+        self.0.kind
     }
 
     /// The service's stable code for the cause, such as `merchant_reference_conflict`.
@@ -305,8 +344,8 @@ impl Error {
 
     /// The operation's name.
     #[must_use]
-    pub fn operation(&self) -> Option<&'static str> {
-        self.0.operation
+    pub fn operation(&self) -> Option<&str> {
+        self.0.operation.as_deref()
     }
 
     /// Whether the same call can succeed later, and does no harm then. It is false for [`Kind::Uncertain`]: that call
@@ -351,7 +390,7 @@ impl From<Invalid> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(operation) = self.0.operation {
+        if let Some(operation) = &self.0.operation {
             write!(f, "{operation}: ")?;
         }
         // The message of a refusal is often that of its first field, which is printed below with the field's name.
@@ -383,6 +422,77 @@ impl fmt::Debug for Error {
             .field("retryable", &self.0.retryable)
             .field("message", &self.0.message)
             .finish_non_exhaustive()
+    }
+}
+
+/// By all that it says, without its source and its reply.
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        let facts = |error: &Self| {
+            let Inner { kind, status, retryable, network_failure, .. } = *error.0;
+            (kind, status, retryable, network_failure)
+        };
+        let texts = |error: &Self| (error.0.message.clone(), error.0.operation.clone());
+        facts(self) == facts(other) && texts(self) == texts(other) && self.0.refusal == other.0.refusal
+    }
+}
+
+/// An error as the npm package's `GuichetError` writes itself: without the reply.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    #[serde(default)]
+    name: Cow<'a, str>,
+    message: Cow<'a, str>,
+    kind: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_id: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operation: Option<Cow<'a, str>>,
+    #[serde(default)]
+    retryable: bool,
+    #[serde(default)]
+    fields: Cow<'a, [FieldError]>,
+}
+
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written {
+            name: "GuichetError".into(),
+            message: self.message().into(),
+            kind: self.kind().as_str().into(),
+            code: self.code().map(Into::into),
+            status: self.status(),
+            request_id: self.request_id().map(Into::into),
+            operation: self.operation().map(Into::into),
+            retryable: self.is_retryable(),
+            fields: self.fields().into(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Error {
+    /// Reads what [`Serialize`] writes. An unknown kind is read as [`Kind::Refused`].
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Written::deserialize(deserializer)?;
+        let refusal = Refusal {
+            code: written.code.map(Cow::into_owned),
+            request_id: written.request_id.map(Cow::into_owned),
+            fields: written.fields.into_owned(),
+            ..Refusal::default()
+        };
+        Ok(Self(Box::new(Inner {
+            operation: written.operation.map(|operation| Cow::Owned(operation.into_owned())),
+            status: written.status,
+            retryable: written.retryable,
+            refusal,
+            ..Inner::new(Kind::of_word(&written.kind).unwrap_or(Kind::Refused), written.message.into_owned())
+        })))
     }
 }
 

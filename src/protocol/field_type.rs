@@ -6,7 +6,7 @@ use crate::values::{
     FeeBearer, IdempotencyKey, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId,
     PlanKey, RedirectUrl, SubscriptionId,
 };
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub trait FieldType {
     fn write<S: Serializer>(value: &Self::Holds, serializer: S) -> Result<S::Ok, S::Error>;
 
     /// The JSON schema of the values that [`FieldType::read`] accepts.
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "service")]
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 
     /// The error code for a value that [`FieldType::read`] has refused.
@@ -65,7 +65,7 @@ pub trait FieldType {
 /// assert!(matches!(Vec::<String>::ARGUMENT, Argument::StringList));
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Argument {
     /// `true` or `false`; the name of the option alone means `true`.
     Bool,
@@ -90,7 +90,7 @@ pub enum Argument {
 /// assert!((shorthand.read)("4242424242424242").is_err());
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub struct Shorthand {
     /// The last sentence of the field's help, in place of the one about JSON.
     pub hint: &'static str,
@@ -108,10 +108,11 @@ impl<F: FieldType> Serialize for Written<'_, F> {
 }
 
 /// A field as its JSON schema describes it.
-#[cfg(feature = "sandbox")]
-pub(crate) struct Described<F>(std::marker::PhantomData<F>);
+#[cfg(feature = "service")]
+#[derive(Debug)]
+pub struct Described<F>(std::marker::PhantomData<F>);
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 impl<F: FieldType> JsonSchema for Described<F> {
     fn inline_schema() -> bool {
         true
@@ -135,7 +136,7 @@ macro_rules! written_by_its_type {
             serde::Serialize::serialize(value, serializer)
         }
 
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "service")]
         fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
             generator.subschema_for::<Self>()
         }
@@ -225,7 +226,7 @@ impl FieldType for Switch {
         serializer.serialize_bool(*value)
     }
 
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "service")]
     fn schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "boolean" })
     }
@@ -255,17 +256,18 @@ impl<const LEAST: u32, const MOST: u32> FieldType for Whole<LEAST, MOST> {
         serializer.serialize_u32(*value)
     }
 
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "service")]
     fn schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
     }
 }
 
 /// The greatest integer that every reader of JSON keeps: 2^53.
-pub(crate) const GREATEST_INTEGER: u64 = 1 << 53;
+pub const GREATEST_INTEGER: u64 = 1 << 53;
 
 /// The whole number of a JSON number that is not negative, up to 2^53. JSON knows one kind of number: `7.0` is 7.
-pub(crate) fn whole(value: &Value) -> Option<u64> {
+#[must_use]
+pub fn whole(value: &Value) -> Option<u64> {
     let of_a_fraction = |number: f64| {
         let is_exact = (0.0..=GREATEST_INTEGER as f64).contains(&number) && number.fract() == 0.0;
         is_exact.then_some(number as u64)
@@ -288,7 +290,7 @@ impl<F: FieldType> FieldType for Vec<F> {
         serializer.collect_seq(value.iter().map(Written::<F>))
     }
 
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "service")]
     fn schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "array", "items": generator.subschema_for::<Described<F>>() })
     }

@@ -18,8 +18,20 @@ pub trait Served: Operation + Sized {
     /// The argument of each field at the terminal, by the field's name on the wire.
     const ARGUMENTS: &'static [(&'static str, Argument)];
 
-    /// Reads the operation; `None` if [`Fields`] has collected an error.
+    /// Reads the fields one by one; `None` if a field has an error, which `fields` has collected.
     fn read(fields: &mut Fields) -> Option<Self>;
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// The errors of all fields together.
+    fn parse(mut fields: Fields) -> Result<Self, Vec<FieldError>> {
+        let operation = Self::read(&mut fields);
+        match (operation, fields.finish()) {
+            (Some(operation), errors) if errors.is_empty() => Ok(operation),
+            (_, errors) => Err(errors),
+        }
+    }
 }
 
 /// The fields of one request, from path, query, body and the header `Idempotency-Key`. A field from outside of the body
@@ -28,9 +40,8 @@ pub trait Served: Operation + Sized {
 /// ```
 /// use guichet::operations::CreateSession;
 /// use guichet::protocol::{Fields, Served};
-/// let mut fields = Fields::new([("customer_email".to_owned(), "awa".into())].into_iter().collect());
-/// assert!(CreateSession::read(&mut fields).is_none());
-/// assert!(!fields.has_no_errors());
+/// let fields = Fields::new([("customer_email".to_owned(), "awa".into())].into_iter().collect());
+/// assert_eq!(CreateSession::parse(fields).unwrap_err()[0].param, "customer_email");
 /// ```
 #[derive(Debug, Default)]
 pub struct Fields {
@@ -47,23 +58,10 @@ impl Fields {
         Self { values, errors: Vec::new(), names_read: None }
     }
 
-    /// Makes [`Fields::has_no_errors`] refuse the fields that the operation does not have.
+    /// Makes [`Served::parse`] refuse the fields that the operation does not have.
     #[must_use]
     pub fn strict(self) -> Self {
         Self { names_read: Some(Vec::new()), ..self }
-    }
-
-    /// Whether no error was collected. Call it once, after all fields are read: a strict reader then adds an error for
-    /// each unknown field.
-    pub fn has_no_errors(&mut self) -> bool {
-        if let Some(names_read) = self.names_read.take() {
-            let unknown_fields: Vec<String> =
-                self.values.keys().filter(|name| !names_read.contains(name)).cloned().collect();
-            for name in unknown_fields {
-                self.error(&name, ErrorCode::ParameterUnknown, format!("{name} is no field of this operation."));
-            }
-        }
-        self.errors.is_empty()
     }
 
     /// Reads a required field.
@@ -125,9 +123,15 @@ impl Fields {
         self.values.keys().map(String::as_str)
     }
 
-    /// The errors collected so far.
-    #[must_use]
-    pub fn into_errors(self) -> Vec<FieldError> {
+    /// The errors of all fields, after they were read. A strict reader's are also those of the fields that the operation does not have.
+    fn finish(mut self) -> Vec<FieldError> {
+        if let Some(names_read) = self.names_read.take() {
+            let unknown_fields: Vec<String> =
+                self.values.keys().filter(|name| !names_read.contains(name)).cloned().collect();
+            for name in unknown_fields {
+                self.error(&name, ErrorCode::ParameterUnknown, format!("{name} is no field of this operation."));
+            }
+        }
         self.errors
     }
 }

@@ -9,7 +9,7 @@ mod field_type;
 mod fields;
 mod operation;
 mod retry;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 mod reveal;
 mod role;
 
@@ -22,17 +22,15 @@ pub(crate) use envelope::payload;
 pub use envelope::{Page, Refusal, decode, decode_page};
 pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
+#[cfg(feature = "service")]
+pub use field_type::Described;
+pub use field_type::GREATEST_INTEGER;
+pub use field_type::whole;
 pub use field_type::{Argument, FieldType, Shorthand, Whole};
-#[cfg(feature = "sandbox")]
-pub(crate) use field_type::{Described, GREATEST_INTEGER};
-pub(crate) use field_type::{Switch, Written, whole, written_by_its_type};
+pub(crate) use field_type::{Switch, Written, written_by_its_type};
 pub use fields::{Fields, Served};
-#[cfg(feature = "sandbox")]
-pub(crate) use operation::Place;
-pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
-#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
-pub(crate) use retry::is_retryable_status;
-pub use retry::{Attempt, pause_before_retry};
-#[cfg(feature = "sandbox")]
-pub(crate) use reveal::{Reveal, Revealed};
+pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Place, Repeat, Source, Spec};
+pub use retry::{Attempt, is_retryable_status, pause_before_retry};
+#[cfg(feature = "service")]
+pub use reveal::{Reveal, Revealed};
 pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};

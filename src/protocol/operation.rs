@@ -116,15 +116,9 @@ impl Spec {
     }
 
     /// The part of the request that contains a field.
-    pub(crate) fn place(&self, field: &str) -> Place {
-        // Most paths contain no field, and this runs for each field of each call.
-        let has_fields = self.path.bytes().any(|byte| byte == b'{');
-        let in_path = has_fields
-            && self
-                .path
-                .split('/')
-                .any(|segment| segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) == Some(field));
-        if in_path {
+    #[must_use]
+    pub fn place(&self, field: &str) -> Place {
+        if around(self.path, field).is_some() {
             Place::Path
         } else if self.query.contains(&field) {
             Place::Query
@@ -136,15 +130,28 @@ impl Spec {
     }
 }
 
+/// Splits a path around a field in braces.
+pub(super) fn around<'a>(path: &'a str, field: &str) -> Option<(&'a str, &'a str)> {
+    let mut braces = path.bytes().enumerate().filter(|(_, byte)| *byte == b'{');
+    braces.find_map(|(at, _)| {
+        let after = path.get(at + 1..)?.strip_prefix(field)?.strip_prefix('}')?;
+        Some((path.get(..at)?, after))
+    })
+}
+
 /// The header under which a service executes a request only once; see [`Spec::idempotency_key`].
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 /// The part of a request that contains a field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Place {
+pub enum Place {
+    /// The JSON body.
     Body,
+    /// A header.
     Header,
+    /// The path.
     Path,
+    /// The query.
     Query,
 }
 
@@ -155,7 +162,7 @@ pub(crate) enum Place {
 /// assert_eq!(Method::Delete.as_str(), "DELETE");
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Method {
     /// `DELETE`
     Delete,
@@ -188,7 +195,7 @@ impl Method {
 /// assert_eq!(CreateSession::SPEC.envelope, Envelope::Session);
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Envelope {
     /// `{success, message, data}`, of the session operations.
     Session,
@@ -204,7 +211,7 @@ pub enum Envelope {
 /// assert_eq!(CreateSubscription::SPEC.source, Source::Decision);
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Source {
     /// `decisions.md`: the sandbox's own rule; a real service may have decided otherwise.
     Decision,
@@ -220,7 +227,7 @@ pub enum Source {
 /// assert_eq!(CreateEsimOrder::SPEC.repeat, Repeat::Keyed);
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Repeat {
     /// Repeating it does no harm.
     Always,

@@ -31,7 +31,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// | 429, unless it says `retryable: false`: not executed | again, not before `Retry-After` | again, not before `Retry-After` |
 /// | 5xx, unless it says `retryable: false` | again, not before `Retry-After` | done |
 /// | 503 that says `retryable: true`: not executed | again | again |
-/// | no reply | again | done |
+/// | not sent, or no reply | again | done |
+/// | final | done | done |
 #[must_use]
 pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attempt) -> Option<Duration> {
     if attempt.number >= MOST_ATTEMPTS {
@@ -39,7 +40,8 @@ pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attem
     }
     let safe = repeat == Repeat::Always;
     let (again, at_least) = match *result {
-        AttemptResult::NoReply => (safe, None),
+        AttemptResult::NotSent | AttemptResult::NoReply => (safe, None),
+        AttemptResult::Final { .. } => (false, None),
         AttemptResult::Reply { status: 429, retry_after, retryable } => (retryable != Some(false), retry_after),
         // A gateway may send 503 for a request that was executed. Only the service's own `retryable` tells that it was
         // not.
@@ -57,9 +59,35 @@ pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attem
     })
 }
 
+impl AttemptResult {
+    /// Whether the service may have executed the request although it failed. Of the 5xx replies, only a 503 that says
+    /// `retryable: true` means that it was not executed: a gateway may reply 502, 503 or 504 to an executed request.
+    #[must_use]
+    pub const fn may_have_executed(&self) -> bool {
+        match *self {
+            Self::NotSent => false,
+            Self::NoReply => true,
+            Self::Final { may_have_executed } => may_have_executed,
+            Self::Reply { status: 503, retryable: Some(true), .. } => false,
+            Self::Reply { status, .. } => status >= 500,
+        }
+    }
+
+    /// Whether the same call can succeed later, and does no harm then.
+    #[must_use]
+    pub fn is_retryable(&self, repeat: Repeat) -> bool {
+        match *self {
+            _ if self.may_have_executed() && repeat != Repeat::Always => false,
+            Self::NotSent | Self::NoReply => true,
+            Self::Final { .. } => false,
+            Self::Reply { status, retryable, .. } => retryable.unwrap_or(status == 429 || status >= 500),
+        }
+    }
+}
+
 /// Whether a refusal with this status says `retryable: true`: the service has not executed the request, and may do so later.
-#[cfg(any(feature = "native-no-provider", feature = "sandbox"))]
-pub(crate) fn is_retryable_status(status: u16) -> bool {
+#[must_use]
+pub fn is_retryable_status(status: u16) -> bool {
     matches!(status, 429 | 503)
 }
 
@@ -91,6 +119,9 @@ mod tests {
             (Always, AttemptResult::Reply { status: 500, retry_after: None, retryable: Some(false) }, false),
             (Always, NO_REPLY, true),
             (Never, NO_REPLY, false),
+            (Always, AttemptResult::NotSent, true),
+            (Never, AttemptResult::NotSent, false),
+            (Always, AttemptResult::Final { may_have_executed: true }, false),
         ];
         for (repeat, result, again) in table {
             assert_eq!(
@@ -98,6 +129,29 @@ mod tests {
                 again,
                 "{repeat:?} {result:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_call_is_retryable_if_it_can_succeed_later_and_does_no_harm() {
+        use Repeat::{Always, Never};
+        let said = |status, retryable| AttemptResult::Reply { status, retry_after: None, retryable: Some(retryable) };
+        for (repeat, result, may_have_executed, retryable) in [
+            (Always, NO_REPLY, true, true),
+            (Never, NO_REPLY, true, false),
+            (Always, reply(500), true, true),
+            (Never, reply(500), true, false),
+            (Never, said(500, true), true, false),
+            (Always, said(500, false), true, false),
+            (Never, reply(503), true, false),
+            (Never, said(503, true), false, true),
+            (Never, reply(429), false, true),
+            (Never, said(429, false), false, false),
+            (Always, reply(422), false, false),
+            (Never, said(409, true), false, true),
+        ] {
+            let found = (result.may_have_executed(), result.is_retryable(repeat));
+            assert_eq!(found, (may_have_executed, retryable), "{repeat:?} {result:?}");
         }
     }
 

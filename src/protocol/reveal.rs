@@ -10,13 +10,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A value that the service writes into a reply. [`resource`](crate::operations::resource) implements it.
-pub(crate) trait Reveal {
+pub trait Reveal {
     /// Writes the value with its secrets.
+    ///
+    /// # Errors
+    /// If the serializer fails.
     fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
 /// Serializes a value with its secrets.
-pub(crate) struct Revealed<'a, T: ?Sized>(pub &'a T);
+#[derive(Debug)]
+pub struct Revealed<'a, T: ?Sized>(pub &'a T);
 
 impl<T: Reveal + ?Sized> Serialize for Revealed<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -77,7 +77,7 @@ roles! {
 /// assert!(Payer::admits(CredentialKind::ClientSecret));
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum CredentialKind {
     /// The secret of one intent.
     ClientSecret,

@@ -2,7 +2,7 @@
 //! action.
 
 use super::Invalid;
-use crate::platform::parse_address;
+use crate::platform::origin_of;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -29,21 +29,17 @@ impl Address {
     /// [`Invalid`] says which rule the text breaks. It never repeats the text, which may carry a secret.
     pub fn new(text: &str) -> Result<Self, Invalid> {
         check_text(text)?;
-        let parts = parse_address(text).ok_or(Invalid::because(NOT_ABSOLUTE))?;
-        if parts.has_userinfo {
-            return Err(Invalid::because(NO_USER));
-        }
-        match parts.protocol.as_str() {
-            "https:" => {}
-            "http:" if is_loopback(&parts.hostname) => {}
-            "http:" => {
+        let origin = origin_of(text).ok_or(Invalid::because(NOT_ABSOLUTE))?;
+        if !origin.starts_with("https://") {
+            let host =
+                origin.strip_prefix("http://").ok_or(Invalid::because("The address must begin with https://."))?;
+            if !is_loopback(host) {
                 return Err(Invalid::because(
                     "The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1]).",
                 ));
             }
-            _ => return Err(Invalid::because("The address must begin with https://.")),
         }
-        Ok(Self { text: text.to_owned(), origin: parts.origin })
+        Ok(Self { text: text.to_owned(), origin })
     }
 
     /// The text as it was sent.
@@ -69,23 +65,24 @@ impl fmt::Debug for Address {
 fn check_text(text: &str) -> Result<(), Invalid> {
     let reason = if text.is_empty() {
         "The address is empty."
-    } else if text.char_indices().nth(2048).is_some() {
+    } else if text.bytes().filter(|byte| byte & 0xC0 != 0x80).count() > 2048 {
         "The address is longer than 2,048 characters."
     } else if text.bytes().any(|byte| byte.is_ascii_control()) {
         "The address holds a control character."
     } else if text.starts_with(' ') || text.ends_with(' ') {
         "The address begins or ends with a space."
-    } else if text.contains('\\') {
+    } else if text.bytes().any(|byte| byte == b'\\') {
         "The address holds a backslash."
     } else {
         // A parser also accepts `https:host` and `https:///host` and corrects them to two slashes.
-        let after_the_scheme = text.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or_default();
-        let authority = after_the_scheme.split(['/', '?', '#']).next().unwrap_or_default();
-        if authority.is_empty() {
+        let scheme = text.bytes().take_while(|byte| *byte != b':').count();
+        let after_the_scheme = text.get(scheme..).and_then(|rest| rest.strip_prefix("://")).unwrap_or_default();
+        let mut authority = after_the_scheme.bytes().take_while(|byte| !matches!(byte, b'/' | b'?' | b'#')).peekable();
+        if authority.peek().is_none() {
             NOT_ABSOLUTE
-        } else if authority.contains('@') {
+        } else if authority.any(|byte| byte == b'@') {
             // Checked on the text, because a parser drops an empty user name (`https://@host`).
-            NO_USER
+            "The address may hold no user name and no password."
         } else {
             return Ok(());
         }
@@ -94,14 +91,13 @@ fn check_text(text: &str) -> Result<(), Invalid> {
 }
 
 const NOT_ABSOLUTE: &str = "The address is not an absolute address: https://example.com/path.";
-const NO_USER: &str = "The address may hold no user name and no password.";
 
-/// `localhost`, 127.0.0.0/8 and `[::1]`, as the parser writes them.
-pub(crate) fn is_loopback(hostname: &str) -> bool {
-    hostname == "localhost"
-        || hostname == "[::1]"
-        // A host of digits and points alone is an IPv4 address, which the parser has written in full.
-        || hostname.strip_prefix("127.").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+/// `localhost`, 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a port.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let is = |name| host.strip_prefix(name).is_some_and(|port| port.is_empty() || port.starts_with(':'));
+    // A host of digits and points alone is an IPv4 address, which the parser has written in full.
+    let is_ipv4 = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b':'));
+    is("localhost") || is("[::1]") || host.strip_prefix("127.").is_some_and(is_ipv4)
 }
 
 /// The address a customer is sent back to after paying, checked by the rule of [`Address`].
@@ -131,7 +127,7 @@ impl RedirectUrl {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { RedirectUrl: schemars::json_schema!({
     "type": "string",
     "format": "redirect-url",

@@ -63,7 +63,7 @@ impl Country {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 fn pattern_of_an_email() -> String {
     // White space and control characters, listed one by one: the character classes of pattern dialects differ.
     let not = r"@\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";

@@ -97,7 +97,7 @@ text_value! {
     PlanCode, |text| {
         let shaped = (1..=64).contains(&text.len())
             && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
         if shaped {
             Ok(())
         } else {

@@ -4,8 +4,10 @@
 //! are written in the form of the document. Secrets print as `***`.
 
 mod address;
+#[cfg(any(feature = "native-no-provider", feature = "service"))]
+mod base62;
 mod contact;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 mod described;
 mod ids;
 mod moment;
@@ -16,28 +18,32 @@ mod quantity;
 mod secrets;
 mod words;
 
+#[cfg(any(feature = "axum", feature = "service"))]
+pub use crate::platform::read_origin;
 #[cfg(feature = "native-no-provider")]
 pub(crate) use address::is_loopback;
 pub use address::{Address, RedirectUrl};
+#[cfg(any(feature = "native-no-provider", feature = "service"))]
+pub use base62::base62;
 pub use contact::{Country, Email, Phone};
-#[cfg(feature = "sandbox")]
-pub(crate) use described::{NOT_BLANK, described, text_schema};
+#[cfg(feature = "service")]
+pub(crate) use described::described;
+#[cfg(feature = "service")]
+pub use described::{NOT_BLANK, text_schema};
 pub use ids::{
     CustomerId, EsimOrderId, EsimPackageId, IdempotencyKey, IntentId, MerchantReference, MethodCode, MethodId,
     PaymentRef, PlanCode, PlanId, PlanKey, SubscriptionId,
 };
 pub use moment::Moment;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 pub(crate) use money::Number;
 pub use money::{Amount, Currency};
 pub(crate) use money::{as_number, whole_number};
 pub use page::PageLimit;
-#[cfg(feature = "cli")]
-pub(crate) use printable::is_plain;
-pub use printable::{Printable, printable};
+pub use printable::{Printable, is_plain, printable};
 pub use quantity::EsimQuantity;
-pub(crate) use secrets::any_word;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
+pub(crate) use secrets::{after_its_prefix, any_word, is_key};
 pub use words::{
     BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,
     RETURN_PARAMETER, SubscriptionStatus,
@@ -106,7 +112,7 @@ macro_rules! text_value {
             }
         }
 
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "service")]
         $crate::values::described! { $name: $crate::values::text_schema([$(schemars::json_schema!($schema))?]) }
 
         impl std::fmt::Display for $name {

@@ -26,7 +26,7 @@ impl Moment {
     }
 
     /// The latest moment that can be written: 9999-12-30T22:00:00Z.
-    pub(crate) const LAST: Self = Self(253_402_207_200);
+    pub const LAST: Self = Self(253_402_207_200);
 
     /// Adds this many seconds, up to the latest moment that can be written.
     #[must_use]
@@ -48,7 +48,7 @@ impl Moment {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { Moment: schemars::json_schema!({ "type": "string", "format": "date-time", "pattern": "Z$" }) }
 
 impl fmt::Display for Moment {

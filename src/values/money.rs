@@ -117,9 +117,22 @@ impl Amount {
         self.fraction / 10_u64.pow(u32::from(DECIMALS - self.decimals))
     }
 
+    /// The amount with the decimals it was sent with. Joined from texts: the formatter adds 0.7 KB to a page's module.
+    pub(crate) fn text(self) -> String {
+        let (sign, units) = (if self.negative { "-" } else { "" }, self.units.to_string());
+        if self.decimals == 0 {
+            return [sign, &units].concat();
+        }
+        let digits = self.shown_fraction().to_string();
+        let zeros = "0".repeat(usize::from(self.decimals).saturating_sub(digits.len()));
+        [sign, &units, ".", &zeros, &digits].concat()
+    }
+
     fn read(text: &str) -> Option<Self> {
         let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
-        let (units, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        // Not by `split_once`, whose search adds 0.3 KB to a page's module.
+        let point = digits.bytes().position(|byte| byte == b'.').unwrap_or(digits.len());
+        let (units, fraction) = (digits.get(..point)?, digits.get(point + 1..).unwrap_or_default());
         let decimals = u8::try_from(fraction.len()).ok().filter(|decimals| *decimals <= DECIMALS)?;
         let are_digits = units.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
         let units = units.parse().ok().filter(|_| are_digits)?;
@@ -141,7 +154,7 @@ fn grouped(digits: &str) -> String {
     groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { Amount: schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,14}$" }) }
 
 impl Ord for Amount {
@@ -185,12 +198,7 @@ impl fmt::Debug for Amount {
 impl fmt::Display for Amount {
     /// Writes the amount with the decimals it was sent with.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.negative { "-" } else { "" })?;
-        fmt::Display::fmt(&self.units, f)?;
-        if self.decimals == 0 {
-            return Ok(());
-        }
-        write!(f, ".{:0width$}", self.shown_fraction(), width = self.decimals.into())
+        f.write_str(&self.text())
     }
 }
 
@@ -204,14 +212,14 @@ impl std::str::FromStr for Amount {
 impl Serialize for Amount {
     /// Writes a string. A field that the document shows as a number says so, in its declaration.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.text())
     }
 }
 
 /// An amount that is written as a JSON number, where it is whole; none is `null`.
 pub(crate) struct Number(pub(crate) Option<Amount>);
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { Number: schemars::json_schema!({ "type": "number" }) }
 
 impl Serialize for Number {
@@ -219,7 +227,7 @@ impl Serialize for Number {
         match self.0.map(|amount| (amount, amount.whole_units())) {
             Some((_, Some(units))) => serializer.serialize_u64(units),
             // A JSON number of a fraction would be a float.
-            Some((amount, None)) => serializer.collect_str(&amount),
+            Some((amount, None)) => serializer.serialize_str(&amount.text()),
             None => serializer.serialize_none(),
         }
     }

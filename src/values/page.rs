@@ -31,7 +31,7 @@ impl PageLimit {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { PageLimit: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 100 }) }
 
 impl Default for PageLimit {

@@ -58,7 +58,8 @@ impl Write for Escaping<'_, '_> {
 
 /// Whether a character shows as itself: it is no control character, no line or paragraph separator, and no invisible
 /// character that turns, hides or marks its neighbours. (The two joiners are plain: scripts and emoji need them.)
-pub(crate) fn is_plain(c: char) -> bool {
+#[must_use]
+pub fn is_plain(c: char) -> bool {
     match c {
         '\u{61c}'
         | '\u{ad}'

@@ -31,7 +31,7 @@ impl EsimQuantity {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { EsimQuantity: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 5 }) }
 
 impl Default for EsimQuantity {

@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { Secret: schemars::json_schema!({ "type": "string", "minLength": 1 }) }
 
 macro_rules! credential {
@@ -55,7 +55,7 @@ macro_rules! credential {
         #[serde(transparent)]
         pub struct $name(Secret);
 
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "service")]
         super::described! { $name: Secret::json_schema(&mut schemars::SchemaGenerator::default()) }
 
         impl $name {
@@ -111,11 +111,24 @@ credential! {
 /// The browser refuses such a value before any I/O, in whatever option it was given.
 #[must_use]
 pub fn looks_like_a_secret_key(text: &str) -> bool {
-    any_word(text, |c| !c.is_ascii_graphic(), &|word| ["sk_", "rk_", "FLWSECK"].iter().any(|key| word.starts_with(key)))
+    any_word(text, |byte| byte.is_ascii_graphic(), is_key)
 }
 
-/// Whether `is_match` holds for a word of a text. A word begins after a separator or after a percent escape (`%3D`).
-pub(crate) fn any_word(text: &str, is_separator: fn(char) -> bool, is_match: &dyn Fn(&str) -> bool) -> bool {
-    let is_in = |text: &str| text.split(is_separator).any(is_match);
-    is_in(text) || text.split('%').skip(1).filter_map(|escaped| escaped.get(2..)).any(is_in)
+/// Whether a word begins as a secret key does.
+pub(crate) fn is_key(word: &[u8]) -> bool {
+    after_its_prefix(word).is_some() || word.starts_with(b"FLWSECK")
+}
+
+/// The rest of a secret key of the two kinds that have a prefix.
+pub(crate) fn after_its_prefix(word: &[u8]) -> Option<&[u8]> {
+    word.strip_prefix(b"sk_").or(word.strip_prefix(b"rk_"))
+}
+
+/// Whether `is_match` holds for a word of a text, and for what follows it. A word begins after a byte that no word has, or after a
+/// percent escape (`%3D`).
+pub(crate) fn any_word(text: &str, is_of_a_word: fn(&u8) -> bool, is_match: fn(&[u8]) -> bool) -> bool {
+    let text = text.as_bytes();
+    let is_escaped = |at: usize| at.checked_sub(3).is_some_and(|percent| text[percent] == b'%');
+    let begins = |at: usize| at == 0 || !is_of_a_word(&text[at - 1]) || is_escaped(at);
+    (0..text.len()).any(|at| begins(at) && is_match(&text[at..]))
 }

@@ -13,7 +13,7 @@ macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-        #[non_exhaustive]
+        #[cfg_attr(not(feature = "service"), non_exhaustive)]
         pub enum $name { $($(#[$case_doc])* #[serde(rename = $word)] $case),+ }
 
         impl $name {
@@ -24,7 +24,7 @@ macro_rules! choice {
             }
         }
 
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "service")]
         super::described! { $name: schemars::json_schema!({ "type": "string", "enum": [$($word),+] }) }
 
         impl fmt::Display for $name {
@@ -130,7 +130,7 @@ choice! {
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum IntentStatus {
     /// The customer must act.
     RequiresAction,
@@ -167,7 +167,7 @@ impl IntentStatus {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { IntentStatus: schemars::json_schema!({
     "type": "string",
     "enum": ["requires_action", "processing", "succeeded", "failed", "canceled"],
@@ -206,7 +206,7 @@ impl fmt::Display for IntentStatus {
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum SubscriptionStatus {
     /// The free days before the first charge.
     Trialing,
@@ -237,7 +237,7 @@ impl SubscriptionStatus {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { SubscriptionStatus: schemars::json_schema!({
     "type": "string",
     "enum": ["trialing", "active", "past_due", "paused", "canceled"],
@@ -276,7 +276,7 @@ impl fmt::Display for SubscriptionStatus {
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum EsimOrderStatus {
     /// Not paid yet.
     PendingPayment,
@@ -298,7 +298,7 @@ impl EsimOrderStatus {
     }
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "service")]
 super::described! { EsimOrderStatus: schemars::json_schema!({
     "type": "string",
     "enum": ["pending_payment", "fulfilled"],

@@ -3,10 +3,11 @@
 use crate::postgres::PostgresServer;
 use crate::redis::RedisServer;
 use guichet::Client;
-use guichet::native::redis::TlsCertificates;
-use guichet::native::{KeepResult, KeptSession, PostgresSessions, RedisSessions, SessionStore};
+use guichet::native::{KeepResult, KeptSession, SessionStore};
 use guichet::protocol::Error;
 use guichet::values::{Email, Moment, SessionToken};
+use guichet_sessions::redis::{self, TlsCertificates};
+use guichet_sessions::{PostgresSessions, RedisSessions};
 use std::path::PathBuf;
 
 /// The folder of an authority's certificate and of one for 127.0.0.1.
@@ -32,7 +33,7 @@ pub async fn keep_in_redis(client: &Client) -> Result<(), Error> {
     let server = RedisServer::start_with_tls(&certificates());
     let root_cert = std::fs::read(certificates().join("root.pem")).expect("a certificate");
     let certificates = TlsCertificates { client_tls: None, root_cert: Some(root_cert) };
-    let redis = guichet::native::redis::Client::build_with_tls(server.tls_url(), certificates).expect("an address");
+    let redis = redis::Client::build_with_tls(server.tls_url(), certificates).expect("an address");
     keep(&RedisSessions::new(redis, client).await?).await;
     Ok(())
 }

@@ -7,8 +7,8 @@ use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::npm_tools;
 use guichet::operations::{CreatePaymentIntent, CustomerName, Item};
-use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
+use guichet_sandbox::Sandbox;
 use serde_json::json;
 
 /// Every state of the hosted page: its name, the options of the stub in [`STUB`] that lead there, and the customer's actions
@@ -55,18 +55,18 @@ const STUB: &str = "{
     window.setTimeout = (done, ms, ...what) => ms === 6000 ? 0 : setTimeout(done, what.length && !stub.patient ? 0 : ms, ...what);
     const never = new Promise(() => {});
     let reads = -Infinity; // reads since a charge was lost
-    window.fetch = async (url, init) => {
-        const path = new URL(url, location).pathname;
+    window.fetch = async (request, init) => {
+        const path = new URL(request.url ?? request, location).pathname;
         if (path.endsWith('/payment-methods') && stub.methods) return Response.json({ status_code: 200, data: [] });
         if (path.includes('/fee/') && stub.fees) return Response.json({}, { status: 422 });
-        if (!path.includes('/payment-intents/')) return fetch(url, init);
-        const what = init.method === 'POST' ? stub.charge : reads++ > 0 ? 'hangs' : stub.look;
+        if (!path.includes('/payment-intents/')) return fetch(request, init);
+        const what = (init ?? request).method === 'POST' ? stub.charge : reads++ > 0 ? 'hangs' : stub.look;
         if (what === 'hangs') return never;
         if (what === 'fails') {
             reads = 0;
             throw new TypeError('the network is gone');
         }
-        const answer = await fetch(url, init);
+        const answer = await fetch(request, init);
         if (!answer.ok) return answer;
         const reply = await answer.json();
         Object.assign(reply.data, stub.intent);

@@ -9,11 +9,10 @@ use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 use guichet::operations::ValidateSession;
 use guichet::protocol::Operation;
-use guichet::sandbox::Sandbox;
 use guichet::values::Email;
 use guichet::{Client, SecretKey};
+use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 
@@ -24,6 +23,8 @@ in_every_browser!(
     a_page_that_forbids_webassembly_gets_an_error_that_says_what_to_allow,
     a_module_that_failed_to_load_is_loaded_again_in_every_way,
     a_test_page_is_refused_in_a_browser_and_changes_nothing,
+    a_closed_client_ends_its_calls_and_leaves_no_channel_timer_or_listener,
+    a_return_that_matches_nothing_is_reported_at_once,
 );
 
 // The same in every engine: rules of the service, and code that depends on no engine.
@@ -40,6 +41,9 @@ in_chromium!(
     each_attempt_gives_a_callers_fetch_an_init_of_its_own,
     a_page_that_may_not_leave_rejects_the_checkout_and_stays_usable,
     timeouts_and_budgets_are_counted_from_the_call,
+    a_page_that_makes_and_closes_a_thousand_clients_keeps_its_memory,
+    a_fee_crosses_from_the_wasm_to_javascript_at_most_60_times,
+    headers_that_cannot_be_sent_are_an_input_error_and_what_their_function_throws_is_kept,
 );
 
 async fn equal_concurrent_reads_are_one_request_and_each_caller_can_abort_its_own(engine: Engine) {
@@ -66,6 +70,40 @@ async fn an_aborted_call_leaves_no_timer_listener_or_request(engine: Engine) {
             assert!(during - before >= least.as_i64().unwrap(), "{call} has no {what} while it runs: {counts}");
         }
     }
+}
+
+async fn a_closed_client_ends_its_calls_and_leaves_no_channel_timer_or_listener(engine: Engine) {
+    let found = found(engine, "closed").await;
+    assert_eq!(found["during"]["requests"], 20, "{found}");
+    assert!(found["during"]["channels"].as_u64() >= Some(20), "{found}");
+    assert_eq!(found["after"], found["before"], "{found}");
+    assert_eq!(found["ended"], json!(["AbortError: The client was closed."]), "{found}");
+    assert_eq!(found["later"], json!(vec!["input"; 8]), "{found}");
+    assert_eq!((&found["disposes"], &found["state"]), (&json!(true), &json!("active")), "{found}");
+}
+
+async fn a_page_that_makes_and_closes_a_thousand_clients_keeps_its_memory(engine: Engine) {
+    let found = found(engine, "thousand_clients").await;
+    assert!(found["before"].as_u64() > Some(0), "{found}");
+    assert_eq!(found["before"], found["after"], "{found}");
+}
+
+async fn a_fee_crosses_from_the_wasm_to_javascript_at_most_60_times(engine: Engine) {
+    let found = found(engine, "crossings").await;
+    assert_eq!(found["total_payable"], 5100, "{found}");
+    assert!((10..=60).contains(&found["count"].as_u64().unwrap_or_default()), "{found}");
+}
+
+async fn a_return_that_matches_nothing_is_reported_at_once(engine: Engine) {
+    let found = found(engine, "unmatched").await;
+    assert_eq!(found["matches"], json!(vec!["unmatched"; 5]), "{found}");
+    assert!(found["fastest"].as_f64() < Some(50.0), "{found}");
+}
+
+async fn headers_that_cannot_be_sent_are_an_input_error_and_what_their_function_throws_is_kept(engine: Engine) {
+    let found = found(engine, "bad_headers").await;
+    let bad = json!(["input", "merchantHeaders", 0]);
+    assert_eq!(found, json!([bad, bad, bad, "its own"]));
 }
 
 async fn a_long_wait_keeps_no_listeners_of_finished_reads(engine: Engine) {
@@ -256,7 +294,7 @@ async fn shown(engine: Engine, what: &str, policy: &'static str) -> Value {
 
 /// Serves the scenario pages under this content security policy.
 async fn pages(policy: &'static str) -> String {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
+    let package = crate::support::root().join("target/npm/package");
     assert!(package.is_dir(), "{} is missing. Run `cargo xtask pack --quick`.", package.display());
     let page = move |Named(_): Named<String>| async move {
         let html = "<!doctype html><meta charset=utf-8><title>Calls</title><pre id=shown></pre><button id=out>Sign out</button>\

@@ -9,7 +9,6 @@ use crate::support::browser::{Browser, until};
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{CUSTOMER, Storefront};
 use serde_json::{Value, json};
-use std::path::Path;
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
@@ -91,7 +90,7 @@ const LOSE_SHOP: &str = "window.unhandled = [];
 /// A shop whose pages are `examples/page`.
 async fn open_shop() -> Storefront {
     let shop = Storefront::open().await;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/page");
+    let folder = crate::support::root().join("examples/page");
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).expect("a file of the page");
     for path in ["/", "/return"] {
         shop.respond(path, CannedResponse::html(&read("index.html")));

@@ -5,8 +5,8 @@ use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, CustomerName, Instrument, PaymentIntent};
-use guichet::sandbox::Fault;
 use guichet::values::{Amount, IntentStatus, MerchantReference, Phone, RedirectUrl};
+use guichet_sandbox::Fault;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -270,13 +270,13 @@ async fn two_tabs_that_pay_at_once_charge_once(engine: Engine) {
     demo.enter_phone(browser, AFTER_30_SECONDS).await;
     browser.switch_to(&first).await;
     demo.enter_card(browser, PAYS).await;
-    demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_secs(3)).times(2));
+    demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_secs(3)).times(2)).await;
     // By scripts, which are fast enough for both to pay before either charge is executed.
     for tab in [&second, &first] {
         browser.switch_to(tab).await;
         browser.run("document.querySelector(\"[data-test='pay']\").click()").await;
     }
-    until("both tabs have sent their charge", async || demo.merchant.faults().is_empty()).await;
+    until("both tabs have sent their charge", async || demo.merchant.faults().await.is_empty()).await;
     for tab in [&first, &second] {
         browser.switch_to(tab).await;
         browser.wait_for("[data-status='waiting'],[data-status='succeeded'],[data-status='settled']").await;
@@ -297,9 +297,9 @@ async fn a_reload_while_the_charge_is_sent_charges_once(engine: Engine) {
     let intent = demo.create_intent(order(demo, "RELOAD-1")).await;
     open(browser, &intent).await;
     browser.wait_for("[data-test='method-mobile_money']").await;
-    demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_millis(1500)));
+    demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(Duration::from_millis(1500))).await;
     demo.pay_by_phone(browser, SUCCEEDS).await;
-    until("the charge is sent", async || demo.merchant.faults().is_empty()).await;
+    until("the charge is sent", async || demo.merchant.faults().await.is_empty()).await;
     browser.reload().await;
     browser
         .wait_for("[data-status='ready'],[data-status='waiting'],[data-status='settled'],[data-status='succeeded']")

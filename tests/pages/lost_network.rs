@@ -8,8 +8,8 @@ use crate::support::proxy::Proxy;
 use guichet::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods,
 };
-use guichet::sandbox::Fault;
 use guichet::values::IntentStatus;
+use guichet_sandbox::Fault;
 use std::time::{Duration, Instant};
 
 const SUCCEEDS: &str = "237670000000";
@@ -40,7 +40,7 @@ async fn while_the_prices_are_read(engine: Engine) {
     let customer = Customer::open(engine, "prices").await;
     customer.browser.open(customer.demo.shop.url()).await;
     customer.browser.click("[data-test^='add-']").await;
-    customer.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(RESPONSE_DELAY));
+    customer.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(RESPONSE_DELAY)).await;
     customer.browser.click("[data-test^='sign-in-']").await;
     customer.loses_the_network_during_the_request().await;
     // The page shows that the prices are unknown, and the shop can be used as before.
@@ -52,7 +52,7 @@ async fn while_the_prices_are_read(engine: Engine) {
 
 async fn while_the_payment_is_created(engine: Engine) {
     let customer = Customer::with_a_basket(engine, "made").await;
-    customer.demo.merchant.fault(Fault::delay::<CreatePaymentIntent>(RESPONSE_DELAY));
+    customer.demo.merchant.fault(Fault::delay::<CreatePaymentIntent>(RESPONSE_DELAY)).await;
     customer.browser.click("[data-test='pay']").await;
     customer.loses_the_network_during_the_request().await;
     // The page shows why it failed, unless a retry succeeded.
@@ -81,7 +81,7 @@ async fn while_the_hosted_page_loads(engine: Engine) {
 
 async fn while_the_hosted_page_reads_the_fees(engine: Engine) {
     let customer = Customer::with_a_basket(engine, "costs").await;
-    customer.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(RESPONSE_DELAY));
+    customer.demo.merchant.fault(Fault::delay::<ListPaymentMethods>(RESPONSE_DELAY)).await;
     customer.browser.click("[data-test='pay']").await;
     customer.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     customer.loses_the_network_during_the_request().await;
@@ -95,7 +95,7 @@ async fn while_the_hosted_page_reads_the_fees(engine: Engine) {
 
 async fn while_the_charge_is_sent(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "charge").await;
-    customer.demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(RESPONSE_DELAY));
+    customer.demo.merchant.fault(Fault::delay::<AttachPaymentMethod>(RESPONSE_DELAY)).await;
     customer.demo.pay_by_phone(&customer.browser, SUCCEEDS).await;
     customer.loses_the_network_during_the_request().await;
     customer.is_paid_in_the_end().await;
@@ -114,7 +114,7 @@ async fn while_the_code_is_sent(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "code").await;
     customer.demo.pay_by_phone(&customer.browser, ASKS_FOR_CODE).await;
     customer.browser.fill("[data-test='otp']", "123456").await;
-    customer.demo.merchant.fault(Fault::delay::<AnswerPaymentIntent>(RESPONSE_DELAY));
+    customer.demo.merchant.fault(Fault::delay::<AnswerPaymentIntent>(RESPONSE_DELAY)).await;
     customer.browser.click("[data-test='answer']").await;
     customer.loses_the_network_during_the_request().await;
     customer.browser.wait_for("[data-status='succeeded'],[data-status='code']").await;
@@ -141,7 +141,7 @@ async fn while_the_decision_is_sent_to_the_issuer(engine: Engine) {
 
 async fn while_the_payment_is_canceled(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "off").await;
-    customer.demo.merchant.fault(Fault::delay::<CancelPaymentIntent>(RESPONSE_DELAY));
+    customer.demo.merchant.fault(Fault::delay::<CancelPaymentIntent>(RESPONSE_DELAY)).await;
     customer.browser.click("[data-test='cancel']").await;
     customer.browser.click("[data-test='cancel-yes']").await;
     customer.loses_the_network_during_the_request().await;
@@ -223,7 +223,7 @@ impl Customer {
 
     /// Loses the network while the request that the service delays is running.
     async fn loses_the_network_during_the_request(&self) {
-        until("the request is running", async || self.demo.merchant.faults().is_empty()).await;
+        until("the request is running", async || self.demo.merchant.faults().await.is_empty()).await;
         self.loses_the_network().await;
     }
 

@@ -8,7 +8,7 @@ use crate::react::pay;
 use crate::support::browser::{Browser, until};
 use crate::support::engine::Engine;
 use crate::support::{api, http, port};
-use guichet::sandbox::Sandbox;
+use guichet_sandbox::Sandbox;
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -238,5 +238,5 @@ impl Drop for NextServer {
 
 /// The folder in which `cargo xtask test` has built the example.
 fn example(bundler: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm-next").join(bundler)
+    crate::support::root().join("target/npm-next").join(bundler)
 }

@@ -4,8 +4,6 @@
 use crate::purchase;
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::Engine;
-use guichet::demo::{Shop, ShopConfig};
-use guichet::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -37,9 +35,8 @@ async fn it_has_no_subscriptions_and_otherwise_sells_what_the_shop_in_rust_does(
     assert_eq!(browser.run("return document.querySelector('[data-test=subscriptions]').hidden").await, true);
     browser.close().await;
 
-    let sandbox = Sandbox::start().await.unwrap();
-    let shop = Shop::start(ShopConfig::for_tests(&sandbox)).await.unwrap();
-    let [mut here, mut there] = [sold_at(demo.shop.url()).await, sold_at(shop.url()).await];
+    let in_rust = DemoShop::open().await;
+    let [mut here, mut there] = [sold_at(demo.shop.url()).await, sold_at(in_rust.shop.url()).await];
     assert_eq!((&here["has_subscriptions"], &there["has_subscriptions"]), (&json!(false), &json!(true)));
     for sold in [&mut here, &mut there] {
         for of_the_service in ["base_url", "checkout_origins", "has_subscriptions"] {

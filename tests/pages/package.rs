@@ -5,6 +5,7 @@
 use crate::support::browser::{Browser, until};
 use crate::support::npm_tools;
 use crate::support::port;
+use crate::support::root;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -12,9 +13,9 @@ use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{HeaderValue, Response};
 use axum::middleware::{map_request, map_response_with_state};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
-use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Email, MerchantReference};
 use guichet::{Client, SecretKey};
+use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -233,8 +234,4 @@ impl Drop for ViteServer {
 
 fn consumers() -> PathBuf {
     root().join("target/consumers")
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -236,7 +236,7 @@ async fn a_forged_message_on_the_returns_channel_makes_no_payment_succeed(engine
             "const real = window.fetch;
              window.fetch = async (...request) => {
                  const reply = await real(...request);
-                 if (String(request[0]).endsWith('/guichet/intents')) window.nonce = (await reply.clone().json()).return_nonce;
+                 if (String(request[0].url ?? request[0]).endsWith('/guichet/intents')) window.nonce = (await reply.clone().json()).return_nonce;
                  return reply;
              };",
         )
@@ -269,7 +269,7 @@ async fn a_server_without_return_nonce_is_reported_once_on_the_console_with_the_
              const real = window.fetch;
              window.fetch = async (...request) => {
                  const reply = await real(...request);
-                 if (!window.forgetful || !String(request[0]).endsWith('/guichet/intents')) return reply;
+                 if (!window.forgetful || !String(request[0].url ?? request[0]).endsWith('/guichet/intents')) return reply;
                  const { return_nonce, ...answer } = await reply.json();
                  return Response.json({ ...answer, return_nonce: forgetful.nonce });
              };",

@@ -10,7 +10,7 @@ use crate::support::http;
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{INTENTS, RETURN, Storefront};
 use guichet::operations::ListPaymentMethods;
-use guichet::sandbox::{Fault, Sandbox};
+use guichet_sandbox::{Fault, Sandbox};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,17 +27,22 @@ async fn components_that_ask_the_same_send_one_request_under_strict_mode() {
         for id in ["#first", "#second"] {
             page.browser.wait_for_text(id, PRICES).await;
         }
-        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
-        assert_eq!(page.shop.count("calculate_fee"), 3, "{}: one for each method and sort of card", page.react);
+        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
+        assert_eq!(page.shop.count("calculate_fee").await, 3, "{}: one for each method and sort of card", page.react);
         page.browser.click("#second-retry").await;
-        until("the quotes are requested again", async || page.shop.count("list_payment_methods") == 2).await;
+        until("the quotes are requested again", async || page.shop.count("list_payment_methods").await == 2).await;
         page.browser.wait_for_text("#first", PRICES).await;
 
         page.open("replaced").await;
         page.browser.wait_for_text("#first", PRICES).await;
         page.browser.click("#replace").await;
         page.browser.wait_for_text("#first", PRICES).await;
-        assert_eq!(page.shop.count("list_payment_methods"), 3, "{}: the next component has the quotes", page.react);
+        assert_eq!(
+            page.shop.count("list_payment_methods").await,
+            3,
+            "{}: the next component has the quotes",
+            page.react
+        );
         assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
     })
     .await;
@@ -47,7 +52,7 @@ async fn components_that_ask_the_same_send_one_request_under_strict_mode() {
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_request_is_aborted_with_the_last_of_its_components() {
     in_every_react("react-abort", async |page| {
-        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(60)));
+        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(60))).await;
         page.open("quotes").await;
         page.browser.wait_until("return requests.some(({ address }) => address.includes('payment-methods'))").await;
         page.browser.click("#toggle").await;
@@ -92,7 +97,7 @@ async fn a_session_that_is_renewed_or_revoked_renders_its_component() {
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn an_error_reaches_every_component_and_a_retry_clears_it() {
     in_every_react("react-errors", async |page| {
-        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422));
+        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422)).await;
         page.open("quotes").await;
         for id in ["#first", "#second"] {
             page.browser.wait_for_text(id, "refused").await;
@@ -112,23 +117,23 @@ async fn an_error_reaches_every_component_and_a_retry_clears_it() {
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_component_suspends_until_there_are_quotes_and_an_error_goes_to_the_boundary() {
     in_every_react("react-suspense", async |page| {
-        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(5)));
+        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(5))).await;
         page.open("suspense").await;
         page.browser.wait_for_text("#fallback", "suspended").await;
         for id in ["#first", "#second"] {
             page.browser.wait_for_text(id, PRICES).await;
         }
-        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
         assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
 
-        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422));
+        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422)).await;
         page.open("suspense").await;
         page.browser.wait_for_text("#caught", "refused").await;
         // The page keeps an error for a second: until then, `#again` shows it again.
         let shows_prices = "document.querySelector('#again')?.click(); return !!document.querySelector('#first')";
         page.browser.wait_until(shows_prices).await;
         page.browser.wait_for_text("#first", PRICES).await;
-        assert_eq!(page.shop.count("list_payment_methods"), 3, "{}", page.react);
+        assert_eq!(page.shop.count("list_payment_methods").await, 3, "{}", page.react);
     })
     .await;
 }
@@ -144,7 +149,7 @@ async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
             page.browser.wait_for_text(id, shown).await;
         }
         assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
     })
     .await;
 }
@@ -160,7 +165,7 @@ async fn a_page_that_hydrates_after_its_questions_are_answered_does_so_without_a
             page.browser.wait_for_text(id, shown).await;
         }
         assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-        assert_eq!(page.shop.count("list_payment_methods"), 1, "{}", page.react);
+        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
     })
     .await;
 }
@@ -252,7 +257,7 @@ async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
 
 /// Copies the example, as the checks of the package have prepared it, and names this service in it.
 fn copy_of_the_example(service: &str) -> PathBuf {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/consumers/project");
+    let project = crate::support::root().join("target/consumers/project");
     let (from, to) = (project.join("example"), project.join("example-dev"));
     std::fs::create_dir_all(to.join("src")).expect("a folder");
     for file in [
@@ -408,5 +413,5 @@ impl Page<'_> {
 }
 
 fn out(page: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/consumers/out").join(page)
+    crate::support::root().join("target/consumers/out").join(page)
 }

@@ -4,6 +4,7 @@
 //! `cargo xtask test` builds the package and then runs these tests.
 
 use crate::support::browser::Browser;
+use crate::support::root;
 use axum::Router;
 use axum::extract::Path as InPath;
 use axum::http::request::Parts;
@@ -11,11 +12,10 @@ use axum::response::Html;
 use axum::routing::get;
 use guichet::native::{Buyer, Owner, Reason, Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
-use guichet::sandbox::Sandbox;
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
 use guichet::{Client, SecretKey};
+use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 
@@ -196,8 +196,4 @@ impl Shop for TestShop {
     async fn overpaid(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> {
         Ok(())
     }
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -6,7 +6,6 @@ use crate::support::site::CannedResponse;
 use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront};
 use guichet::operations::ListPaymentIntents;
 use guichet::values::IntentStatus;
-use std::path::Path;
 
 const SUCCEEDS: &str = "237670000000";
 
@@ -104,7 +103,7 @@ struct RustPage {
 impl RustPage {
     async fn open(engine: Engine, scenario: &'static str) -> Self {
         let shop = Storefront::open().await;
-        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rust-page/index.html");
+        let built = crate::support::root().join("target/rust-page/index.html");
         let page = std::fs::read_to_string(built).expect("the page is missing. Run `cargo xtask rust-page`.");
         let page = page.replace("http://127.0.0.1:4243", shop.service()).replace("./rust_page", "/rust-page/rust_page");
         shop.respond("/", CannedResponse::html(&page));

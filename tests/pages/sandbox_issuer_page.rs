@@ -2,7 +2,7 @@
 
 use crate::support::api::{Merchant, card};
 use crate::support::browser::Browser;
-use guichet::sandbox::Sandbox;
+use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 
 #[tokio::test]

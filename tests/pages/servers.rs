@@ -13,13 +13,12 @@ use axum::http::{StatusCode, Uri};
 use axum::{Json, Router};
 use futures_util::future::join_all;
 use guichet::operations::CreatePaymentIntent;
-use guichet::sandbox::{Fault, Sandbox};
+use guichet_sandbox::{Fault, Sandbox};
 use running::{Server, ShopServer, Visitor};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -101,7 +100,7 @@ async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(serve
     let awa = Visitor::signed_in(&world.shop, AWA).await;
 
     // The service has created the intent, and the server gets no reply.
-    world.merchant.tenant.fault(Fault::lost_response::<CreatePaymentIntent>());
+    world.merchant.tenant.fault(Fault::lost_response::<CreatePaymentIntent>()).await;
     let lost = awa.order("17").await;
     assert_eq!((lost.status, lost.code(), &lost.body["error"]["retryable"]), (503, "unavailable", &json!(true)));
     world.shop.restart().await;
@@ -109,17 +108,17 @@ async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(serve
     assert_eq!(begun.status, 200, "the cookie holds after a restart: {}", begun.text);
 
     // The server is killed while it waits for the service.
-    world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(30)));
+    world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(30))).await;
     let tenant = &world.merchant.tenant;
-    let is_delayed = || {
-        let requests = tenant.requests();
+    let is_delayed = async || {
+        let requests = tenant.requests().await;
         let mut created = requests.iter().filter(|request| request.operation == "create_payment_intent");
         created.nth(2).is_some_and(|request| request.status.is_none())
     };
     let kill = async {
         let begun = Instant::now();
-        while !is_delayed() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", tenant.requests());
+        while !is_delayed().await {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", tenant.requests().await);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         world.shop.kill();
@@ -471,7 +470,7 @@ mod cron {
 #[test]
 fn each_server_is_one_file_of_at_most_350_lines_of_100_columns() {
     for file in ["express/server.mjs", "php/shop.php", "django/shop.py"] {
-        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(file)).unwrap();
+        let text = fs::read_to_string(crate::support::root().join("examples").join(file)).unwrap();
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(text.lines().count() <= 350, "{file} has {} lines", text.lines().count());
         assert!(widest <= Some(100), "{file} has a line of {widest:?} columns");

@@ -4,7 +4,6 @@ use crate::support::browser::Browser;
 use crate::support::soak::{Progress, amount};
 use crate::support::storefront::Storefront;
 use serde_json::Value;
-use std::path::Path;
 use std::process::Command;
 
 /// A script that collects the memory of each module that the page loads.
@@ -27,7 +26,7 @@ const KEEP_MEMORIES: &str = "window.memories = [];
 
 #[test]
 fn the_memory_of_the_wasm_is_flat_over_calls_of_every_kind_in_node() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = crate::support::root();
     let calls = amount(4_000, 40_000).to_string();
     let script = root.join("tests/pages/soak/calls.mjs");
     let node = Command::new("node").arg(script).arg(root.join("target/npm/package")).arg(calls).output().unwrap();

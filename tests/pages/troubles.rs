@@ -9,8 +9,8 @@ use guichet::operations::{
     AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, CustomerName, Instrument, Item, PaymentIntent,
     ReadPaymentIntent,
 };
-use guichet::sandbox::Fault;
 use guichet::values::{Amount, ConfirmationMethod, Currency, IntentStatus, MerchantReference, Phone, RedirectUrl};
+use guichet_sandbox::Fault;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -166,7 +166,7 @@ async fn the_status_after_a_lost_cancel_is_read() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("cancel-lost").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    demo.merchant.fault(Fault::lost_response::<CancelPaymentIntent>());
+    demo.merchant.fault(Fault::lost_response::<CancelPaymentIntent>()).await;
     browser.click("[data-test='cancel']").await;
     browser.click("[data-test='cancel-yes']").await;
     see(&browser, "canceled").await;
@@ -380,13 +380,13 @@ async fn a_charge_with_a_lost_response_is_followed_and_not_repeated() {
     let browser = Browser::start("lost").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     // Disconnected in the middle of the response. A request that is disconnected before it, Chromium repeats by itself.
-    demo.merchant.fault(Fault::truncate::<AttachPaymentMethod>());
-    demo.merchant.fault(Fault::drop::<ReadPaymentIntent>().times(6));
+    demo.merchant.fault(Fault::truncate::<AttachPaymentMethod>()).await;
+    demo.merchant.fault(Fault::drop::<ReadPaymentIntent>().times(6)).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
-    assert_eq!(demo.merchant.faults().len(), 0, "every fault was used");
+    assert_eq!(demo.merchant.faults().await.len(), 0, "every fault was used");
     let charges =
-        demo.merchant.requests().iter().filter(|request| request.operation == "attach_payment_method").count();
+        demo.merchant.requests().await.iter().filter(|request| request.operation == "attach_payment_method").count();
     assert_eq!((charges, demo.only_intent().await.attempts), (1, Some(1)));
     browser.close().await;
 }
@@ -416,13 +416,13 @@ async fn a_charge_that_never_arrived_is_shown_as_not_charged() {
     let demo = DemoShop::open().await;
     let browser = Browser::start("never").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
-    demo.merchant.fault(Fault::drop::<AttachPaymentMethod>().times(9));
+    demo.merchant.fault(Fault::drop::<AttachPaymentMethod>().times(9)).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "trouble").await;
     assert!(browser.wait_for(STATUS).await.contains("Nothing was charged"));
     browser.step("Nothing was sent", STATUS).await;
     assert_eq!(demo.only_intent().await.attempts, Some(0));
-    demo.merchant.clear_faults();
+    demo.merchant.clear_faults().await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
     assert_eq!(demo.only_intent().await.attempts, Some(1));

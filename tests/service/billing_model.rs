@@ -518,7 +518,7 @@ impl Comparison {
         }
         let plan = self.shop.plan(cycle.word(), trial).await;
         let active = *self.plans.entry(plan.clone()).or_insert(true);
-        let before = self.shop.tenant.now().unix();
+        let before = self.shop.tenant.now().await.unix();
         let reply = self.shop.call("POST", "/v1/subscriptions", subscription(&plan, method.body())).await;
         if !active {
             assert_eq!((reply.status, reply.code()), (422, "plan_inactive"));
@@ -527,7 +527,7 @@ impl Comparison {
         assert_eq!(reply.status, 201, "{}", reply.text);
         let created = reply.body["data"].clone();
         let at = created["created_at"].as_i64().unwrap();
-        assert!((before..=self.shop.tenant.now().unix()).contains(&at));
+        assert!((before..=self.shop.tenant.now().await.unix()).contains(&at));
         let model = Model::new(cycle, trial, method, at);
         assert_eq!(Snapshot::read(&created), model.snapshot(at));
         self.subscriptions[of] = Some((created, model));
@@ -556,10 +556,10 @@ impl Comparison {
             Action::PaymentMethod(method) => ("payment-method", method.body()),
             _ => ("resume", Value::Null),
         };
-        let before = self.shop.tenant.now().unix();
+        let before = self.shop.tenant.now().await.unix();
         let reply = self.shop.change_subscription(created, verb, fields).await;
         // The wall clock goes on during the call, so the service applied it in one of these seconds.
-        let after = self.shop.tenant.now().unix();
+        let after = self.shop.tenant.now().await.unix();
         let candidates = (before..=after).map(|now| {
             let mut candidate = model.clone();
             (candidate.apply(action, now), now, candidate)
@@ -581,9 +581,9 @@ impl Comparison {
         let (mut paid_periods, mut recorded) = (0, Vec::new());
         for (created, model) in self.subscriptions.iter_mut().flatten() {
             let read = self.shop.read_subscription(created).await;
-            let before = self.shop.tenant.now().unix();
+            let before = self.shop.tenant.now().await.unix();
             let charges = self.shop.charges(created).await;
-            let now = self.shop.tenant.now().unix();
+            let now = self.shop.tenant.now().await.unix();
             // A second may have passed between reading the subscription and reading its charges.
             let candidates = (before - 1..=now).map(|now| {
                 let mut candidate = model.clone();

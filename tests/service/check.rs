@@ -5,13 +5,11 @@ mod shop;
 use super::command::guichet;
 use crate::support::http::post;
 use crate::support::port;
-use guichet::SecretKey;
-use guichet::demo::ShopConfig;
+use crate::support::shop_process::{ShopProcess, shop_command};
 use serde_json::{Value, json};
 use shop::{Broken, Shop};
 use std::process::Output;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -48,7 +46,7 @@ This table is generated from the rules. A failed rule also prints how to fix it.
             rule["needs"].as_array().unwrap().iter().map(|option| format!("`{}`", option.as_str().unwrap())).collect();
         table.push_str(&format!("| `{}` | {} | {} |\n", text("id"), text("title"), needs.join(", ")));
     }
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/check.md");
+    let file = crate::support::root().join("docs/check.md");
     if std::fs::read_to_string(&file).unwrap_or_default() != table {
         std::fs::write(&file, table).unwrap();
         panic!("docs/check.md was stale and was written again: review and commit it");
@@ -86,9 +84,9 @@ async fn a_shop_that_is_broken_in_one_point_fails_that_rule_and_no_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_shop_of_the_demo_breaks_no_rule() {
     let service = format!("127.0.0.1:{}", port::free());
-    let mut config = ShopConfig::new(format!("http://{service}"), SecretKey::new(KEY).unwrap());
-    config.settle_every = Duration::from_millis(200);
-    let shop = guichet::demo::Shop::start(config).await.unwrap();
+    let mut shop = shop_command(&format!("http://{service}"), KEY, "memory:");
+    shop.args(["--settle-every", "0.2"]);
+    let shop = ShopProcess::spawn(shop).listening();
     let awa = post(&format!("{}/api/sign-in", shop.url()), &[], r#"{"customer":"awa"}"#).await.cookie().unwrap();
     let mut command = guichet(&["check", shop.url(), "--listen", &service, "--limit", "20", "--json"]);
     command.env("GUICHET_SECRET_KEY", KEY);
@@ -113,7 +111,6 @@ async fn the_shop_of_the_demo_breaks_no_rule() {
             "{rule}"
         );
     }
-    shop.stop().await;
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod operations;
 mod probe;
 
 use crate::support::http;
+use crate::support::shop_process::{ShopProcess, shop_command};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -29,18 +30,6 @@ async fn the_sandbox_prints_one_line_of_json_and_stops_on_sigterm() {
     assert_eq!((code, rest.as_str()), (Some(0), ""), "nothing else is printed");
 }
 
-#[tokio::test]
-async fn the_demo_starts_a_shop_and_its_service() {
-    let arguments =
-        ["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", "memory:", "--json"];
-    let mut demo = Running::start(&arguments);
-    let ready = demo.line();
-    let shop = http::get(&format!("{}/api/shop", ready["shop_url"].as_str().expect("an address")), &[]).await;
-    assert_eq!(shop.json()["base_url"], ready["base_url"]);
-    let (code, rest) = demo.stop();
-    assert_eq!((code, rest.as_str()), (Some(0), ""));
-}
-
 #[test]
 fn a_port_in_use_is_reported_in_a_sentence() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -54,12 +43,10 @@ fn a_port_in_use_is_reported_in_a_sentence() {
 
 #[test]
 fn a_folder_without_the_package_and_an_invalid_key_are_reported_at_the_start() {
-    for what in ["sandbox", "demo"] {
-        let run = guichet(&[what, "--database", "memory:", "--package", "no/such/folder"]).output().expect("it runs");
-        let stderr = String::from_utf8_lossy(&run.stderr);
-        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{stderr}");
-        assert!(stderr.contains("no/such/folder") && stderr.contains("cargo xtask pack --quick"), "{stderr}");
-    }
+    let run = guichet(&["sandbox", "--database", "memory:", "--package", "no/such/folder"]).output().expect("it runs");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{stderr}");
+    assert!(stderr.contains("no/such/folder") && stderr.contains("cargo xtask pack --quick"), "{stderr}");
     for key in ["sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc"] {
         let mut command = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:"]);
         let run = command.env("GUICHET_SECRET_KEY", key).output().expect("it runs");
@@ -85,18 +72,21 @@ fn listening_on_every_address_requires_a_public_url() {
 }
 
 #[tokio::test]
-async fn the_shop_and_its_sandbox_serve_the_same_package_from_any_folder() {
-    let arguments =
-        ["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", "memory:", "--json"];
-    let mut command = guichet(&arguments);
+async fn the_shop_and_the_sandbox_serve_the_same_package_from_any_folder() {
+    let mut command = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
     command.current_dir(std::env::temp_dir());
-    let mut demo = Running::of(command);
-    let ready = demo.line();
-    let address = |name: &str| ready[name].as_str().expect("an address").to_owned();
-    let shop = http::get(&format!("{}/package/guichet.js", address("shop_url")), &[]).await;
-    let service = http::get(&format!("{}/checkout/assets/package/guichet.js", address("base_url")), &[]).await;
-    assert_eq!((shop.status, shop.body.len()), (service.status, service.body.len()));
-    demo.stop();
+    let mut sandbox = Running::of(command);
+    let ready = sandbox.line();
+    let text = |name: &str| ready[name].as_str().expect("a text").to_owned();
+    let mut command = shop_command(&text("base_url"), &text("secret_key"), "memory:");
+    command.current_dir(std::env::temp_dir());
+    let shop = ShopProcess::spawn(command).listening();
+    let of_shop = http::get(&format!("{}/package/guichet.js", shop.url()), &[]).await;
+    let of_sandbox = http::get(&format!("{}/checkout/assets/package/guichet.js", text("base_url")), &[]).await;
+    assert!(of_sandbox.status != 200 || of_sandbox.body == of_shop.body, "the sandbox has another package");
+    let shown = http::get(&format!("{}/api/shop", shop.url()), &[]).await;
+    assert_eq!(shown.json()["base_url"], ready["base_url"]);
+    sandbox.stop();
 }
 
 #[tokio::test]
@@ -132,29 +122,9 @@ async fn a_binary_outside_of_the_project_serves_no_package_of_the_folder_it_is_s
 }
 
 #[test]
-fn another_service_needs_a_key_and_https() {
-    let run =
-        guichet(&["demo", "--base-url", "https://api.example.com", "--database", "memory:"]).output().expect("it runs");
-    assert!(String::from_utf8_lossy(&run.stderr).contains("GUICHET_SECRET_KEY"));
-    let run = guichet(&["demo", "--base-url", "http://api.example.com", "--database", "memory:"])
-        .env("GUICHET_SECRET_KEY", "sk_test_hidden")
-        .output()
-        .expect("it runs");
-    let stderr = String::from_utf8_lossy(&run.stderr);
-    assert!(stderr.contains("https") && !stderr.contains("hidden"), "{stderr}");
-    let run = guichet(&["demo", "--base-url", "https://api.example.com", "--database", "memory:"])
-        .env("GUICHET_SECRET_KEY", "sk_live_hidden")
-        .output()
-        .expect("it runs");
-    let stderr = String::from_utf8_lossy(&run.stderr);
-    assert!(stderr.contains("test key") && !stderr.contains("hidden"), "{stderr}");
-}
-
-#[test]
 fn an_invalid_database_is_reported_in_a_sentence() {
     for (database, remedy) in [("shop.db", "sqlite:"), ("sqlite::memory:", "give memory:.")] {
-        let arguments = ["demo", "--listen", "127.0.0.1:0", "--sandbox-listen", "127.0.0.1:0", "--database", database];
-        let run = guichet(&arguments).output().expect("it runs");
+        let run = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", database]).output().expect("it runs");
         assert_eq!(run.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&run.stderr).contains(remedy), "{database}");
     }
@@ -168,8 +138,6 @@ fn an_invalid_listen_address_names_its_option_and_an_example() {
         (&["sandbox", "--listen", "localhost:8080"][..], "--listen", "127.0.0.1:8080"),
         (&["sandbox", "--listen", "localhost"][..], "--listen", "127.0.0.1:4243"),
         (&["sandbox", "--listen", "127.0.0.1:99999"][..], "--listen", "127.0.0.1:4243"),
-        (&["demo", "--listen", "4343"][..], "--listen", "127.0.0.1:4343"),
-        (&["demo", "--sandbox-listen", "4343"][..], "--sandbox-listen", "127.0.0.1:4343"),
     ] {
         let run = guichet(arguments).output().expect("it runs");
         let stderr = String::from_utf8_lossy(&run.stderr);

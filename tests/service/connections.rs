@@ -1,7 +1,7 @@
 //! The limit of connections per client address at the sandbox. Loopback is not limited.
 
 use crate::support::folder::Folder;
-use guichet::sandbox::{Config, Sandbox};
+use guichet_sandbox::{Config, Sandbox};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -2,10 +2,9 @@
 
 use crate::support::api::{client, control, send};
 use crate::support::service::Sandbox;
-use guichet::sandbox::{Config, openapi};
+use guichet_sandbox::{Config, openapi};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 #[tokio::test]
 async fn the_control_api_has_exactly_the_described_calls() {
@@ -157,7 +156,7 @@ async fn an_unknown_field_of_a_fault_is_refused_with_the_described_fields() {
 #[test]
 fn both_readmes_have_a_row_for_each_call_of_the_control_api() {
     for readme in ["README.md", "pkg-template/sandbox/README.md"] {
-        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(readme)).unwrap();
+        let text = std::fs::read_to_string(crate::support::root().join(readme)).unwrap();
         let listed: BTreeSet<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix("| `")?.split('`').next())

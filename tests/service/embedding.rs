@@ -1,8 +1,8 @@
-//! Embedding the npm package in the binary: what `build.rs` generates from the folder that `GUICHET_PACKAGE` names.
-//! (`src/package.rs` tests how the embedded package is served.)
+//! Embedding the npm package in the binary: what the build script of `guichet-sandbox` generates from the folder that `GUICHET_PACKAGE` names.
+//! (`crates/sandbox/src/package.rs` tests how the embedded package is served.)
 
 #[allow(dead_code, reason = "cargo runs its main")]
-#[path = "../../build.rs"]
+#[path = "../../crates/sandbox/build.rs"]
 mod build;
 use crate::support::folder::Folder;
 use std::fs;

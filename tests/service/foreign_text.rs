@@ -2,6 +2,7 @@
 
 use super::command::{Running, guichet};
 use crate::support::http;
+use crate::support::shop_process::shop_command;
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -174,8 +175,8 @@ async fn no_third_party_can_write_a_line_of_the_sandboxs_or_the_shops_log() {
     assert_steers_nothing("the sandbox's log", &log);
 
     let refusing = serve(StatusCode::CONFLICT, refusal()).await;
-    let mut shop = guichet(&["demo", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
-    shop.args(["--base-url", &refusing]).env("GUICHET_SECRET_KEY", KEY).stderr(Stdio::piped());
+    let mut shop = shop_command(&refusing, KEY, "memory:");
+    shop.stderr(Stdio::piped());
     let mut shop = Running::of(shop);
     let url = shop.line()["shop_url"].as_str().expect("an address").to_owned();
     let login = http::post(&format!("{url}/api/sign-in"), &[], r#"{"customer":"awa"}"#).await;

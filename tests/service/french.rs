@@ -1,7 +1,7 @@
 //! French texts have a no-break space before `: ; ! ?` and inside quotation marks, so that no line begins with a colon.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const NO_BREAK: [char; 2] = ['\u{a0}', '\u{202f}'];
 
@@ -82,12 +82,12 @@ fn no_page_adds_a_colon_between_words() {
 }
 
 fn read(file: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+    fs::read_to_string(crate::support::root().join(file)).unwrap()
 }
 
 /// The files of the pages with this extension.
 fn files(ending: &str) -> Vec<PathBuf> {
-    let www = Path::new(env!("CARGO_MANIFEST_DIR")).join("www");
+    let www = crate::support::root().join("www");
     let folders = ["checkout", "shop"].map(|folder| www.join(folder));
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

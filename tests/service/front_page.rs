@@ -2,7 +2,7 @@
 
 use crate::support::api::{Reply, client, send};
 use crate::support::service::Sandbox;
-use guichet::sandbox::openapi;
+use guichet_sandbox::openapi;
 
 const BROWSER: (&str, &str) = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
 
@@ -23,7 +23,7 @@ async fn the_front_page_says_what_runs_here_in_english_and_french() {
         assert!(page.text.contains(env!("CARGO_PKG_VERSION")), "{path}");
         assert!(page.text.contains(&format!("{}/v1", sandbox.base_url())), "{path}");
         let tarball = concat!("npx ./target/npm/guichet-sandbox-", env!("CARGO_PKG_VERSION"), ".tgz demo");
-        for command in ["guichet demo", tarball] {
+        for command in ["cargo xtask demo", tarball] {
             assert!(page.text.contains(&format!("<code>{command}</code>")), "{path}: {command}");
         }
         assert!(!page.text.contains("{{"), "{path}: {}", page.text);

@@ -1,11 +1,12 @@
 //! The clients that two generators make of `docs/openapi.json`, used as their users do.
 //!
 //! `cargo xtask test` installs the generators and runs this; alone:
-//! `cargo test --all-features --test service generated_clients:: -- --ignored`.
+//! `cargo test -p guichet-cli --all-features --test service generated_clients:: -- --ignored`.
 
 use crate::support::folder::Folder;
+use crate::support::root;
 use crate::support::service::Sandbox;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 #[test]
@@ -69,8 +70,4 @@ fn installed(name: &str) -> PathBuf {
     let folder = root().join("target").join(name);
     assert!(folder.is_dir(), "{name} is not installed; `cargo xtask test` installs it");
     folder
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }

@@ -2,7 +2,7 @@
 
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
-use guichet::sandbox::{Config, InProcess, Surroundings};
+use guichet_sandbox::{Config, InProcess, Surroundings};
 use serde_json::{Value, json};
 
 async fn start() -> InProcess {

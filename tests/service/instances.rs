@@ -3,12 +3,12 @@
 use crate::support::api::{Merchant, control, order, phone};
 use crate::support::folder::Folder;
 use crate::support::postgres::PostgresServer;
-use crate::support::service::on_postgres;
+use crate::support::service::{on_postgres, start_on_postgres};
 use crate::support::subscriptions::DAY;
 use crate::support::wait::until;
 use guichet::operations::{CreatePaymentIntent, ListPaymentMethods};
-use guichet::sandbox::{Config, Fault, Sandbox, Tenant};
 use guichet::values::Secret;
+use guichet_sandbox::{Config, Fault, Sandbox, Tenant};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -33,11 +33,11 @@ fn count(database: &str, sql: &str) -> usize {
 }
 
 async fn start(database: &str) -> Sandbox {
-    Sandbox::start_with(on_postgres(Config::default(), database)).await.unwrap()
+    start_on_postgres(on_postgres(Config::default(), database)).await.unwrap()
 }
 
 async fn refused(config: Config) -> String {
-    Sandbox::start_with(config).await.expect_err("it does not start").to_string()
+    start_on_postgres(config).await.expect_err("it does not start").to_string()
 }
 
 /// The same merchant as this sandbox answers it.
@@ -100,7 +100,7 @@ async fn a_merchant_made_at_one_is_known_at_the_other_at_once() {
 async fn a_clock_moved_at_one_shows_at_the_other_in_the_next_request() {
     let [one, other] = two().await;
     let (merchant, id) = shop(&one).await;
-    let mut now = merchant.tenant.now().unix();
+    let mut now = merchant.tenant.now().await.unix();
     for advance in [60, 1, 3_600] {
         let moved = control(&one, "POST", "/clock", json!({ "merchant": id, "advance_seconds": advance })).await;
         let moved = moved.body["now"].as_i64().unwrap();
@@ -140,7 +140,7 @@ async fn a_clock_that_is_ahead_at_one_is_ahead_at_the_other() {
     let database = PostgresServer::shared().create_database();
     let ahead = on_postgres(Config::default(), &database);
     ahead.wall_clock.shift(1_000);
-    let ahead = Sandbox::start_with(ahead).await.unwrap();
+    let ahead = start_on_postgres(ahead).await.unwrap();
     let other = start(&database).await;
     for _ in 0..20 {
         let shown = control(&ahead, "GET", "/clock", Value::Null).await.body["now"].as_i64().unwrap();
@@ -157,7 +157,7 @@ async fn a_fault_is_taken_exactly_as_often_as_it_counts_under_load_from_both() {
     let fault =
         json!({ "merchant": id, "operation": "create_payment_intent", "kind": "status", "status": 503, "count": 25 });
     assert_eq!(control(&other, "POST", "/faults", fault).await.status, 200);
-    merchant.tenant.fault(Fault::status::<CreatePaymentIntent>(500).times(7));
+    merchant.tenant.fault(Fault::status::<CreatePaymentIntent>(500).times(7)).await;
     let there = at(&other, &merchant);
     let calls = (0..100).map(|number| {
         let merchant = if number % 2 == 0 { merchant.clone() } else { there.clone() };
@@ -169,7 +169,7 @@ async fn a_fault_is_taken_exactly_as_often_as_it_counts_under_load_from_both() {
     }
     let count = |status: u16| statuses.iter().filter(|of| **of == status).count();
     assert_eq!((count(503), count(500), count(201)), (25, 7, 68), "{statuses:?}");
-    assert_eq!(merchant.tenant.faults(), Vec::<String>::new());
+    assert_eq!(merchant.tenant.faults().await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -188,7 +188,7 @@ async fn at_most_1000_faults_wait_and_deleting_them_at_one_deletes_them_at_the_o
         }
     };
     for _ in 0..995 {
-        merchant.tenant.fault(Fault::drop::<CreatePaymentIntent>());
+        merchant.tenant.fault(Fault::drop::<CreatePaymentIntent>()).await;
     }
     let calls: Vec<_> = (0..15).map(|number| tokio::spawn(add(if number % 2 == 0 { &one } else { &other }))).collect();
     let mut refused = 0;
@@ -200,7 +200,7 @@ async fn at_most_1000_faults_wait_and_deleting_them_at_one_deletes_them_at_the_o
         }
     }
     assert_eq!(refused, 10);
-    merchant.tenant.clear_faults();
+    merchant.tenant.clear_faults().await;
     let left = control(&other, "GET", &format!("/faults?merchant={id}"), Value::Null).await;
     assert_eq!(left.body["faults"], json!([]));
     assert_eq!(at(&other, &merchant).call("POST", CREATE, order("ORDER-1")).await.status, 201);
@@ -259,7 +259,7 @@ async fn only_the_newest_1000_requests_are_kept() {
     let last = merchant.call("POST", CREATE, order("ORDER-1")).await.header("request-id").unwrap().to_owned();
     // Those of the other sandbox are listed a moment later.
     until("the newest 1,000 requests are listed", async || {
-        let requests = merchant.tenant.requests();
+        let requests = merchant.tenant.requests().await;
         assert!(requests.len() <= 1_000);
         requests.len() == 1_000 && requests.iter().any(|request| request.request_id == last)
     })
@@ -274,7 +274,7 @@ async fn a_reset_at_one_is_a_reset_at_the_other() {
     let there = at(&other, &merchant);
     assert_eq!(there.call("POST", CREATE, order("ORDER-1")).await.status, 201);
     control(&one, "POST", "/clock", json!({ "merchant": id, "advance_seconds": 1_000 })).await;
-    merchant.tenant.fault(Fault::status::<ListPaymentMethods>(500));
+    merchant.tenant.fault(Fault::status::<ListPaymentMethods>(500)).await;
     // The requests to the other may not be written yet: they must not come back.
     assert_eq!(there.call("POST", CREATE, order("ORDER-2")).await.status, 201);
     let reset = control(&one, "POST", "/reset", json!({ "merchant": id })).await;
@@ -287,8 +287,8 @@ async fn a_reset_at_one_is_a_reset_at_the_other() {
     assert_eq!(there.call("GET", "/v1/payment-methods?country_code=CM", Value::Null).await.status, 200);
     assert_eq!(there.call("GET", CREATE, Value::Null).await.body["data"], json!([]));
     // Those from before the reset would be written with them.
-    until("the requests from after the reset are listed", async || merchant.tenant.requests().len() >= 2).await;
-    assert_eq!(merchant.tenant.requests().len(), 2, "those from after the reset");
+    until("the requests from after the reset are listed", async || merchant.tenant.requests().await.len() >= 2).await;
+    assert_eq!(merchant.tenant.requests().await.len(), 2, "those from after the reset");
 }
 
 #[tokio::test]
@@ -378,7 +378,7 @@ async fn sandboxes_that_start_at_once_with_one_file_of_keys_have_the_same_keys()
     let database = PostgresServer::shared().create_database();
     let keys = folder.path.join("sandbox.keys");
     let config = || Config { database: database.clone(), keys: Some(keys.clone()), ..Config::default() };
-    let (one, other) = tokio::join!(Sandbox::start_with(config()), Sandbox::start_with(config()));
+    let (one, other) = tokio::join!(start_on_postgres(config()), start_on_postgres(config()));
     let (one, other) = (one.unwrap(), other.unwrap());
     assert_eq!(one.secret_key(), other.secret_key());
     assert_ne!(one.control_token(), other.control_token());
@@ -386,7 +386,7 @@ async fn sandboxes_that_start_at_once_with_one_file_of_keys_have_the_same_keys()
     drop((one, other));
     let elsewhere = Config { keys: Some(folder.path.join("other.keys")), ..config() };
     assert!(refused(elsewhere).await.contains("The keys of this sandbox differ"));
-    drop(Sandbox::start_with(Config { secret_key: Some(secret_key), ..config() }).await.unwrap());
+    drop(start_on_postgres(Config { secret_key: Some(secret_key), ..config() }).await.unwrap());
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -407,13 +407,13 @@ async fn a_file_of_keys_gets_the_given_key_and_another_one_is_refused() {
         ..Config::default()
     };
     let given = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
-    drop(Sandbox::start_with(config(given)).await.unwrap());
+    drop(start_on_postgres(config(given)).await.unwrap());
     assert!(std::fs::read_to_string(&keys).unwrap().contains(given), "the file has the key of the sandbox");
     let message = refused(config("sk_test_anotherKey0123456789")).await;
     assert!(message.starts_with("GUICHET_SECRET_KEY differs from the key in "), "{message}");
     assert!(message.contains("sandbox.keys. Unset it") && !message.contains("anotherKey"), "{message}");
     // Another machine has a copy of the file, and no variable.
-    let copied = Sandbox::start_with(Config { secret_key: None, ..config(given) }).await.unwrap();
+    let copied = start_on_postgres(Config { secret_key: None, ..config(given) }).await.unwrap();
     assert_eq!(copied.secret_key().expose(), given);
 }
 

@@ -1,7 +1,7 @@
 //! One of the locks on the secret key: the package that pages load does not contain the paths of merchant-only operations.
 //!
 //! The other two locks are compile-time: no credential of the browser fulfils `Merchant` (a `compile_fail` doctest of
-//! `protocol::Fulfils`), and the features `native` and `sandbox-serve` refuse wasm32.
+//! `protocol::Fulfils`), and the feature `native` and the sandbox's `serve` refuse wasm32.
 
 use guichet::operations::*;
 use guichet::protocol::{Operation, Role};
@@ -67,7 +67,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 }
 
 fn package() -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
+    let folder = crate::support::root().join("target/npm/package");
     assert!(folder.is_dir(), "{} is missing. Run `cargo xtask pack --quick`.", folder.display());
     folder
 }

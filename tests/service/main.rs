@@ -25,7 +25,6 @@ mod instances;
 mod instances_killed;
 mod interface;
 mod late_approvals;
-mod layers;
 mod locks;
 mod merchant_routes;
 mod more_than_one_server;

@@ -1,7 +1,6 @@
 //! The merchant's three routes: authorization, responses, and when an order is paid.
 
 mod description;
-mod shop;
 
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use crate::support::http::{get, post};
@@ -90,7 +89,7 @@ async fn a_plain_form_is_redirected_only_to_an_allowed_origin() {
 #[tokio::test]
 async fn by_default_a_plain_form_is_redirected_only_to_the_services_origin() {
     let form = [AWA, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin"];
-    let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
+    let sandbox = guichet_sandbox::Sandbox::start().await.expect("a sandbox");
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a key");
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
     let url = serve(Routes::new(client, Arc::new(TestShop::default())).router()).await;

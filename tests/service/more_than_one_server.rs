@@ -21,7 +21,7 @@ const END_WITH_TESTS: &str = "read -r _ || kill -KILL 0\n";
 async fn the_readmes_lines_start_two_sandboxes_on_one_database() {
     let lines = section();
     let (build, start) = lines.split_once('\n').unwrap();
-    assert_eq!(build, "GUICHET_PACKAGE=target/npm/package cargo install --path . --features cli,sandbox-postgres");
+    assert_eq!(build, "GUICHET_PACKAGE=target/npm/package cargo install --path crates/cli --features postgres");
     let folder = Folder::new("more-than-one-server");
     let mut script = replace(start, DATABASE, &PostgresServer::shared().create_database());
     for shown in PORTS {

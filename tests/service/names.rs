@@ -1,7 +1,6 @@
 //! No line of this repository fetches a stranger's package: until the names are ours in the registries, each command names a file.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 /// Whether `guichet`, `guichet-sandbox` and `guichet-server` belong to this project in the registries of npm and of Rust. The release
@@ -10,14 +9,14 @@ const NAMES_ARE_OURS: bool = false;
 
 #[test]
 fn no_line_runs_or_installs_guichet_by_a_name_that_is_not_ours() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().expect("git lists the files");
+    let root = crate::support::root();
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(&root).output().expect("git lists the files");
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     let mut stale = Vec::new();
     for file in String::from_utf8(listed.stdout).expect("names in UTF-8").split_terminator('\0') {
         // This file shows what is refused. A file that is no text shows nothing.
         if let Ok(text) = fs::read_to_string(root.join(file))
-            && file != file!()
+            && file != "tests/service/names.rs"
         {
             stale.extend(stale_lines(&text, NAMES_ARE_OURS).into_iter().map(|line| format!("{file}: {line}")));
         }
@@ -49,7 +48,7 @@ fn a_name_is_told_from_a_file_and_from_a_command_that_was_installed_from_a_file(
         "npx ./target/npm/guichet-sandbox-0.1.0.tgz demo",
         "npm install ../guichet/target/npm/guichet-0.1.0.tgz ../guichet/target/npm/guichet-sandbox-0.1.0.tgz",
         "```sh\nnpm install ./guichet-sandbox-0.1.0.tgz\nnpx guichet-sandbox\n```",
-        "cargo install --path . --features cli",
+        "cargo install --path crates/cli",
         "`npm install` the package guichet",
         "npx next build, as guichet does",
         "import { createGuichet } from \"guichet\";",

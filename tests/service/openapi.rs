@@ -6,8 +6,8 @@ use crate::support::openapi::errors;
 use crate::support::service::Sandbox;
 use guichet::operations::*;
 use guichet::protocol::{FieldType, Fields, Served};
-use guichet::sandbox::openapi;
 use guichet::values::{Country, Email, MerchantReference, Phone, PlanCode};
+use guichet_sandbox::openapi;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -329,10 +329,9 @@ fn row<O: Served>(described: &Value) -> Row {
     for name in body["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
         fields.insert(name.clone(), required.contains(&name.as_str()));
     }
-    let errors_of = |mut read: Fields, code: &str| {
-        let _ = O::read(&mut read);
-        let _ = read.has_no_errors();
-        read.into_errors().into_iter().filter(|error| error.code == code).map(|error| error.param).collect()
+    let errors_of = |fields: Fields, code: &str| {
+        let errors = O::parse(fields).err().unwrap_or_default();
+        errors.into_iter().filter(|error| error.code == code).map(|error| error.param).collect()
     };
     let all = fields.keys().map(|name| (name.clone(), json!({}))).collect();
     Row {

@@ -3,7 +3,7 @@
 use crate::support::api::{Merchant, Reply, client, order, phone, try_send};
 use crate::support::service::Sandbox;
 use guichet::operations::{CreatePaymentIntent, CustomerName};
-use guichet::sandbox::Config;
+use guichet_sandbox::Config;
 use serde_json::{Value, json};
 
 const CREATE: &str = "/v1/payment-intents";

@@ -4,7 +4,7 @@
 use crate::support::api::{Merchant, Reply, client, control, order, phone, send};
 use crate::support::folder::Folder;
 use crate::support::process::SandboxProcess;
-use guichet::sandbox::{Config, Sandbox, WallClock};
+use guichet_sandbox::{Config, Sandbox, WallClock};
 use serde_json::{Value, json};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -107,12 +107,12 @@ async fn a_clock_set_back_while_running_undoes_nothing() {
     wall_clock.shift(60 * 60);
     let expired = shop.call_as("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
     assert_eq!(expired.code(), "session_expired");
-    let before = shop.tenant.now();
+    let before = shop.tenant.now().await;
     for seconds in [60 * 60 - 1, 0, -HOUR, -DAY] {
         wall_clock.shift(seconds);
         let expired = shop.call_as("POST", "/v1/sessions/validate", Some(&token), Value::Null).await;
         assert_eq!(expired.code(), "session_expired", "with the wall clock at {seconds}");
-        assert!(shop.tenant.now() >= before);
+        assert!(shop.tenant.now().await >= before);
     }
     sandbox.stop().await;
 }

@@ -3,7 +3,7 @@
 
 use crate::support::api::{Reply, client, control, order, phone, send};
 use crate::support::folder::Folder;
-use guichet::sandbox::Sandbox;
+use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteConnectOptions;

@@ -2,7 +2,7 @@
 
 use crate::support::api::{Merchant, Reply, order};
 use crate::support::service::Sandbox;
-use guichet::sandbox::Config;
+use guichet_sandbox::Config;
 use serde_json::{Value, json};
 
 const ELSEWHERE: (&str, &str) = ("origin", "https://shop.example");

@@ -4,8 +4,7 @@
 use crate::support::api::{order, send};
 use crate::support::folder::Folder;
 use crate::support::process::{SandboxProcess, command_on};
-use guichet::demo::{Shop, ShopConfig};
-use guichet::sandbox::{Config, Sandbox};
+use guichet_sandbox::{Config, Sandbox};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -201,11 +200,6 @@ async fn a_start_through_a_link_finds_the_same_keys() {
     assert_eq!(sandbox.secret_key().expose(), key, "the keys were rotated");
     sandbox.stop().await;
     assert_eq!(folder.file_names(), ["link.sqlite", "sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"]);
-
-    // An earlier version stored the keys beside the link. They are not silently replaced.
-    fs::rename(folder.path.join("sandbox.sqlite.keys"), folder.path.join("link.sqlite.keys")).unwrap();
-    let refused = start(&link).await.unwrap_err();
-    assert!(refused.contains("Move them beside the database itself: mv "), "{refused}");
 }
 
 #[tokio::test]
@@ -225,24 +219,6 @@ async fn a_database_that_others_can_read_is_made_private_with_its_log() {
         assert_eq!(mode(file), 0o600, "{}", file.display());
     }
     sandbox.stop().await;
-}
-
-#[tokio::test]
-async fn the_shops_database_is_readable_by_its_owner_alone() {
-    let folder = Folder::new("shop-mode");
-    let sandbox = Sandbox::start().await.unwrap();
-    let path = folder.path.join("new/shop.sqlite");
-    for _ in 0..2 {
-        let mut config = ShopConfig::for_tests(&sandbox);
-        config.database = format!("sqlite:{}", path.display());
-        let shop = Shop::start(config).await.unwrap();
-        for name in ["shop.sqlite", "shop.sqlite-wal", "shop.sqlite-shm"] {
-            assert_eq!(mode(&path.with_file_name(name)), 0o600, "{name}");
-        }
-        shop.stop().await;
-        // An earlier version left it readable by everyone.
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    }
 }
 
 /// Starts a sandbox on the database of this path.

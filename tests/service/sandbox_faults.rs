@@ -3,7 +3,7 @@
 use crate::support::api::{Merchant, card, control, order, phone};
 use crate::support::service::Sandbox;
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
-use guichet::sandbox::{Config, Fault};
+use guichet_sandbox::{Config, Fault};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,7 +14,7 @@ const CREATE: &str = "/v1/payment-intents";
 #[tokio::test]
 async fn a_dropped_call_is_not_executed_and_gets_no_response() {
     let (_sandbox, shop) = shop().await;
-    shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
+    shop.tenant.fault(Fault::drop::<CreatePaymentIntent>()).await;
     assert_eq!(raw(&shop, CREATE, &order("ORDER-17")).await, "", "not a byte");
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201, "it was not executed");
 }
@@ -35,12 +35,12 @@ async fn an_unauthenticated_call_uses_up_no_fault() {
 #[tokio::test]
 async fn a_call_with_a_lost_response_is_executed_and_stored() {
     let (_sandbox, shop) = shop().await;
-    shop.tenant.fault(Fault::lost_response::<CreatePaymentIntent>());
+    shop.tenant.fault(Fault::lost_response::<CreatePaymentIntent>()).await;
     assert_eq!(raw(&shop, CREATE, &order("ORDER-17")).await, "", "not a byte");
     let retried = shop.call("POST", CREATE, order("ORDER-17")).await;
     assert_eq!((retried.status, retried.header("idempotent-replayed")), (200, Some("true")), "it was done");
 
-    shop.tenant.fault(Fault::lost_response::<AttachPaymentMethod>());
+    shop.tenant.fault(Fault::lost_response::<AttachPaymentMethod>()).await;
     let path = format!("{CREATE}/{}/payment-method", retried.body["data"]["id"].as_str().unwrap());
     assert!(shop.try_call("POST", &path, phone("237670000000")).await.is_err());
     let read = shop.read_intent(&retried.body["data"]).await;
@@ -50,13 +50,13 @@ async fn a_call_with_a_lost_response_is_executed_and_stored() {
 #[tokio::test]
 async fn a_call_with_a_truncated_response_is_executed() {
     let (_sandbox, shop) = shop().await;
-    shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>());
+    shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>()).await;
     let response = raw(&shop, CREATE, &order("ORDER-17")).await;
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 201"), "{head}");
     let promised: usize = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     assert!(body.starts_with("{\"status_code\":201") && body.len() == promised / 2, "{} of {promised}", body.len());
-    shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>());
+    shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>()).await;
     assert!(
         shop.try_call("POST", CREATE, order("ORDER-17")).await.is_err(),
         "the client sees that the body is incomplete"
@@ -67,7 +67,7 @@ async fn a_call_with_a_truncated_response_is_executed() {
 #[tokio::test]
 async fn a_call_with_a_malformed_response_is_executed_and_gets_html() {
     let (_sandbox, shop) = shop().await;
-    shop.tenant.fault(Fault::malformed::<CreatePaymentIntent>());
+    shop.tenant.fault(Fault::malformed::<CreatePaymentIntent>()).await;
     let response = shop.call("POST", CREATE, order("ORDER-17")).await;
     assert_eq!((response.status, response.header("content-type")), (201, Some("text/html")));
     assert!(response.text.starts_with("<!doctype html>"));
@@ -91,13 +91,13 @@ async fn a_call_with_an_injected_status_is_not_executed() {
         (503, "unavailable"),
     ];
     for (status, code) in table {
-        shop.tenant.fault(Fault::status::<CreatePaymentIntent>(status).retry_after(7));
+        shop.tenant.fault(Fault::status::<CreatePaymentIntent>(status).retry_after(7)).await;
         let refused = shop.call("POST", CREATE, order("ORDER-17")).await;
         assert_eq!((refused.status, refused.code()), (status, code));
         assert_eq!(refused.header("retry-after"), Some("7"));
         assert_eq!(refused.body["error"]["retryable"], matches!(status, 429 | 503));
     }
-    shop.tenant.fault(Fault::status::<CreatePaymentIntent>(429));
+    shop.tenant.fault(Fault::status::<CreatePaymentIntent>(429)).await;
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.header("retry-after"), Some("1"));
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201);
 }
@@ -105,7 +105,7 @@ async fn a_call_with_an_injected_status_is_not_executed() {
 #[tokio::test]
 async fn a_delayed_call_is_executed_after_its_delay() {
     let (_sandbox, shop) = shop().await;
-    shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_millis(150)));
+    shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_millis(150))).await;
     #[expect(clippy::disallowed_methods, reason = "this test measures real time")]
     let before = Instant::now();
     assert_eq!(shop.call("GET", "/v1/payment-methods", Value::Null).await.status, 200);
@@ -115,15 +115,15 @@ async fn a_delayed_call_is_executed_after_its_delay() {
 #[tokio::test]
 async fn faults_apply_in_order_to_their_operation_as_often_as_their_count() {
     let (_sandbox, shop) = shop().await;
-    shop.tenant.fault(Fault::status::<CreatePaymentIntent>(500).times(2));
-    shop.tenant.fault(Fault::status::<CreatePaymentIntent>(503));
+    shop.tenant.fault(Fault::status::<CreatePaymentIntent>(500).times(2)).await;
+    shop.tenant.fault(Fault::status::<CreatePaymentIntent>(503)).await;
     assert_eq!(shop.call("GET", "/v1/payment-methods", Value::Null).await.status, 200);
     for status in [500, 500, 503, 201] {
         assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, status);
     }
-    assert!(shop.tenant.faults().is_empty());
-    shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
-    shop.tenant.clear_faults();
+    assert!(shop.tenant.faults().await.is_empty());
+    shop.tenant.fault(Fault::drop::<CreatePaymentIntent>()).await;
+    shop.tenant.clear_faults().await;
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
@@ -131,7 +131,7 @@ async fn faults_apply_in_order_to_their_operation_as_often_as_their_count() {
 async fn a_fault_applies_to_its_merchant_and_that_merchants_customers() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
-    shop.tenant.fault(Fault::status::<ReadPaymentIntent>(503).times(2));
+    shop.tenant.fault(Fault::status::<ReadPaymentIntent>(503).times(2)).await;
     let (ours, theirs) = (shop.create_intent("ORDER-17").await, other.create_intent("ORDER-17").await);
     let path = |intent: &Value| format!("{CREATE}/{}", intent["id"].as_str().unwrap());
     assert_eq!(other.call_as("GET", &path(&theirs), theirs["client_secret"].as_str(), Value::Null).await.status, 200);
@@ -224,21 +224,21 @@ async fn the_control_api_adds_lists_and_removes_faults() {
 async fn a_merchant_has_at_most_a_thousand_waiting_faults() {
     let (sandbox, shop) = shop().await;
     for _ in 0..999 {
-        shop.tenant.fault(Fault::drop::<ListPaymentMethods>());
+        shop.tenant.fault(Fault::drop::<ListPaymentMethods>()).await;
     }
     let fault = json!({ "merchant": shop.tenant.id(), "operation": "calculate_fee", "kind": "drop" });
     assert_eq!(control(&sandbox, "POST", "/faults", fault.clone()).await.status, 200, "the thousandth");
     let refused = control(&sandbox, "POST", "/faults", fault).await;
     assert_eq!((refused.status, refused.code()), (422, "too_many_faults"));
     assert!(refused.message().contains("1,000") && refused.message().contains("count"), "{}", refused.message());
-    assert_eq!(shop.tenant.faults().len(), 1000);
+    assert_eq!(shop.tenant.faults().await.len(), 1000);
     let other = json!({ "operation": "calculate_fee", "kind": "drop" });
     assert_eq!(control(&sandbox, "POST", "/faults", other).await.status, 200, "another merchant has faults of its own");
     let tenant = std::sync::Arc::clone(&shop.tenant);
-    let one_more = tokio::spawn(async move { tenant.fault(Fault::drop::<ListPaymentMethods>()) });
+    let one_more = tokio::spawn(async move { tenant.fault(Fault::drop::<ListPaymentMethods>()).await });
     assert!(one_more.await.unwrap_err().is_panic(), "adding one more fault panics at the line that adds it");
-    shop.tenant.clear_faults();
-    shop.tenant.fault(Fault::drop::<ListPaymentMethods>());
+    shop.tenant.clear_faults().await;
+    shop.tenant.fault(Fault::drop::<ListPaymentMethods>()).await;
 }
 
 #[tokio::test]
@@ -249,10 +249,10 @@ async fn the_request_list_shows_requests_without_secrets() {
     shop.attach(&intent, card("4242424242424242")).await;
     shop.call_as("GET", &format!("{CREATE}?starting_after={secret}"), Some(&shop.key()), Value::Null).await;
     shop.call_as("GET", &format!("{CREATE}/{secret}"), Some(&shop.key()), Value::Null).await;
-    shop.tenant.fault(Fault::lost_response::<ListPaymentMethods>());
+    shop.tenant.fault(Fault::lost_response::<ListPaymentMethods>()).await;
     assert!(shop.try_call("GET", "/v1/payment-methods", Value::Null).await.is_err());
 
-    let seen = shop.tenant.requests();
+    let seen = shop.tenant.requests().await;
     let recorded: Vec<_> = seen
         .iter()
         .map(|request| {
@@ -331,13 +331,17 @@ async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     let other = Merchant::new(sandbox.merchant().await.unwrap());
     let (ours, theirs) = (shop.create_intent("ORDER-17").await, other.create_intent("ORDER-17").await);
     let created = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
-    shop.tenant.fault(Fault::drop::<CreatePaymentIntent>());
+    shop.tenant.fault(Fault::drop::<CreatePaymentIntent>()).await;
     shop.tenant.clock().advance(5_000).await.unwrap();
-    let before = shop.tenant.now();
+    let before = shop.tenant.now().await;
     let reset = control(&sandbox, "POST", "/reset", json!({ "merchant": shop.tenant.id() })).await;
     assert_eq!(reset.status, 200, "{}", reset.text);
 
-    assert!(shop.tenant.now() < before && shop.tenant.requests().is_empty() && shop.tenant.faults().is_empty());
+    assert!(
+        shop.tenant.now().await < before
+            && shop.tenant.requests().await.is_empty()
+            && shop.tenant.faults().await.is_empty()
+    );
     assert!(shop.tenant.events().await.unwrap().is_empty());
     let path = format!("{CREATE}/{}", ours["id"].as_str().unwrap());
     assert_eq!(shop.call("GET", &path, Value::Null).await.status, 404);

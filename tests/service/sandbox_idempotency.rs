@@ -4,7 +4,7 @@ use crate::support::api::{self, Merchant, Reply, client, order, phone};
 use crate::support::folder::Folder;
 use crate::support::service::Sandbox;
 use guichet::operations::{CreateEsimOrder, CreateSubscription};
-use guichet::sandbox::Fault;
+use guichet_sandbox::Fault;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -193,8 +193,8 @@ async fn keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_
 async fn a_retry_after_a_lost_response_creates_no_second_object() {
     let (_sandbox, shop) = shop().await;
     let [esims, subscription] = keyed_requests(&shop).await;
-    shop.tenant.fault(Fault::lost_response::<CreateEsimOrder>());
-    shop.tenant.fault(Fault::lost_response::<CreateSubscription>());
+    shop.tenant.fault(Fault::lost_response::<CreateEsimOrder>()).await;
+    shop.tenant.fault(Fault::lost_response::<CreateSubscription>()).await;
     for request in [esims, subscription] {
         let sent = request.try_send(&shop, "key").await;
         assert!(sent.is_err(), "the response is lost");

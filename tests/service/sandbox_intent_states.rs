@@ -3,9 +3,9 @@
 use crate::support::api::{Merchant, Reply, card, order, phone};
 use crate::support::service::{Event, Sandbox};
 use guichet::operations::ListPaymentMethods;
-use guichet::sandbox::Fault;
 use guichet::values::{IntentId, IntentStatus};
 use guichet::{Client, SecretKey};
+use guichet_sandbox::Fault;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -358,7 +358,7 @@ async fn a_client_secret_ends_a_day_after_the_final_status() {
         }
     }
     // Other operations do not accept it: the request is not in the merchant's list and uses up no fault.
-    shop.tenant.fault(Fault::status::<ListPaymentMethods>(500));
+    shop.tenant.fault(Fault::status::<ListPaymentMethods>(500)).await;
     for intent in [&canceled, &paid, &failed, &unknown] {
         let refused = shop.call_as("GET", "/v1/payment-methods", intent["client_secret"].as_str(), Value::Null).await;
         assert_eq!((refused.status, refused.code()), (401, "invalid_key"), "{}", refused.text);

@@ -2,8 +2,8 @@
 
 use crate::support::api::{Merchant, Reply, client, control, order, send};
 use crate::support::folder::Folder;
-use crate::support::service::on_postgres;
-use guichet::sandbox::{Config, Sandbox};
+use crate::support::service::{on_postgres, start_on_postgres};
+use guichet_sandbox::{Config, Package, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -137,7 +137,8 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
 
     let unknown = refused(Config { database: "mysql://localhost/db".into(), ..Config::default() }).await;
     assert!(unknown.contains("sqlite:") && unknown.contains("memory:"), "{unknown}");
-    let nowhere = refused(on_postgres(Config::default(), "postgres://awa:hunter2@127.0.0.1:1/db")).await;
+    let nowhere = on_postgres(Config::default(), "postgres://awa:hunter2@127.0.0.1:1/db");
+    let nowhere = start_on_postgres(nowhere).await.unwrap_err().to_string();
     assert!(nowhere.contains("Is PostgreSQL running?") && !nowhere.contains("hunter2"), "{nowhere}");
     let old_word = refused(Config { database: "sqlite::memory:".into(), ..Config::default() }).await;
     assert!(old_word.ends_with("give memory:."), "{old_word}");
@@ -325,7 +326,7 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
 
 #[tokio::test]
 async fn without_the_package_the_hosted_page_says_how_to_build_it() {
-    let config = Config { package: Some("nowhere/at/all".into()), ..Config::default() };
+    let config = Config { package: Package::Folder("nowhere/at/all".into()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
     let shop = Merchant::new(sandbox.merchant().await.unwrap());
     let page = get(&shop, "/checkout/pi_1").await;
@@ -338,7 +339,7 @@ fn a_sandbox_does_not_use_its_callers_runtime() {
     let alone = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let sandbox = alone().block_on(Sandbox::start()).unwrap();
     let shop = alone().block_on(sandbox.merchant()).unwrap();
-    let before = shop.now();
+    let before = alone().block_on(shop.now()).unwrap();
     let after = alone().block_on(shop.clock().advance(60)).unwrap();
     assert!(after.unix() >= before.unix() + 60);
     assert_eq!(format!("{:?}", shop.secret_key()), "***");

@@ -2,7 +2,6 @@
 
 use guichet::operations::*;
 use guichet::protocol::Operation;
-use std::path::Path;
 
 #[test]
 fn the_types_of_the_sandbox_name_every_operation_and_no_other() {
@@ -11,7 +10,7 @@ fn the_types_of_the_sandbox_name_every_operation_and_no_other() {
     }
     let mut names = guichet::every_operation!(names);
     names.sort_unstable();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("pkg-template/sandbox/sandbox.d.ts");
+    let file = crate::support::root().join("pkg-template/sandbox/sandbox.d.ts");
     let types = std::fs::read_to_string(file).unwrap();
     let (_, union) = types.split_once("export type Operation =").unwrap();
     let (union, _) = union.split_once(';').unwrap();

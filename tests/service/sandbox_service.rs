@@ -2,7 +2,7 @@
 
 use crate::support::api::{Merchant, Reply, body, card, order, phone};
 use crate::support::service::Sandbox;
-use guichet::sandbox::Config;
+use guichet_sandbox::Config;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -302,7 +302,7 @@ async fn two_merchants_do_not_see_each_other() {
         "references are unique per merchant"
     );
     one.tenant.clock().advance(1_000).await.unwrap();
-    assert!(one.tenant.now().unix() >= other.tenant.now().unix() + 1_000);
+    assert!(one.tenant.now().await.unix() >= other.tenant.now().await.unix() + 1_000);
 }
 
 #[tokio::test]
@@ -378,12 +378,12 @@ async fn responses_have_the_date_of_the_merchants_clock() {
     let intent = shop.create_intent("ORDER-17").await;
     shop.tenant.clock().advance(40 * 86_400).await.unwrap();
     let read = format!("/v1/payment-intents/{}", text(&intent["id"]));
-    let before = shop.tenant.now().unix();
+    let before = shop.tenant.now().await.unix();
     for (path, status) in [(&*read, 200), ("/v1/payment-intents/pi_none", 404), ("/v1/payment-intents?limit=0", 422)] {
         let reply = shop.call("GET", path, Value::Null).await;
         assert_eq!(reply.status, status);
         let dated = date(&reply);
-        assert!(before <= dated && dated <= shop.tenant.now().unix(), "{path}: {dated}, not {before}");
+        assert!(before <= dated && dated <= shop.tenant.now().await.unix(), "{path}: {dated}, not {before}");
     }
     let session = json!({ "customer_email": "awa@example.com" });
     let created = shop.call("POST", "/v1/sessions/create", session).await;

@@ -2,16 +2,16 @@
 //! checks every response against it.
 //!
 //! `cargo xtask test` installs it into `target/schemathesis/` and runs this test. To run it alone:
-//! `cargo test --all-features --test service schemathesis:: -- --ignored`.
+//! `cargo test -p guichet-cli --all-features --test service schemathesis:: -- --ignored`.
 
 use crate::support::api::{client, order, phone, send};
 use crate::support::npm_service::NpmProcess;
+use crate::support::root;
 use crate::support::service::Service;
-use guichet::sandbox::Config;
+use guichet_sandbox::Config;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The number of requests per operation, valid and invalid together.
@@ -272,8 +272,4 @@ const NAMED: [(&str, &str, &str); 19] = [
 
 fn section(config: &mut String, operation: &str, says: &str) {
     let _ = writeln!(config, "[[operations]]\ninclude-operation-id = {operation:?}\n{says}\n");
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }

@@ -1,9 +1,8 @@
-//! The responses of the hosted page and the shop's pages: small, cacheable, and the same for every payment.
+//! The responses of the hosted page: small, cacheable, and the same for every payment.
 
 use crate::support::api::{Merchant, Reply, client, send};
 use crate::support::folder::Folder;
-use guichet::demo::{Shop as DemoShop, ShopConfig};
-use guichet::sandbox::{Config, Sandbox};
+use guichet_sandbox::{Config, Package, Sandbox};
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap};
 use serde_json::Value;
 use std::fs;
@@ -12,7 +11,7 @@ use std::fs;
 async fn the_hosted_page_loads_nothing_from_elsewhere() {
     let package = package("nothing-from-elsewhere");
     let config = Config {
-        package: Some(package.path.clone()),
+        package: Package::Folder(package.path.clone()),
         public_url: Some("https://pay.example".into()),
         ..Config::default()
     };
@@ -58,7 +57,7 @@ async fn the_hosted_page_loads_nothing_from_elsewhere() {
 #[tokio::test]
 async fn the_hosted_page_is_the_same_for_known_and_unknown_ids() {
     let package = package("same");
-    let config = Config { package: Some(package.path.clone()), ..Config::default() };
+    let config = Config { package: Package::Folder(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
     let shop = Merchant::new(sandbox.merchant_named("Chez Awa").await.unwrap());
     let intent = shop.create_intent("ORDER-17").await;
@@ -101,51 +100,42 @@ async fn the_merchants_name_is_sent_only_for_the_client_secret() {
 #[tokio::test]
 async fn files_are_compressed_and_cached_by_browsers() {
     let package = package("compressed");
-    let config = Config { package: Some(package.path.clone()), ..Config::default() };
+    let config = Config { package: Package::Folder(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let mut config = ShopConfig::for_tests(&sandbox);
-    config.package = Some(package.path.clone());
-    let shop = DemoShop::start(config).await.unwrap();
-    for (origin, page) in [(sandbox.base_url(), "/checkout/pi_1"), (shop.url(), "/"), (shop.url(), "/return")] {
-        let origin = origin.trim_end_matches('/');
-        let html = plainly(&format!("{origin}{page}")).await;
-        assert_eq!(html.header("cache-control"), Some("no-cache"), "{page} is revalidated each time");
-        let links = links(&html.text);
-        assert!(links.len() > 4, "{links:?}");
-        let files = links.iter().map(|link| (link.as_str(), "public, max-age=31536000, immutable"));
-        for (path, caching) in files.chain([(page, "no-cache")]) {
-            let url = format!("{origin}{path}");
-            let plain = plainly(&url).await;
-            assert_eq!((plain.status, plain.header("content-encoding")), (200, None), "{path}");
-            assert_eq!(plain.header("cache-control"), Some(caching), "{path}");
-            let mut tags = vec![plain.header("etag").expect("a tag").to_owned()];
-            for coding in ["br", "gzip"] {
-                let (head, body) = in_coding(&url, coding, None).await;
-                if plain.text.len() > 1000 {
-                    assert_eq!(head["content-encoding"], coding, "{path}");
-                    assert_eq!(head["vary"], "accept-encoding", "{path}");
-                    assert!(body.len() * 2 < plain.text.len(), "{path}: {} of {}", body.len(), plain.text.len());
-                }
-                let tag = head["etag"].to_str().unwrap().to_owned();
-                assert!(tag.starts_with('"'), "{tag} is strong");
-                let (head, body) = in_coding(&url, coding, Some(&tag)).await;
-                assert_eq!((head["x-status"].to_str().unwrap(), body.len()), ("304", 0), "{path}");
-                tags.push(tag);
+    let (origin, page) = (sandbox.base_url(), "/checkout/pi_1");
+    let html = plainly(&format!("{origin}{page}")).await;
+    assert_eq!(html.header("cache-control"), Some("no-cache"), "{page} is revalidated each time");
+    let links = links(&html.text);
+    assert!(links.len() > 4, "{links:?}");
+    let files = links.iter().map(|link| (link.as_str(), "public, max-age=31536000, immutable"));
+    for (path, caching) in files.chain([(page, "no-cache")]) {
+        let url = format!("{origin}{path}");
+        let plain = plainly(&url).await;
+        assert_eq!((plain.status, plain.header("content-encoding")), (200, None), "{path}");
+        assert_eq!(plain.header("cache-control"), Some(caching), "{path}");
+        let mut tags = vec![plain.header("etag").expect("a tag").to_owned()];
+        for coding in ["br", "gzip"] {
+            let (head, body) = in_coding(&url, coding, None).await;
+            if plain.text.len() > 1000 {
+                assert_eq!(head["content-encoding"], coding, "{path}");
+                assert_eq!(head["vary"], "accept-encoding", "{path}");
+                assert!(body.len() * 2 < plain.text.len(), "{path}: {} of {}", body.len(), plain.text.len());
             }
-            tags.dedup();
-            assert!(
-                plain.text.len() <= 1000 || tags.len() == 3,
-                "{path}: each content coding has its own ETag: {tags:?}"
-            );
+            let tag = head["etag"].to_str().unwrap().to_owned();
+            assert!(tag.starts_with('"'), "{tag} is strong");
+            let (head, body) = in_coding(&url, coding, Some(&tag)).await;
+            assert_eq!((head["x-status"].to_str().unwrap(), body.len()), ("304", 0), "{path}");
+            tags.push(tag);
         }
+        tags.dedup();
+        assert!(plain.text.len() <= 1000 || tags.len() == 3, "{path}: each content coding has its own ETag: {tags:?}");
     }
-    shop.stop().await;
 }
 
 #[tokio::test]
 async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     let package = package("anew");
-    let config = Config { package: Some(package.path.clone()), ..Config::default() };
+    let config = Config { package: Package::Folder(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
     let shop = Merchant::new(sandbox.merchant().await.unwrap());
     let hosted = async || {

@@ -1,23 +1,20 @@
-//! Three servers of the shop in `examples/axum` on one PostgreSQL database and one sandbox. They are killed one at a time while
+//! Three servers of the shop in `examples/shop` on one PostgreSQL database and one sandbox. They are killed one at a time while
 //! customers buy. In the end, every paid order was marked paid once, and every late approval that is owed back is stored once.
 #![cfg(unix)]
 
 use crate::support::api::{Merchant, Reply, client, phone, try_send};
-use crate::support::child::{ends_with_tests, spawn};
 use crate::support::diagnostics::SeededRandom;
 use crate::support::folder::Folder;
 use crate::support::postgres::PostgresServer;
+use crate::support::shop_process::{ShopProcess, shop_command};
 use crate::support::soak::{Progress, amount};
 use crate::support::wait::TIMEOUT;
 use guichet::operations::{ListPaymentIntents, PaymentIntent, ReadPaymentIntent};
-use guichet::sandbox::{Fault, Sandbox};
 use guichet::values::IntentStatus;
 use guichet::{Client, SecretKey};
+use guichet_sandbox::{Fault, Sandbox};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -36,18 +33,24 @@ async fn three_shops_killed_one_at_a_time_mark_each_order_once_and_lose_no_late_
     for round in 0..rounds {
         // The late approvals of the round before arrive.
         world.pass(610).await;
-        world.merchant.tenant.fault(Fault::delay::<ReadPaymentIntent>(READ).times(1_000));
+        world.merchant.tenant.fault(Fault::delay::<ReadPaymentIntent>(READ).times(1_000)).await;
         let mut customers = JoinSet::new();
         for (number, journey) in JOURNEYS.into_iter().enumerate() {
-            let customer = Customer { name: format!("customer-{round}-{number}"), shop: round + number };
+            if matches!(journey, Journey::LeavesUnpaid) && round >= MAX_UNPAID {
+                continue;
+            }
+            let customer = Customer { cookie: String::new(), shop: round + number };
+            // Different baskets, because equal ones of a customer are one order until it is paid.
+            let (name, sku) = (["awa", "paul", "fatou"][number / 3], SHOES[number % 3]);
+            let basket = json!({"lines": [{"sku": sku, "quantity": round + 1}]});
             let world = Arc::clone(&world);
-            customers.spawn(async move { customer.buys(&world, journey).await });
+            customers.spawn(async move { customer.buys(&world, name, basket, journey).await });
         }
         tokio::time::sleep(Duration::from_millis(random.number(round as u64) % 900)).await;
         world.kill_and_restart(round % SHOPS).await;
         customers.join_all().await;
-        world.merchant.tenant.clear_faults();
-        progress.at(round + 1, &world.psql("SELECT count(*) || ' orders paid' FROM orders WHERE paid_by IS NOT NULL"));
+        world.merchant.tenant.clear_faults().await;
+        progress.at(round + 1, &world.psql("SELECT count(*) || ' orders paid' FROM orders WHERE status = 'paid'"));
     }
     world.settle_to_the_end().await;
     world.every_payment_is_accounted_for(rounds).await;
@@ -79,6 +82,9 @@ const JOURNEYS: [Journey; 7] = [
 ];
 /// Of each round: all but the last one.
 const PAID: usize = 6;
+/// The shop lets a customer have twenty unpaid payments.
+const MAX_UNPAID: usize = 19;
+const SHOES: [&str; 3] = ["trainers", "runners", "sandals"];
 /// Of each round: `PaysTwice` and `CanceledThenApproved`.
 const REFUNDS_DUE: usize = 2;
 
@@ -103,7 +109,7 @@ impl World {
         let sandbox = Sandbox::start().await.unwrap();
         let merchant = Merchant::new(sandbox.merchant().await.unwrap());
         let (database, folder) = (PostgresServer::shared().create_database(), Folder::new("three-shops"));
-        let shops: [_; SHOPS] = std::array::from_fn(|_| ShopProcess::spawn(&merchant, &database, &folder));
+        let shops: [_; SHOPS] = std::array::from_fn(|_| spawn(&merchant, &database, &folder));
         let shops = shops.map(|shop| Mutex::new(shop.listening()));
         let world = Self { _sandbox: sandbox, merchant, http: client(), database, folder, shops };
         world.psql(MARKED);
@@ -111,7 +117,7 @@ impl World {
     }
 
     fn url(&self, shop: usize) -> String {
-        self.shops[shop % SHOPS].lock().unwrap().url.clone()
+        self.shops[shop % SHOPS].lock().unwrap().url().to_owned()
     }
 
     async fn kill_and_restart(&self, shop: usize) {
@@ -122,7 +128,7 @@ impl World {
         }
         // The customers find two shops.
         tokio::time::sleep(Duration::from_millis(200)).await;
-        let restarted = ShopProcess::spawn(&self.merchant, &self.database, &self.folder);
+        let restarted = spawn(&self.merchant, &self.database, &self.folder);
         *self.shops[shop].lock().unwrap() = restarted.listening();
     }
 
@@ -130,7 +136,7 @@ impl World {
     async fn pass(&self, seconds: u32) {
         self.merchant.tenant.clock().advance(seconds).await.unwrap();
         let columns = ["read_at", "final_since", "created_at"];
-        let earlier = columns.map(|column| format!("{column} = {column} - INTERVAL '{seconds} s'")).join(", ");
+        let earlier = columns.map(|column| format!("{column} = {column} - {seconds}")).join(", ");
         self.psql(&format!("UPDATE payments SET {earlier}"));
     }
 
@@ -150,7 +156,7 @@ impl World {
         while self.psql("SELECT count(*) FROM payments WHERE read_at IS NOT NULL") != "0" {
             let open = || self.psql("SELECT * FROM payments WHERE read_at IS NOT NULL");
             assert!(begun.elapsed() < Duration::from_secs(120), "the shops read without end:\n{}", open());
-            if self.psql("SELECT count(*) FROM payments WHERE read_at <= now()") == "0" {
+            if self.psql("SELECT count(*) FROM payments WHERE read_at <= unixepoch('subsec')") == "0" {
                 self.pass(13 * 60 * 60).await;
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -177,8 +183,11 @@ impl World {
             sorted(intents.iter().map(|intent| intent.id.to_string())),
             "the shops know each payment"
         );
-        assert_eq!(self.lines("SELECT reference FROM marked"), paid, "each paid order was marked paid once");
-        assert_eq!(self.lines("SELECT paid_by FROM orders WHERE paid_by IS NOT NULL"), paid);
+        let paid_by = |paid: &str| {
+            self.lines(&format!("SELECT merchant_reference FROM {paid} JOIN payments USING (payment_ref)"))
+        };
+        assert_eq!(paid_by("marked"), paid, "each paid order was marked paid once");
+        assert_eq!(paid_by("(SELECT * FROM orders WHERE status = 'paid') AS sent"), paid);
         assert_eq!(self.lines("SELECT intent, attempt FROM refunds_due"), refunds_due, "each refund is stored once");
     }
 
@@ -202,23 +211,27 @@ impl Drop for World {
     }
 }
 
-/// A table of every statement that has set `paid_by`.
+/// A table of every statement that has marked an order paid, with the payment that paid it.
 const MARKED: &str = "
-    CREATE TABLE marked (reference TEXT NOT NULL);
+    CREATE TABLE marked (payment_ref TEXT NOT NULL);
     CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql
-        AS 'BEGIN INSERT INTO marked VALUES (NEW.paid_by); RETURN NEW; END';
-    CREATE TRIGGER mark AFTER UPDATE OF paid_by ON orders FOR EACH ROW EXECUTE FUNCTION mark();
+        AS 'BEGIN INSERT INTO marked VALUES (NEW.payment_ref); RETURN NEW; END';
+    CREATE TRIGGER mark AFTER UPDATE OF status ON orders FOR EACH ROW WHEN (NEW.status = 'paid') EXECUTE FUNCTION mark();
 ";
 
 /// A customer, whose next request goes to this shop.
 struct Customer {
-    name: String,
+    cookie: String,
     shop: usize,
 }
 
 impl Customer {
-    async fn buys(mut self, world: &World, journey: Journey) {
-        let order = self.ask(world, "POST", "/orders", json!({})).await.body;
+    async fn buys(mut self, world: &World, name: &str, basket: Value, journey: Journey) {
+        let signed_in = self.ask(world, "POST", "/api/sign-in", json!({ "customer": name })).await;
+        let cookie = signed_in.header("set-cookie").expect("a cookie");
+        cookie.split(';').next().expect("its name and value").clone_into(&mut self.cookie);
+        let placed = self.ask(world, "POST", "/api/orders", basket).await.body;
+        let order = json!({ "id": placed["id"] });
         let intent = self.begin(world, &order).await;
         match journey {
             Journey::PaysAndReturns => {
@@ -248,7 +261,7 @@ impl Customer {
 
     /// Begins the payment of an order in two tabs at once, at two shops.
     async fn begin(&self, world: &World, order: &Value) -> Value {
-        let mut tabs = [0, 1].map(|tab| Self { name: self.name.clone(), shop: self.shop + tab });
+        let mut tabs = [0, 1].map(|tab| Self { cookie: self.cookie.clone(), shop: self.shop + tab });
         let [first, second] = &mut tabs;
         let (first, second) = tokio::join!(
             first.ask(world, "POST", "/guichet/intents", order.clone()),
@@ -277,13 +290,12 @@ impl Customer {
     /// Sends a request to the shops in turn, until one answers.
     async fn ask(&mut self, world: &World, method: &str, path: &str, fields: Value) -> Reply {
         let begun = Instant::now();
-        let cookie = format!("login={}", self.name);
         loop {
             let url = format!("{}{path}", world.url(self.shop));
             self.shop += 1;
             let body = (!fields.is_null()).then(|| fields.to_string().into());
-            match try_send(&world.http, method, &url, None, body, &[("cookie", &cookie)]).await {
-                Ok(reply) if reply.status == 200 => return reply,
+            match try_send(&world.http, method, &url, None, body, &[("cookie", &self.cookie)]).await {
+                Ok(reply) if reply.status < 300 => return reply,
                 Ok(reply) => assert!(reply.status >= 500, "{method} {path}: {}", reply.text),
                 Err(_) => {} // This shop was killed.
             }
@@ -309,43 +321,10 @@ fn sorted(texts: impl Iterator<Item = String>) -> Vec<String> {
     texts
 }
 
-/// A running shop, killed when it is dropped.
-struct ShopProcess {
-    child: Child,
-    url: String,
-}
-
-impl ShopProcess {
-    fn spawn(merchant: &Merchant, database: &str, folder: &Folder) -> Self {
-        let log = File::options().create(true).append(true).open(folder.log()).unwrap();
-        let mut command = ends_with_tests(program());
-        command.env("DATABASE_URL", database).env("SHOP_URL", "http://127.0.0.1:3000");
-        command.env("SHOP_LISTEN", "127.0.0.1:0");
-        command.env("GUICHET_BASE_URL", &merchant.base_url).env("GUICHET_SECRET_KEY", merchant.key());
-        command.stdout(Stdio::piped()).stderr(log);
-        let child = spawn(command);
-        Self { child, url: String::new() }
-    }
-
-    /// Waits until it listens.
-    fn listening(mut self) -> Self {
-        let mut line = String::new();
-        BufReader::new(self.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        line.trim_end().strip_prefix("The shop listens at ").expect("it says its address").clone_into(&mut self.url);
-        self
-    }
-}
-
-impl Drop for ShopProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The program of `examples/axum`. `cargo test` does not build it, because it builds the example as a test.
-fn program() -> PathBuf {
-    let program = Path::new(env!("CARGO_BIN_EXE_guichet")).with_file_name("examples").join("axum");
-    assert!(program.is_file(), "{} is missing: cargo build --all-features --example axum", program.display());
-    program
+/// Starts a shop. It waits for no other.
+fn spawn(merchant: &Merchant, database: &str, folder: &Folder) -> ShopProcess {
+    let log = File::options().create(true).append(true).open(folder.log()).unwrap();
+    let mut command = shop_command(&merchant.base_url, &merchant.key(), database);
+    command.args(["--public-url", "http://127.0.0.1:3000", "--settle-every", "1"]).stderr(log);
+    ShopProcess::spawn(command)
 }

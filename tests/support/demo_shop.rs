@@ -6,7 +6,7 @@ use super::browser::Browser;
 use super::diagnostics;
 use super::npm_service::{NpmProcess, NpmTenant};
 use super::service::{Sandbox, Tenant};
-use guichet::demo::{SHOP_NAME, Shop, ShopConfig};
+use super::shop_process::ShopProcess;
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, PaymentIntent};
 use guichet::{Client, SecretKey};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub struct DemoShop {
 
 /// The server of a shop.
 pub enum Server {
-    /// That of `guichet demo`.
-    Rust(Shop),
+    /// That of `examples/shop`.
+    Rust(ShopProcess),
     /// That of `guichet-sandbox demo`, at this address.
     Npx(String),
 }
@@ -37,7 +37,7 @@ impl Server {
 
 impl DemoShop {
     pub async fn open() -> Self {
-        Self::named(SHOP_NAME).await
+        Self::named("Pas à Pas").await
     }
 
     /// The same, with a name for the merchant.
@@ -45,9 +45,8 @@ impl DemoShop {
         let sandbox = Sandbox::start().await.expect("a sandbox starts on a free port");
         let merchant = Arc::new(sandbox.merchant_named(name).await.expect("the sandbox adds a merchant"));
         diagnostics::print_requests_on_panic(&merchant);
-        let config = ShopConfig::new(sandbox.base_url(), key(&merchant));
-        let shop = Shop::start(config).await.expect("a shop starts on a free port");
-        Self { shop: Server::Rust(shop), merchant, _service: sandbox }
+        let shop = Server::Rust(ShopProcess::start(sandbox.base_url(), merchant.secret_key().expose()));
+        Self { shop, merchant, _service: sandbox }
     }
 
     /// The shop of the npm package, as `guichet-sandbox demo` starts it.

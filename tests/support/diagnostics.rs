@@ -35,8 +35,14 @@ fn print_requests() {
         if matches!(*tenant, Tenant::Npm(_)) {
             continue;
         }
-        let requests = tenant.requests();
-        eprintln!("\nrequests to {}, the last {SHOWN} of {}:", tenant.base_url(), requests.len());
+        let (printed, url) = (tenant.clone(), tenant.base_url().to_owned());
+        // A panic may come within a runtime, which cannot wait in this thread.
+        let requests = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            Some(runtime.block_on(printed.requests()))
+        });
+        let Ok(Some(requests)) = requests.join() else { continue };
+        eprintln!("\nrequests to {}, the last {SHOWN} of {}:", url, requests.len());
         for request in requests.iter().skip(requests.len().saturating_sub(SHOWN)) {
             let status = request.status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
             let fault = request.fault.as_ref().map(|fault| format!(", fault {fault}")).unwrap_or_default();

@@ -407,7 +407,7 @@ fn start_display() -> (Child, String) {
 
 /// The path of the first of these programs that is installed, in `target/tools/bin` or on PATH.
 fn installed(names: &[&str]) -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/bin");
+    let own = crate::support::root().join("target/tools/bin");
     let folders: Vec<PathBuf> =
         std::iter::once(own).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())).collect();
     names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())

@@ -1,6 +1,6 @@
 //! A temporary folder for one test.
 
-use guichet::sandbox::Config;
+use guichet_sandbox::Config;
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;

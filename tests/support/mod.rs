@@ -24,14 +24,21 @@ pub mod recording;
 pub mod redis;
 pub mod round_robin;
 pub mod service;
+pub mod shop_process;
 pub mod site;
 pub mod soak;
 pub mod storefront;
 pub mod subscriptions;
 pub mod wait;
 
+/// The project's folder.
+pub fn root() -> std::path::PathBuf {
+    // The tests are targets of the command's package.
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the project's folder")
+}
+
 /// The folder of the npm tools: `GUICHET_NPM_TOOLS`, or the folder into which `cargo xtask test` installs them.
 pub fn npm_tools() -> std::path::PathBuf {
-    let default = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm-tools");
+    let default = || crate::support::root().join("target/npm-tools");
     std::env::var_os("GUICHET_NPM_TOOLS").map_or_else(default, Into::into)
 }

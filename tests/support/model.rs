@@ -3,7 +3,8 @@
 use super::api::{card, phone};
 use super::folder::Folder;
 use super::service::{Sandbox, Service};
-use guichet::sandbox::{self, Config, WallClock};
+use guichet_sandbox as sandbox;
+use guichet_sandbox::{self, Config, WallClock};
 use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
 use serde_json::Value;
 use std::sync::LazyLock;

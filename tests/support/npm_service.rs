@@ -1,8 +1,8 @@
 //! The npm package `guichet-sandbox` in a process of Node.js, as `guichet-sandbox --json` starts it, and its control API.
 
 use super::service::{Event, Request};
-use guichet::sandbox::{Config, Fault, FaultKind};
 use guichet::values::{Moment, Secret};
+use guichet_sandbox::{Config, Fault, FaultKind};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
@@ -69,7 +69,7 @@ impl NpmProcess {
         // The shell ends Node.js when its own input does: at the latest with the process of the test, whose statics are not dropped.
         let mut child = Command::new("sh")
             .args(["-c", r#"node "$@" & exec >&-; read -r _; kill $!"#, "sh"])
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/sandbox/bin.js"))
+            .arg(crate::support::root().join("target/npm/sandbox/bin.js"))
             .args(args)
             .arg("--json")
             .env("GUICHET_SECRET_KEY", KEY)
@@ -108,7 +108,7 @@ impl NpmProcess {
     }
 
     /// Calls the control API: its fields go into the body, or for GET into the query. It blocks, because the methods of
-    /// [`guichet::sandbox::Tenant`] that take its place are not async.
+    /// [`guichet_sandbox::Tenant`] that take its place are not async.
     fn control(&self, method: &str, path: &str, fields: &Value) -> Value {
         let host = self.base_url.trim_start_matches("http://");
         let (query, body) = match method {

@@ -1,6 +1,6 @@
 //! Checks every response of the service against its OpenAPI description. A field that the description does not name is an error.
 
-use guichet::sandbox::openapi;
+use guichet_sandbox::openapi;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;

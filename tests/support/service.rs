@@ -6,8 +6,10 @@ use super::folder::Folder;
 use super::npm_service::{NpmProcess, NpmTenant};
 use super::postgres::PostgresServer;
 use super::round_robin::RoundRobin;
-use guichet::sandbox::{self, Config, Fault};
 use guichet::values::{Moment, Secret};
+use guichet_sandbox as sandbox;
+use guichet_sandbox::{Config, Fault, StartError};
+use guichet_sandbox_postgres::Postgres;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +44,7 @@ impl Service {
     }
 }
 
-/// A running service, with the methods of [`guichet::sandbox::Sandbox`].
+/// A running service, with the methods of [`guichet_sandbox::Sandbox`].
 #[derive(Debug)]
 pub enum Sandbox {
     Native(sandbox::Sandbox, Option<Folder>),
@@ -76,7 +78,9 @@ impl Sandbox {
                 folder = Some(new);
             }
             Service::Postgres if config.database == "memory:" => {
-                config = on_postgres(config, &PostgresServer::shared().create_database());
+                let config = on_postgres(config, &PostgresServer::shared().create_database());
+                let started = start_on_postgres(config).await.map_err(|error| error.to_string())?;
+                return Ok(Self::Native(started, None));
             }
             Service::PostgresTwo if config.database == "memory:" => return Self::start_two(config).await,
             Service::Sqlite | Service::Postgres | Service::PostgresTwo | Service::Memory => {}
@@ -89,8 +93,7 @@ impl Sandbox {
         let (listener, front_url) = RoundRobin::listen().await;
         let mut config = on_postgres(config, &PostgresServer::shared().create_database());
         config.public_url.get_or_insert_with(|| front_url.clone());
-        let (one, other) =
-            tokio::join!(sandbox::Sandbox::start_with(config.clone()), sandbox::Sandbox::start_with(config));
+        let (one, other) = tokio::join!(start_on_postgres(config.clone()), start_on_postgres(config));
         let (one, other) = (one.map_err(|error| error.to_string())?, other.map_err(|error| error.to_string())?);
         let front = RoundRobin::start(listener, front_url, [one.base_url(), other.base_url()]);
         Ok(Self::Two { one, other, front })
@@ -165,6 +168,12 @@ impl Sandbox {
     }
 }
 
+/// Starts a sandbox on the PostgreSQL database that its configuration names.
+pub async fn start_on_postgres(config: Config) -> Result<sandbox::Sandbox, StartError> {
+    let database = Postgres::at(&config.database)?;
+    sandbox::Sandbox::start_on(config, database).await
+}
+
 /// The configuration of a sandbox on this database of a PostgreSQL server. All on one database have the same keys.
 pub fn on_postgres(config: Config, database: &str) -> Config {
     let key = |prefix: &str| Some(Secret::new(format!("{prefix}4eC39HqLyjWDarjtT1zdp7dc")));
@@ -201,7 +210,7 @@ impl Controlled for sandbox::Sandbox {
     }
 }
 
-/// One merchant of a service, with the methods of [`guichet::sandbox::Tenant`].
+/// One merchant of a service, with the methods of [`guichet_sandbox::Tenant`].
 #[derive(Debug)]
 pub enum Tenant {
     /// The merchant, and the address of its service if that is not the sandbox's own.
@@ -264,36 +273,38 @@ impl Tenant {
         Clock(self)
     }
 
-    pub fn now(&self) -> Moment {
+    pub async fn now(&self) -> Moment {
         match self {
-            Self::Native(tenant, _) => tenant.now(),
+            Self::Native(tenant, _) => tenant.now().await.unwrap(),
             Self::Npm(tenant) => tenant.now(),
         }
     }
 
-    pub fn fault(&self, fault: Fault) {
+    pub async fn fault(&self, fault: Fault) {
         match self {
-            Self::Native(tenant, _) => tenant.fault(fault),
+            Self::Native(tenant, _) => tenant.fault(fault).await.unwrap(),
             Self::Npm(tenant) => tenant.fault(&fault),
         }
     }
 
     /// The operations of the waiting faults.
-    pub fn faults(&self) -> Vec<String> {
+    pub async fn faults(&self) -> Vec<String> {
         match self {
-            Self::Native(tenant, _) => tenant.faults().iter().map(|fault| fault.operation().to_owned()).collect(),
+            Self::Native(tenant, _) => {
+                tenant.faults().await.unwrap().iter().map(|fault| fault.operation().to_owned()).collect()
+            }
             Self::Npm(tenant) => tenant.faults(),
         }
     }
 
-    pub fn clear_faults(&self) {
+    pub async fn clear_faults(&self) {
         match self {
-            Self::Native(tenant, _) => tenant.clear_faults(),
+            Self::Native(tenant, _) => tenant.clear_faults().await.unwrap(),
             Self::Npm(tenant) => tenant.clear_faults(),
         }
     }
 
-    pub fn requests(&self) -> Vec<Request> {
+    pub async fn requests(&self) -> Vec<Request> {
         let request = |request: sandbox::Request| Request {
             operation: request.operation.to_owned(),
             method: request.method.to_owned(),
@@ -305,10 +316,10 @@ impl Tenant {
             fault: request.fault.map(str::to_owned),
         };
         if Service::chosen() == Service::PostgresTwo {
-            std::thread::sleep(LISTED_ELSEWHERE);
+            tokio::time::sleep(LISTED_ELSEWHERE).await;
         }
         match self {
-            Self::Native(tenant, _) => tenant.requests().into_iter().map(request).collect(),
+            Self::Native(tenant, _) => tenant.requests().await.unwrap().into_iter().map(request).collect(),
             Self::Npm(tenant) => tenant.requests(),
         }
     }

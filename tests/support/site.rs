@@ -80,13 +80,13 @@ impl Site {
     /// A site with these routes. Every other path is an empty page.
     pub async fn open(routes: Router) -> Self {
         let traffic = Arc::<Mutex<Traffic>>::default();
-        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/package");
+        let package = crate::support::root().join("target/npm/package");
         assert!(package.join("guichet.js").is_file(), "the package is missing. Run `cargo xtask pack --quick`.");
         // Not cached, so that a test can make its loading fail.
         let package = Router::new()
             .fallback_service(ServeDir::new(package))
             .layer(map_response(async |response: Response<Body>| ([(header::CACHE_CONTROL, "no-store")], response)));
-        let rust_page = ServeDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("target/rust-page"));
+        let rust_page = ServeDir::new(crate::support::root().join("target/rust-page"));
         let pages = routes
             .nest(PACKAGE, package)
             .nest_service(RUST_PAGE, rust_page)

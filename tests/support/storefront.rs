@@ -12,9 +12,9 @@ use axum::routing::post;
 use axum::{Json, Router};
 use guichet::native::{Buyer, Owner, Reason, Refused, Routes, Shop, Sold};
 use guichet::operations::{CreatePaymentIntent, CustomerName, CustomerSession, DuplicatePayment, PaymentIntent};
-use guichet::sandbox::{Config, Sandbox};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
 use guichet::{Client, SecretKey};
+use guichet_sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -115,8 +115,8 @@ impl Storefront {
     }
 
     /// How many requests for an operation the service has received.
-    pub fn count(&self, operation: &str) -> usize {
-        self.tenant.requests().iter().filter(|request| request.operation == operation).count()
+    pub async fn count(&self, operation: &str) -> usize {
+        self.tenant.requests().await.iter().filter(|request| request.operation == operation).count()
     }
 
     /// Opens an empty page and creates `window.guichet` with these options added to the default ones.

@@ -2,9 +2,10 @@
 import { createGuichet, GuichetError } from "guichet";
 import type {
   Call, CardType, CheckoutOptions, CustomerSession, DuplicatePayment, FeeBreakdown, FeeRequest, FieldError, Guichet, CallOptions, Kind, LastPaymentError,
-  Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
+  Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PaymentStatus, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
   Ticket, UnpricedQuote, Validity, WaitOptions,
 } from "guichet";
+import type { CodeKey, DeclineKey } from "guichet/words";
 import * as entry from "guichet";
 import * as beside from "guichet/beside";
 import { type Equal, holds } from "./equal.js";
@@ -123,4 +124,20 @@ export const session: CustomerSession = {
   expires_at: "2026-11-21T10:00:00Z",
 };
 export const refunds = (intent: PaymentIntent): readonly DuplicatePayment[] => intent.duplicate_payments ?? [];
+// A status and a code complete as the known words, and take any other.
+holds<Equal<PaymentStatus, "requires_action" | "processing" | "succeeded" | "failed" | "canceled" | (string & {})>>();
+holds<Equal<PaymentIntent["status"], PaymentStatus>>();
+holds<Equal<Outcome["status"], PaymentStatus | undefined>>();
+holds<Equal<Parameters<NonNullable<WaitOptions["onStatus"]>>[0], PaymentStatus>>();
+holds<Equal<GuichetError["code"], CodeKey | (string & {}) | undefined>>();
+holds<Equal<LastPaymentError["code"], DeclineKey | (string & {})>>();
+
+// An order may have a type, which a function in place of the route gets, too.
+const typed = createGuichet<{ id: string }>({ baseUrl: "/pay", merchant: { intent: async ({ id }) => ({ intent: { id, checkout_url: "" } }) } });
+export const bought = typed.checkout({ order: { id: "17" } });
+// @ts-expect-error: the order has an id
+export const nothing = typed.checkout({ order: { name: "17" } });
+typed.close();
+holds<Equal<ReturnType<(typeof typed)[typeof Symbol.dispose]>, void>>();
+
 export const paid = (intent: PaymentIntent): boolean => intent.status === "succeeded";

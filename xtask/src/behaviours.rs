@@ -14,7 +14,7 @@ const BEHAVIOURS: [(&str, &[&str]); 14] = [
     ("serde, serde-wasm-bindgen", &["serde_wasm_bindgen", "serde_core", "serde::", "hashbrown"]),
     ("wasm-bindgen-futures", &["js_sys::futures", "wasm_bindgen_futures"]),
     ("futures-util", &["futures_util"]),
-    ("gloo-net", &["gloo_net"]),
+    ("gloo-net", &["gloo_net", "gloo_utils"]),
     ("wasm-bindgen, js-sys, web-sys", &["externref", "wbindgen", "wasm_bindgen", "js_sys", "web_sys"]),
     // An exported function contains the core's code, which the compiler inlines into its only caller.
     (
@@ -53,11 +53,11 @@ const BEHAVIOURS: [(&str, &[&str]); 14] = [
         "calls",
         &[
             "core::transport",
-            "core::single_flight",
-            "core::events",
-            "core::page",
+            "core::flights",
+            "core::time",
+            "core::browser",
+            "core::tabs",
             "core::shop",
-            "core::call_options",
             "protocol::call",
             "protocol::retry",
         ],
@@ -68,6 +68,7 @@ const BEHAVIOURS: [(&str, &[&str]); 14] = [
             "protocol::",
             "operations::",
             "core::error",
+            "core::reply",
             "core::value",
             "values::",
             "flow::base",

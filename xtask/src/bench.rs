@@ -16,13 +16,7 @@ use crate::pack::Packed;
 use crate::steps::Steps;
 use crate::{pack, setup};
 
-const BENCH: [&str; 5] = [
-    "bench",
-    "--package=guichet",
-    "--features=cli,sandbox-postgres,sessions-postgres,sessions-redis",
-    "--bench=bars",
-    "--quiet",
-];
+const BENCH: [&str; 5] = ["bench", "--package=guichet-cli", "--features=postgres", "--bench=bars", "--quiet"];
 
 pub fn command(names: &[String]) -> Result<()> {
     if let Some(option) = names.iter().find(|name| name.starts_with('-')) {

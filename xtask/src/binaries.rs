@@ -18,15 +18,28 @@ pub struct Binary {
     executable: PathBuf,
 }
 
-/// Builds every test binary of the package `guichet`, and the shop in `examples/axum`, which a test runs.
+/// The packages of the product, with all their features. The others of the workspace are built by themselves, because cargo would unify
+/// their features with these.
+pub const PRODUCT: [&str; 9] = [
+    "--package=guichet",
+    "--package=guichet-check",
+    "--package=guichet-cli",
+    "--package=guichet-postgres-address",
+    "--package=guichet-sandbox",
+    "--package=guichet-sandbox-postgres",
+    "--package=guichet-sessions",
+    "--package=guichet-shop",
+    "--all-features",
+];
+
+/// Builds every test binary of the product, and its programs, which tests run.
 pub fn build() -> Result<Vec<Binary>> {
-    const BUILD: [&str; 4] = ["test", "--package=guichet", "--all-features", "--no-run"];
     let mut binaries = Vec::new();
-    let mut command = cargo(BUILD);
-    command.args(["--lib", "--bins", "--tests", "--examples", "--message-format=json-render-diagnostics"]);
+    let mut command = cargo(["test", "--no-run", "--lib", "--bins", "--tests"]);
+    command.args(PRODUCT).arg("--message-format=json-render-diagnostics");
     run_reading(&mut command, |line| binaries.extend(binary(line)))?;
-    // A second command: the first one builds this example as a test.
-    run(&mut cargo(["build", "--package=guichet", "--all-features", "--example=axum"]))?;
+    // A second command: the first one builds a program only for the tests of its own package.
+    run(cargo(["build", "--bins"]).args(PRODUCT))?;
     // The fast ones first, so that a failing unit test is seen before the browsers start.
     binaries.sort_by_key(|binary| ["lib", "bin"].iter().position(|kind| binary.name.starts_with(kind)).unwrap_or(2));
     Ok(binaries)

@@ -88,27 +88,33 @@ pub struct Artifact {
     pub executable: Option<PathBuf>,
 }
 
-/// Runs a build command. Returns the artifacts of the package `guichet`.
-///
-/// Their paths come from cargo's output, so that any configuration of the target folder works.
-pub fn build(command: &mut Command) -> Result<Vec<Artifact>> {
-    build_package("guichet", command)
-}
-
-/// Runs a build command. Returns the wasm of another package of the workspace.
+/// Runs a build command. Returns the wasm of a package.
 pub fn build_wasm(package: &str, command: &mut Command) -> Result<PathBuf> {
-    let files = build_package(package, command)?.into_iter().flat_map(|artifact| artifact.files);
+    let files = build(package, command)?.into_iter().flat_map(|artifact| artifact.files);
     let mut wasm = files.filter(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     wasm.next().with_context(|| format!("cargo built no .wasm of the package `{package}`"))
 }
 
-/// Runs a build command. Returns the program of another package of the workspace.
+/// Runs a build command. Returns the program of a package.
 pub fn build_executable(package: &str, command: &mut Command) -> Result<PathBuf> {
-    let mut executables = build_package(package, command)?.into_iter().filter_map(|artifact| artifact.executable);
+    let mut executables = build(package, command)?.into_iter().filter_map(|artifact| artifact.executable);
     executables.next().with_context(|| format!("cargo built no program of the package `{package}`"))
 }
 
-fn build_package(package: &str, command: &mut Command) -> Result<Vec<Artifact>> {
+/// Runs a build command. Returns every program that it has built.
+pub fn build_executables(command: &mut Command) -> Result<Vec<PathBuf>> {
+    let mut programs = Vec::new();
+    run_reading(command, |line| {
+        let message: Value = serde_json::from_str(line).unwrap_or_default();
+        programs.extend(message["executable"].as_str().map(PathBuf::from));
+    })?;
+    Ok(programs)
+}
+
+/// Runs a build command. Returns the artifacts of a package.
+///
+/// Their paths come from cargo's output, so that any configuration of the target folder works.
+pub fn build(package: &str, command: &mut Command) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
     run_reading(command, |line| artifacts.extend(artifact(package, line)))?;
     Ok(artifacts)

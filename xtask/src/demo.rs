@@ -2,14 +2,26 @@
 //! `cargo xtask demo --check`: makes a purchase there in a headless browser.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cargo::{self, at_root, cargo, root, run};
 use crate::steps::Steps;
 use crate::{pack, setup};
+
+/// What a purchase needs. One command builds both packages, because each selection of packages has features of its own.
+const PROGRAMS: [&str; 3] = ["--package=guichet-cli", "--package=guichet-shop", "--bins"];
+/// How long the programs have to stop.
+const STOPPING: Duration = Duration::from_secs(6);
 
 pub fn command(args: &[String]) -> Result<()> {
     match args {
@@ -18,59 +30,98 @@ pub fn command(args: &[String]) -> Result<()> {
     }
 }
 
-/// Builds everything that a purchase needs, then runs `guichet demo`.
+/// Builds everything that a purchase needs, then runs the sandbox and the shop until Ctrl-C.
 fn open_shop(args: &[String]) -> Result<()> {
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = pack::quick(&mut steps)?;
-    let guichet = steps.step("the shop and the sandbox", |_| build_guichet())?;
+    let build = |_: &mut _| {
+        cargo::build_executables(cargo(["build", "--message-format=json-render-diagnostics"]).args(PROGRAMS))
+    };
+    let programs = steps.step("the shop and the sandbox", build)?;
+    let program = |name: &str| {
+        let mut programs = programs.iter().filter(|program| program.file_stem().is_some_and(|stem| stem == name));
+        Ok::<_, anyhow::Error>(at_root(programs.next().with_context(|| format!("cargo built no `{name}`"))?))
+    };
     println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.elapsed());
-    replace_process(at_root(guichet).arg("demo").arg("--package").arg(packed.folder).args(args))
+
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let mut running = Running(Vec::new());
+    let service = running.sandbox(program("guichet")?, &packed.folder)?;
+    running.shop(program("guichet-shop")?.arg("--package").arg(&packed.folder).args(args), &service)?;
+    running.until(&stop)
 }
 
-/// Builds the `guichet` command. Returns its path.
-fn build_guichet() -> Result<PathBuf> {
-    cargo::build(&mut cargo([
-        "build",
-        "--package=guichet",
-        "--bin=guichet",
-        "--features=cli",
-        "--message-format=json-render-diagnostics",
-    ]))?
-    .into_iter()
-    .find_map(|artifact| artifact.executable)
-    .context("cargo built no `guichet` command")
+/// The programs that run. They end with this.
+struct Running(Vec<Child>);
+
+impl Running {
+    /// Starts the sandbox, and returns the line that it prints when it is ready.
+    fn sandbox(&mut self, mut sandbox: Command, package: &Path) -> Result<Value> {
+        sandbox.args(["sandbox", "--json", "--merchant-name", "Pas à Pas", "--package"]).arg(package);
+        let mut child = sandbox.stdout(Stdio::piped()).spawn().context("the sandbox could not be started")?;
+        let stdout = child.stdout.take().expect("standard output was piped");
+        self.0.push(child);
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        // If it has not started, it has said why.
+        serde_json::from_str(&line).context("the sandbox did not start")
+    }
+
+    fn shop(&mut self, shop: &mut Command, service: &Value) -> Result<()> {
+        let text = |name: &str| service[name].as_str().with_context(|| format!("the sandbox printed no {name}"));
+        shop.args(["--base-url", text("base_url")?]).env("GUICHET_SECRET_KEY", text("secret_key")?);
+        self.0.push(shop.spawn().context("the shop could not be started")?);
+        Ok(())
+    }
+
+    /// Waits for Ctrl-C or SIGTERM. Fails if a program ends before.
+    fn until(&mut self, stop: &AtomicBool) -> Result<()> {
+        while !stop.load(Ordering::Relaxed) {
+            for child in &mut self.0 {
+                if let Some(status) = child.try_wait()?.filter(|_| !stop.load(Ordering::Relaxed)) {
+                    bail!("the demo has ended ({status})");
+                }
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
 }
 
-/// Replaces this process by `command`, which then gets Ctrl-C and determines the exit code.
-#[cfg(unix)]
-fn replace_process(command: &mut Command) -> Result<()> {
-    use std::os::unix::process::CommandExt as _;
-
-    Err(command.exec()).context("`guichet demo` could not be started")
-}
-
-/// Runs `command` and waits for it. Ctrl-C reaches both processes.
-#[cfg(not(unix))]
-fn replace_process(command: &mut Command) -> Result<()> {
-    run(command)
+impl Drop for Running {
+    /// Stops the programs gently, because Ctrl-C reaches them too and SIGTERM does not, and then by force.
+    fn drop(&mut self) {
+        for child in &self.0 {
+            #[cfg(unix)]
+            let _ = Command::new("kill").arg(child.id().to_string()).stderr(Stdio::null()).status();
+        }
+        let start = crate::steps::now();
+        for child in &mut self.0 {
+            while matches!(child.try_wait(), Ok(None)) && start.elapsed() < STOPPING {
+                thread::sleep(Duration::from_millis(10));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// Makes the purchase in a headless browser. The test prints each step with its time.
 fn check_purchase() -> Result<()> {
-    const PURCHASE: [&str; 4] = ["test", "--package=guichet", "--features=cli", "--test=pages"];
-
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("the browser", setup::chromium)?;
     pack::quick(&mut steps)?;
-    steps.step("the shop, the sandbox and the customer", |_| run(cargo(PURCHASE).arg("--no-run")))?;
+    steps.step("the shop, the sandbox and the customer", |_| run(cargo(["build", "--test=pages"]).args(PROGRAMS)))?;
     let pictures = root().join("target/demo");
     let bought = steps.step("the purchase", |_| {
         clear(&pictures)?;
-        run(cargo(PURCHASE)
-            .args(["--", "purchase::chromium", "--nocapture", "--test-threads=1"])
-            .env("GUICHET_PICTURES", &pictures))
+        let purchase = ["--test=pages", "--", "purchase::chromium", "--nocapture", "--test-threads=1"];
+        run(cargo(["test"]).args(&PROGRAMS[..2]).args(purchase).env("GUICHET_PICTURES", &pictures))
     });
     println!("\n{}", steps.table());
     let count = fs::read_dir(&pictures).map_or(0, Iterator::count);

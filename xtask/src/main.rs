@@ -10,6 +10,7 @@ mod demo;
 mod deny;
 mod durations;
 mod frameworks;
+mod glue;
 mod inline;
 mod next;
 mod npm;

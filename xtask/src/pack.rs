@@ -17,7 +17,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::cargo::{self, cargo, root};
 use crate::npm::{self, Tools, run_quietly};
 use crate::steps::Steps;
-use crate::{inline, sandbox_package, setup, shrink, size};
+use crate::{glue, inline, sandbox_package, setup, shrink, size};
 
 /// The file name of the module for shop pages: `core/guichet_core.js` and `core/guichet_core_bg.wasm`.
 const CORE: &str = "guichet_core";
@@ -119,8 +119,8 @@ struct BuiltModules {
 }
 
 fn build_wasm() -> Result<BuiltModules> {
-    let hosted = build_module("wasm-hosted", "js-hosted")?.0;
-    let (wasm, version) = build_module("wasm", "js-page")?;
+    let hosted = build_module("guichet", "wasm-hosted", &["--features=js-hosted"])?.0;
+    let (wasm, version) = build_module("guichet", "wasm", &["--features=js-page"])?;
     ensure!(
         !shrink::has_function(&wasm, shrink::DESERIALIZER)?,
         "a shop's page loads serde-wasm-bindgen's deserializer. Use it only in `browser`, for Rust pages, and not in `browser::js`."
@@ -128,12 +128,14 @@ fn build_wasm() -> Result<BuiltModules> {
     Ok(BuiltModules { version, wasm, hosted })
 }
 
-/// Builds one module of a package. Returns it with the crate's version.
-pub fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
+/// Builds a crate as one module of a package. Returns it with the crate's version.
+pub fn build_module(name: &str, profile: &str, options: &[&str]) -> Result<(Vec<u8>, String)> {
     let built = cargo::build(
+        name,
         cargo([
             "rustc",
-            "--package=guichet",
+            "--package",
+            name,
             "--lib",
             "--profile",
             profile,
@@ -141,7 +143,7 @@ pub fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
             "--crate-type=cdylib",
             "--message-format=json-render-diagnostics",
         ])
-        .arg(format!("--features={feature}"))
+        .args(options)
         .env("CARGO_ENCODED_RUSTFLAGS", remap_flags()),
     )?;
     for artifact in built {
@@ -150,7 +152,7 @@ pub fn build_module(profile: &str, feature: &str) -> Result<(Vec<u8>, String)> {
             return Ok((read(file)?, artifact.version));
         }
     }
-    bail!("cargo built no .wasm of the package `guichet`");
+    bail!("cargo built no .wasm of the package `{name}`");
 }
 
 /// Compiler flags that remove this machine's folders from the wasm, so that the same source gives the same bytes anywhere.
@@ -249,7 +251,7 @@ pub fn hash_xtask(hasher: &mut DefaultHasher) -> Result<()> {
 
 /// The optimized wasm of a shop's page with the names of its functions.
 pub fn with_function_names(tools: &Tools) -> Result<Vec<u8>> {
-    let (wasm, _) = build_module("wasm", "js-page")?;
+    let (wasm, _) = build_module("guichet", "wasm", &["--features=js-page"])?;
     let folder = root().join("target/npm-size/named");
     generate(CORE, &wasm, &folder, true)?;
     let file = folder.join(format!("{CORE}_bg.wasm"));
@@ -260,7 +262,12 @@ pub fn with_function_names(tools: &Tools) -> Result<Vec<u8>> {
 fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
     let mut bindgen = bindgen(names)?;
     bindgen.input_module(name, shrink::remove_panic_messages(wasm)?);
-    bindgen.generate(folder).context("the glue could not be generated")
+    let mut output = bindgen.generate_output().context("the glue could not be generated")?;
+    let glue = glue::watch_callbacks(&glue::replace_loader(output.js())?)?;
+    let glue = glue::shorten_names(output.wasm_mut(), &glue)?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(format!("{name}.js")), glue)?;
+    Ok(fs::write(folder.join(format!("{name}_bg.wasm")), output.wasm_mut().emit_wasm())?)
 }
 
 /// The generator of the glue, as every package has it.

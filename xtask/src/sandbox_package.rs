@@ -20,7 +20,8 @@ const LIMIT: usize = 900_000;
 
 /// Builds the package around the package `guichet`, or keeps the one that is up to date.
 pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed) -> Result<Packed> {
-    let (wasm, version) = steps.step("the sandbox as wasm", |_| pack::build_module("wasm-sandbox", "sandbox-js"))?;
+    let (wasm, version) =
+        steps.step("the sandbox as wasm", |_| pack::build_module("guichet-npm-sandbox", "wasm-sandbox", &[]))?;
     steps.step("the sandbox's package", |_| package(&wasm, &version, tools, guichet))
 }
 

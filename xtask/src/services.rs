@@ -1,5 +1,5 @@
-//! The tests that ask the service over HTTP, once on SQLite, on PostgreSQL with one instance and with two, and on the npm package `guichet-sandbox`. In memory
-//! they have run with all others.
+//! The tests that ask the service over HTTP, once on SQLite and once on the npm package `guichet-sandbox`; in memory they have run with all
+//! others. `cargo xtask soak` runs them on PostgreSQL too, with one instance and with two.
 
 use std::process::Command;
 
@@ -20,12 +20,19 @@ pub struct Service {
 /// The variable that chooses the service.
 const CHOICE: &str = "GUICHET_TEST_SERVICE";
 
-pub const SERVICES: [Service; 4] = [
+pub const SERVICES: [Service; 2] = [
     Service { name: "SQLite", value: "sqlite", not_in: &[] },
-    Service { name: "PostgreSQL", value: "postgres", not_in: &[] },
-    Service { name: "two instances on PostgreSQL", value: "postgres-two", not_in: &[] },
     Service { name: "the npm package", value: "package", not_in: &NOT_IN_PACKAGE },
 ];
+pub const POSTGRES: Service = Service { name: "PostgreSQL", value: "postgres", not_in: &[] };
+/// A purchase on it is in the gate.
+pub const POSTGRES_TWO: Service = Service { name: "two instances on PostgreSQL", value: "postgres-two", not_in: &[] };
+
+/// What only `cargo xtask soak` runs of PostgreSQL: in the gate its crate's contract, one purchase and one kill stand for it.
+pub const IN_SOAK: &str = "instances::";
+/// The tests of the crate `guichet-sandbox-postgres`, and the one of them that is in the gate.
+pub const POSTGRES_CRATE: &str = "lib guichet_sandbox_postgres";
+pub const CONTRACT: &str = "tests::two_instances_on_one_database_keep_the_contract";
 
 /// Bad input, credentials, the control API, faults, the life of payments and eSIM orders, idempotency and billing.
 const ON_EACH: [&str; 13] = [
@@ -89,10 +96,10 @@ const LONG: &str = "schemathesis::";
 
 /// The command that runs the tests of the binary `service` that take minutes on one core, and the command that runs all others.
 pub fn long_and_others(binary: &Binary) -> Result<(Command, Command)> {
-    require_tests(binary, [LONG])?;
+    require_tests(binary, [LONG, IN_SOAK])?;
     let (mut long, mut others) = (binary.command(), binary.command());
     long.arg(LONG);
-    others.args(["--skip", LONG]);
+    others.args(["--skip", LONG, "--skip", IN_SOAK]);
     Ok((long, others))
 }
 

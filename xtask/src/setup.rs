@@ -103,7 +103,7 @@ const MORE_BROWSERS: [Tool; 3] = [
 
 const ELSEWHERE: &str = "macOS: brew install --cask chromium chromedriver firefox. Elsewhere: Chrome and the chromedriver\n\
      of the same version, from https://googlechromelabs.github.io/chrome-for-testing/, on PATH; Firefox;\n\
-     on Linux WebKitGTK with its WebDriver. Where an engine cannot be had: cargo test --all-features -- --skip webkit::";
+     on Linux WebKitGTK with its WebDriver. Where an engine cannot be had: cargo test -p guichet-cli --all-features -- --skip webkit::";
 
 /// Firefox's WebDriver, which Debian does not package. It is built without optimizations: it mostly waits for Firefox.
 fn geckodriver(remark: &mut String) -> Result<()> {

@@ -1,9 +1,10 @@
 //! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`
 //! of the sandbox, of one of two sandboxes on PostgreSQL, of their database and of three shops, a long load, and memory over tens of
-//! thousands of calls.
+//! thousands of calls. And what only this command runs of PostgreSQL.
 
 use anyhow::{Result, bail};
 
+use crate::services::{IN_SOAK, POSTGRES, POSTGRES_CRATE, POSTGRES_TWO};
 use crate::test::Run;
 use crate::{binaries, pack, setup};
 
@@ -22,6 +23,13 @@ fn soak(run: &mut Run) -> Result<()> {
     run.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
     pack::quick(&mut run.steps)?;
     let binaries = run.steps.step("build the tests", |_| binaries::build())?;
+    for binary in binaries.iter().filter(|binary| binary.name == POSTGRES_CRATE) {
+        run.tests("tests: the crate for PostgreSQL", &mut binary.command());
+    }
+    for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
+        run.tests("tests: two sandboxes on PostgreSQL", binary.command().arg(IN_SOAK));
+        run.tests_on(binary, [POSTGRES, POSTGRES_TWO]);
+    }
     for name in ["service", "pages"] {
         for binary in binaries.iter().filter(|binary| binary.is_test(name)) {
             let mut command = binary.command();

@@ -5,12 +5,13 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Result, bail, ensure};
 
 use crate::binaries::Binary;
+use crate::binaries::PRODUCT;
 use crate::cargo::{cargo, run, run_reading};
 use crate::consumers::{self, CheckResult, Tarballs};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::pack::Packed;
-use crate::services::SERVICES;
+use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Steps, bold, in_background};
 use crate::{
     binaries, deny, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, services, setup, size, steps,
@@ -37,9 +38,6 @@ pub struct Run {
     /// The tests and checks that could not run on this machine, with the remedy. They count neither as passed nor as failed.
     not_run: Vec<String>,
 }
-
-/// The packages are built separately. Together their features would be unified, and artifacts of other commands would be rebuilt.
-const GUICHET: [&str; 3] = ["test", "--package=guichet", "--all-features"];
 
 impl Run {
     pub fn start() -> Self {
@@ -90,21 +88,15 @@ impl Run {
         }
 
         self.check("documentation, as docs.rs builds it", |_| {
-            run(cargo(["doc", "--package=guichet", "--no-deps", "--all-features"])
-                .env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
+            run(cargo(["doc", "--no-deps"]).args(PRODUCT).env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
         });
-        for feature in FEATURES {
-            self.check(&format!("feature {feature} alone"), |_| {
-                run(&mut cargo([
-                    "clippy",
-                    "--package=guichet",
-                    "--lib",
-                    "--features",
-                    feature,
-                    "--",
-                    "--deny=warnings",
-                ]))
-            });
+        for (package, features) in FEATURES {
+            for feature in *features {
+                self.check(&format!("{package} with the feature {feature} alone"), |_| {
+                    let package = format!("--package={package}");
+                    run(&mut cargo(["clippy", &package, "--features", feature, "--", "--deny=warnings"]))
+                });
+            }
         }
 
         self.check("the sandbox for wasm32", |_| sandbox_for_wasm());
@@ -141,11 +133,13 @@ impl Run {
                 if result.is_err() {
                     self.set_up(result);
                 }
+            } else if binary.name == POSTGRES_CRATE {
+                self.tests("tests: the contract of a store on PostgreSQL", binary.command().arg(CONTRACT));
             } else {
                 self.tests(&format!("tests: {}", binary.name), &mut binary.command());
             }
         }
-        self.tests("tests of the documentation", cargo(GUICHET).arg("--doc"));
+        self.tests("tests of the documentation", cargo(["test", "--doc"]).args(PRODUCT));
         for application in APPLICATIONS {
             self.tests(application, cargo(["test"]).args(["--package", application]));
             // Only this test: with sqlx a second provider is compiled in, which the others say is not there.
@@ -164,7 +158,7 @@ impl Run {
         self.set_up(servers);
         for binary in &pages {
             self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
-            for service in SERVICES {
+            for service in SERVICES.into_iter().chain([POSTGRES_TWO]) {
                 match service.purchase(binary) {
                     Ok(mut command) => self.tests(&format!("tests: a purchase on {}", service.name), &mut command),
                     Err(error) => self.set_up(Err(error)),
@@ -187,7 +181,7 @@ impl Run {
             Ok((begun.elapsed(), tally, remark, result))
         });
         self.tests(&format!("tests: {}", binary.name), &mut others);
-        self.tests_on_each_service(binary);
+        self.tests_on(binary, SERVICES);
         let (duration, tally, remark, result) = join(long)?;
         self.tally.add(tally);
         // A failure is counted, and the run continues.
@@ -195,9 +189,9 @@ impl Run {
         Ok(())
     }
 
-    /// Runs the tests that ask the service over HTTP on each service.
-    fn tests_on_each_service(&mut self, binary: &Binary) {
-        for service in SERVICES {
+    /// Runs the tests that ask the service over HTTP on each of these services.
+    pub fn tests_on(&mut self, binary: &Binary, services: impl IntoIterator<Item = Service>) {
+        for service in services {
             let name = format!("tests: the service on {}", service.name);
             match service.tests(binary) {
                 Ok(mut command) => self.tests(&name, &mut command),
@@ -427,18 +421,13 @@ const NOT_IN: [(&str, &[&str], &str); 10] = [
 const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
 const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
-/// The features that can be used alone. A warning with one of them fails the check.
-const FEATURES: [&str; 10] = [
-    "native",
-    "native-no-provider",
-    "axum",
-    "sessions-postgres",
-    "sessions-redis",
-    "sandbox",
-    "sandbox-serve",
-    "sandbox-sqlite",
-    "sandbox-postgres",
-    "cli",
+/// The features that can be used alone; "": none. A warning with one of them fails the check.
+const FEATURES: &[(&str, &[&str])] = &[
+    ("guichet", &["browser", "native", "native-no-provider", "axum", "service"]),
+    ("guichet-sandbox", &["", "serve", "sqlite"]),
+    ("guichet-sessions", &["postgres", "redis"]),
+    ("guichet-cli", &[""]),
+    ("guichet-shop", &[""]),
 ];
 
 /// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would unify
@@ -448,14 +437,14 @@ const APPLICATIONS: [&str; 2] = ["application-default-tls", "application-own-pro
 /// The environment variable with the folder of the npm tools, for the tests of pages.
 const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
 
-/// Compiles the sandbox for wasm32: as it is in `guichet-sandbox`, and alone, where time and randomness come from the caller. Alone it
-/// is without wasm-bindgen.
+/// Compiles the sandbox for wasm32: as it is in the npm package `guichet-sandbox`, and alone, where time and randomness come from the
+/// caller. Alone it is without wasm-bindgen.
 fn sandbox_for_wasm() -> Result<()> {
-    let options = ["--package=guichet", "--target=wasm32-unknown-unknown"];
-    for features in ["--features=sandbox", "--features=sandbox-js"] {
-        run(cargo(["clippy", "--lib", features]).args(options).args(["--", "--deny=warnings"]))?;
+    const WASM: &str = "--target=wasm32-unknown-unknown";
+    for package in ["--package=guichet-sandbox", "--package=guichet-npm-sandbox"] {
+        run(&mut cargo(["clippy", "--lib", package, WASM, "--", "--deny=warnings"]))?;
     }
-    let tree = cargo(["tree", "--edges=normal", "--prefix=none", "--features=sandbox"]).args(options).output()?;
+    let tree = cargo(["tree", "--edges=normal", "--prefix=none", "--package=guichet-sandbox", WASM]).output()?;
     ensure!(tree.status.success(), "cargo tree has failed");
     let tree = String::from_utf8(tree.stdout)?;
     for of_javascript in ["wasm-bindgen", "js-sys", "web-sys"] {

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use crate::binaries::PRODUCT;
 use crate::cargo::{at_root, root, run};
 use crate::npm::run_quietly;
 
@@ -34,11 +35,11 @@ impl Toolchain {
     pub fn check(&self, remark: &mut String) -> Result<()> {
         const WASM: &str = "wasm32-unknown-unknown";
         *remark = version(&mut self.run("rustc")).unwrap_or_default();
-        run(self.cargo_check().args(["--all-features", "--all-targets"]))?;
+        run(self.cargo_check().args(PRODUCT).arg("--all-targets"))?;
         let libraries = run_quietly(self.run("rustc").args(["--print", "target-libdir", "--target", WASM]))?;
         let libraries = String::from_utf8_lossy(&libraries.stdout).trim().to_owned();
         if std::path::Path::new(&libraries).exists() {
-            return run(self.cargo_check().args(["--lib", "--target", WASM]));
+            return run(self.cargo_check().args(["--package=guichet", "--lib", "--target", WASM]));
         }
         remark.push_str("; without wasm32, which is not installed");
         Ok(())
@@ -53,7 +54,7 @@ impl Toolchain {
 
     fn cargo_check(&self) -> Command {
         let mut command = self.run("cargo");
-        command.args(["check", "--package=guichet", "--target-dir"]);
+        command.args(["check", "--target-dir"]);
         command.arg(root().join("target/toolchains").join(&self.0));
         command
     }

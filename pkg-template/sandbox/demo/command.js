@@ -5,7 +5,10 @@ import { listen, serve } from "../serve.js";
 import { SHOP_NAME } from "./catalogue.js";
 import { Shop } from "./shop.js";
 
-/** Opens the shop until Ctrl-C or SIGTERM. Its options are those of `guichet demo`, without a database. */
+/**
+ * Opens the shop until Ctrl-C or SIGTERM. It is not `examples/express`, because it must run from this package alone, without a dependency and
+ * in memory: that one needs Express and SQLite, and is one file to copy.
+ */
 export async function demo(args) {
   const { help, json, shop, sandbox } = read(args);
   if (help) return print(HELP);
@@ -47,7 +50,7 @@ Usage: guichet-sandbox demo [OPTIONS]
       --json                      Print one line of JSON when ready, and nothing else on stdout
   -h, --help                      Print this help
 
-It keeps nothing after it stops. The binary \`guichet demo\` keeps its orders, and has subscriptions too.`;
+It keeps nothing after it stops. The shop of \`cargo xtask demo\`, in a clone of guichet, keeps its orders, and has subscriptions too.`;
 
 const OPTIONS = {
   listen: { type: "string", default: "127.0.0.1:4242" },
@@ -55,11 +58,9 @@ const OPTIONS = {
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 };
-/** Options of the binary that need what this package does not have. */
-const OF_THE_BINARY = { database: "a database", package: "another npm package", "base-url": "another service" };
 
 function read(args) {
-  const { listen, "sandbox-listen": sandboxListen, ...rest } = parse(args, OPTIONS, "guichet demo", OF_THE_BINARY).values;
+  const { listen, "sandbox-listen": sandboxListen, ...rest } = parse(args, OPTIONS, "guichet-sandbox demo", {}).values;
   return { ...rest, shop: loopback(listen, "listen"), sandbox: loopback(sandboxListen, "sandbox-listen") };
 }
 

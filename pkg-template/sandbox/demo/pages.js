@@ -43,11 +43,5 @@ export class Pages {
 function filesOf(folder, base) {
   const root = fileURLToPath(new URL(folder, import.meta.url));
   const names = readdirSync(root, { recursive: true }).filter((name) => Object.hasOwn(TYPES, extname(name)));
-  return names.map((name) => [`${base}/${name.replaceAll(sep, "/")}`, contentOf(join(root, name))]);
-}
-
-function contentOf(path) {
-  const bytes = readFileSync(path);
-  // Links that preload the modules save a page in production some milliseconds; here it finds them by itself.
-  return path.endsWith(".html") ? bytes.toString("utf8").replaceAll("{{ assets }}", ASSETS).replaceAll("{{ modules }}", "") : bytes;
+  return names.map((name) => [`${base}/${name.replaceAll(sep, "/")}`, readFileSync(join(root, name))]);
 }

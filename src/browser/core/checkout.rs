@@ -1,16 +1,16 @@
 //! Going to the hosted page, and the return from it.
 
-use super::call_options::CallOptions;
+use super::browser;
 use super::error::{CallError, check_address, check_no_secret_key_in};
-use super::merchant::INTENT;
-use super::outcome::{Outcome, OutcomeOptions};
-use super::page;
-use super::shop::Shop;
-use super::value::{get, get_text, merged, object, optional};
+use super::flights::SingleFlight;
+use super::merchant::{INTENT, MerchantRoutes};
+use super::outcome::{Outcome, OutcomeOptions, Purchases};
+use super::time::{CallOptions, spawn};
+use super::value::{get_flag, get_object, get_text, merged, object, optional};
 use crate::flow::{Match, Purchase, arrival, checkout_address, classify, is_return_nonce};
 use crate::protocol::Kind;
 use crate::values::IntentStatus;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::Window;
@@ -28,21 +28,32 @@ pub(crate) struct Checkout {
     pub(crate) options: CallOptions,
 }
 
+/// Starts checkouts.
+pub(crate) struct Checkouts {
+    pub(crate) merchant: Rc<MerchantRoutes>,
+    pub(crate) purchases: Rc<Purchases>,
+    /// The origins that a `checkout_url` may have.
+    pub(crate) origins: Vec<String>,
+    pub(crate) under_way: SingleFlight<Result<Outcome, CallError>>,
+    /// Whether the console already says that the return nonce is missing.
+    pub(crate) warned: Cell<bool>,
+}
+
 /// The console message for a developer whose server leaves out the nonce.
 const MISSING_NONCE: &str = "guichet: your server answered no `return_nonce` of 22 characters of [0-9A-Za-z], so the popup cannot close when the customer is back. Answer one, and put guichet_return=<the same> into the intent's redirect_url.";
 
-impl Shop {
+impl Checkouts {
     /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
-    pub(super) async fn start_or_join(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
+    pub(crate) async fn start_or_join(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
         let under_way = match &checkout.popup {
             Some(_) => None,
-            None => self.checkouts.under_way(&checkout.json),
+            None => self.under_way.under_way(&checkout.json),
         };
         match under_way {
             Some(under_way) => under_way.await,
             None => {
                 let key = checkout.json.clone();
-                self.checkouts.start(key, Box::pin(Rc::clone(&self).leave_and_wait(checkout))).await
+                self.under_way.start(key, Box::pin(Rc::clone(&self).leave_and_wait(checkout))).await
             }
         }
     }
@@ -51,45 +62,43 @@ impl Shop {
     /// page: by the back button, or from the popup.
     async fn leave_and_wait(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
         let Checkout { order, json, popup, mut outcome, options } = checkout;
-        let answer = self.request_intent(order, json.clone(), options).await?;
-        let intent = Some(get(&answer, "intent")).filter(JsValue::is_object).unwrap_or_else(|| answer.clone());
-        let purchase = purchase_of(&intent);
-        let address = self.address(&intent, &purchase, &answer)?;
-        let reference = reference(&purchase);
+        let answer = self.merchant.request_intent(order, json.clone(), options).await?;
+        let intent = get_object(&answer, "intent").unwrap_or_else(|| answer.clone());
+        let reference = reference(&purchase_of(&intent));
+        let address = self.address(&intent, &answer)?;
         let nonce = get_text(&answer, "return_nonce").unwrap_or_default();
         let key = storage_key(&nonce);
         if !nonce.is_empty() {
-            let kept = merged(&reference, &object([("popup", popup.is_some().into())]));
-            page::store(&key, &kept, popup.as_ref());
+            let kept = merged(&reference, &object(&[("popup", Some(popup.is_some().into()))]));
+            browser::store(&key, &kept, popup.as_ref());
         }
         let is_announced = match &popup {
             Some(popup) => {
                 if !is_return_nonce(&nonce) && !self.warned.replace(true) {
                     warn_1(&MISSING_NONCE.into());
                 }
-                page::leave_in_popup(&address, popup, &key).await?
+                browser::leave_in_popup(&address, popup, &key).await
             }
             None => {
                 // A navigation may be stopped without an event, so the next click starts it again.
-                self.checkouts.forget(&json);
-                page::leave(&address).await?;
-                false
+                self.under_way.forget(&json);
+                browser::leave(&address).await.map(|()| false)
             }
         };
-        if !is_announced {
+        if !is_announced.map_err(CallError::thrown)? {
             outcome.budget = 0.0;
         }
-        self.follow(reference, outcome).await
+        Rc::clone(&self.purchases).follow(reference, outcome).await
     }
 
     /// The address in the reply of the merchant's server, if it may be followed.
-    fn address(&self, intent: &JsValue, purchase: &Purchase, answer: &JsValue) -> Result<String, CallError> {
+    fn address(&self, intent: &JsValue, answer: &JsValue) -> Result<String, CallError> {
         let text_of = |name| get_text(intent, name).unwrap_or_default();
-        let error = |kind, message: &str| Err(CallError::of(kind, message, INTENT.name, answer));
+        let error = |kind, message: &str| Err(CallError::of(kind, message, INTENT.name, Some(answer.clone())));
         for name in ["id", "client_secret", "checkout_url"] {
             check_no_secret_key_in(&text_of(name))?;
         }
-        if purchase.id.is_none() {
+        if get_text(intent, "id").is_none() {
             return error(Kind::Unreadable, "The merchant's server answered no payment intent.");
         }
         let status = IntentStatus::from(text_of("status"));
@@ -105,7 +114,7 @@ impl Shop {
             );
         }
         let address = text_of("checkout_url");
-        check_address(checkout_address(&address, &self.checkout_origins))?;
+        check_address(checkout_address(&address, &self.origins))?;
         Ok(address)
     }
 }
@@ -123,8 +132,8 @@ thread_local! {
 }
 
 /// The return of a customer to this page, if there is one.
-pub(crate) async fn returned() -> Option<Return> {
-    let address = page::current_address();
+pub(crate) fn returned() -> Option<Return> {
+    let address = browser::current_address();
     if let Some((left, known)) = LAST_RETURN.with_borrow(Clone::clone)
         && left == address
     {
@@ -132,20 +141,20 @@ pub(crate) async fn returned() -> Option<Return> {
     }
     let arrival = address.as_deref().and_then(arrival)?;
     let key = arrival.nonce.as_deref().map(storage_key);
-    let kept = key.as_deref().and_then(page::stored);
-    let known = kept.as_ref().map(|kept| (purchase_of(kept), get(kept, "taken").is_truthy()));
+    let kept = key.as_deref().and_then(browser::stored);
+    let known = kept.as_ref().map(|kept| (purchase_of(kept), get_flag(kept, "taken")));
     let (matched, purchase) = classify(arrival.purchase, known);
     if let (Match::Matched, Some(key)) = (matched, &key) {
-        page::store(key, &merged(&reference(&purchase), &object([("taken", true.into())])), None);
+        browser::store(key, &merged(&reference(&purchase), &object(&[("taken", Some(true.into()))])), None);
     }
-    let _ = page::replace_address(&page::history_state(), &arrival.clean);
+    let _ = browser::replace_address(&browser::history_state(), &arrival.clean);
     let found = Return { matched, purchase };
-    LAST_RETURN.replace(Some((page::current_address(), found.clone())));
+    LAST_RETURN.replace(Some((browser::current_address(), found.clone())));
     // Another page may wait for this return: the one that opened this window, or one whose customer returned in a new
-    // tab.
-    let is_awaited = matched == Match::Unmatched || kept.is_some_and(|kept| get(&kept, "popup").is_truthy());
+    // tab. If one answers, the checkout continues there and this window closes; nobody waits for the answer.
+    let is_awaited = matched == Match::Unmatched || kept.is_some_and(|kept| get_flag(&kept, "popup"));
     if let Some(key) = key.filter(|_| is_awaited) {
-        page::announce_return(&key).await;
+        spawn(browser::announce_return(key));
     }
     Some(found)
 }
@@ -153,7 +162,7 @@ pub(crate) async fn returned() -> Option<Return> {
 /// The references of a purchase, as a JavaScript object.
 pub(crate) fn reference(purchase: &Purchase) -> JsValue {
     let Purchase { id, payment_ref, merchant_reference } = purchase;
-    object([
+    object(&[
         ("id", optional(id.as_deref())),
         ("payment_ref", optional(payment_ref.as_deref())),
         ("merchant_reference", optional(merchant_reference.as_deref())),

@@ -1,84 +1,69 @@
 //! The error of a call.
 
-use super::call_options::CallOptions;
-use super::transport::ReplyContent;
-use super::value::{display, get, get_text, text};
+use super::value::{display, get, get_text, merged, object, optional};
 use crate::flow::carries_a_secret_key;
-use crate::protocol::{FieldError, Kind, Repeat, Spec};
+use crate::protocol::{AttemptResult, Kind, Spec};
 use crate::values::{Invalid, looks_like_a_secret_key};
-use js_sys::{Array, JsString};
-use std::rc::Rc;
+use futures_util::future::LocalBoxFuture;
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
-/// The error of a call: created here, or thrown by a function of the page (the merchant's, `merchantHeaders`).
+/// A call in progress. Dropping it cancels the call.
+pub(crate) type Pending<T> = LocalBoxFuture<'static, Result<T, CallError>>;
+
+/// The error of a call, as a page sees it: a `GuichetError` that is created here, or the value that a function of the page or the
+/// browser has [thrown](CallError::thrown). In a Rust page a `GuichetError` is a plain object.
 #[derive(Clone)]
-pub(crate) enum CallError {
-    Failed(Rc<Failure>),
-    Thrown(JsValue),
+pub(crate) struct CallError(JsValue);
+
+#[cfg(any(feature = "js-page", feature = "js-hosted"))]
+#[wasm_bindgen(raw_module = "../error.js")]
+extern "C" {
+    type GuichetError;
+    #[wasm_bindgen(constructor)]
+    fn new(kind: &str, message: &str, details: &JsValue) -> GuichetError;
 }
 
-/// The facts about a failed call.
-pub(crate) struct Failure {
-    pub(crate) kind: Kind,
-    pub(crate) message: String,
-    pub(crate) operation: Option<&'static str>,
-    pub(crate) retryable: bool,
-    pub(crate) status: Option<u16>,
-    pub(crate) code: Option<String>,
-    pub(crate) request_id: Option<String>,
-    pub(crate) fields: Vec<FieldError>,
-    /// The service's own object, or its text if that is no JSON. `undefined` without a reply.
-    pub(crate) reply: JsValue,
-    /// The failure that led to this one.
-    pub(crate) cause: Option<CallError>,
-}
-
-impl Failure {
-    #[inline(never)]
-    fn new(kind: Kind, message: &str) -> Self {
-        Self {
-            kind,
-            message: message.to_owned(),
-            operation: None,
-            retryable: false,
-            status: None,
-            code: None,
-            request_id: None,
-            fields: Vec::new(),
-            reply: JsValue::UNDEFINED,
-            cause: None,
-        }
-    }
-}
-
-impl From<Failure> for CallError {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(Rc::new(failure))
-    }
-}
-
-/// Keeps the value that a function of the page threw.
-impl From<JsValue> for CallError {
-    fn from(thrown: JsValue) -> Self {
-        Self::Thrown(thrown)
+impl From<CallError> for JsValue {
+    fn from(error: CallError) -> Self {
+        error.0
     }
 }
 
 impl CallError {
-    #[inline(never)]
+    /// Keeps what a function of the page has thrown (the merchant's, `merchantHeaders`, a getter), or what the browser throws if it
+    /// does not let the page leave.
+    pub(crate) fn thrown(value: JsValue) -> Self {
+        Self(value)
+    }
+
     pub(crate) fn new(kind: Kind, message: &str) -> Self {
-        Failure::new(kind, message).into()
+        Self::with(kind, message, &[])
+    }
+
+    #[inline(never)]
+    pub(crate) fn with(kind: Kind, message: &str, details: &[(&str, Option<JsValue>)]) -> Self {
+        Self::create(kind, message, &object(details))
+    }
+
+    fn create(kind: Kind, message: &str, details: &JsValue) -> Self {
+        #[cfg(any(feature = "js-page", feature = "js-hosted"))]
+        let error = GuichetError::new(kind.as_str(), message, details).into();
+        #[cfg(not(any(feature = "js-page", feature = "js-hosted")))]
+        let error =
+            merged(details, &object(&[("kind", Some(kind.as_str().into())), ("message", Some(message.into()))]));
+        Self(error)
     }
 
     /// The error of one operation, with the reply if there was one.
     #[inline(never)]
-    pub(crate) fn of(kind: Kind, message: &str, operation: &'static str, reply: &JsValue) -> Self {
-        Failure { operation: Some(operation), reply: reply.clone(), ..Failure::new(kind, message) }.into()
+    pub(crate) fn of(kind: Kind, message: &str, operation: &'static str, reply: Option<JsValue>) -> Self {
+        Self::with(kind, message, &[("operation", Some(operation.into())), ("reply", reply)])
     }
 
-    /// The error of a call without a reply in time.
-    pub(crate) fn timed_out(spec: &Spec, options: CallOptions) -> Self {
-        let seconds = display(&(options.timeout / 1000.0).into());
+    /// The error of a call without a reply within this many milliseconds.
+    pub(crate) fn timed_out(spec: &Spec, timeout: f64) -> Self {
+        let seconds = display(&(timeout / 1000.0).into());
         Self::lost(spec, Kind::Timeout, &["The request timed out after ", &seconds, " s."].concat())
     }
 
@@ -89,59 +74,22 @@ impl CallError {
     }
 
     fn lost(spec: &Spec, kind: Kind, message: &str) -> Self {
-        let retryable = spec.repeat == Repeat::Always;
-        Failure { operation: Some(spec.name), retryable, ..Failure::new(kind, message) }.into()
+        let retryable = AttemptResult::NoReply.is_retryable(spec.repeat);
+        Self::with(kind, message, &[("operation", Some(spec.name.into())), ("retryable", Some(retryable.into()))])
     }
 
-    /// The error of a reply with an error status, without the credential.
-    #[inline(never)]
-    pub(crate) fn refused(spec: &Spec, reply: &ReplyContent, credential: Option<&str>) -> Self {
-        // A reply is untrusted JSON: if a text is expected, an object or a list counts as absent.
-        let redact = |value: &JsValue| -> Option<String> {
-            let text = text(value).or_else(|| value.as_bool().map(|_| display(value)))?;
-            Some(redact(text, credential))
-        };
-        let error = get(&reply.body, "error");
-        let fields = Array::from(&list(&get(&error, "errors")))
-            .iter()
-            .filter_map(|field| {
-                let text = |name| redact(&get(&field, name));
-                let (code, message) = (text("code").unwrap_or_default(), text("message").unwrap_or_default());
-                Some(FieldError { param: text("param")?, code, message })
-            })
-            .collect();
-        Failure {
-            kind: Kind::of_refusal(reply.status, get_text(&error, "code").as_deref()),
-            message: redact(&get(&reply.body, "message"))
-                .unwrap_or_else(|| String::from("The request was refused, and no reason was given.")),
-            operation: Some(spec.name),
-            retryable: reply
-                .retryable()
-                .unwrap_or(reply.status == 429 || (reply.status >= 500 && spec.repeat == Repeat::Always)),
-            status: Some(reply.status),
-            code: redact(&get(&error, "code")),
-            request_id: redact(&get(&error, "request_id")).or_else(|| reply.request_id.clone()),
-            fields,
-            reply: reply.content(),
-            cause: None,
-        }
-        .into()
-    }
-
-    /// The error of invalid arguments.
-    pub(crate) fn input(message: &str, fields: Vec<FieldError>) -> Self {
-        Failure { fields, ..Failure::new(Kind::Input, message) }.into()
+    /// The error of invalid arguments, with the [field errors](field_error).
+    pub(crate) fn input(message: &str, fields: &Array) -> Self {
+        Self::with(Kind::Input, message, &[("fields", Some(fields.into()))])
     }
 
     /// The error of one invalid argument.
     #[inline(never)]
     pub(crate) fn field(param: &str, message: &str) -> Self {
-        Self::input(&[param, ": ", message].concat(), vec![field_error(param, "parameter_invalid", message)])
-    }
-
-    /// The error of an unknown name.
-    pub(crate) fn unknown(name: &str, message: &str) -> Self {
-        Self::input(message, vec![field_error(name, "parameter_unknown", message)])
+        Self::input(
+            &[param, ": ", message].concat(),
+            &[field_error(param, "parameter_invalid", message)].iter().collect(),
+        )
     }
 
     pub(crate) fn is(&self, kind: Kind) -> bool {
@@ -149,42 +97,38 @@ impl CallError {
     }
 
     /// Whether it has one of these kinds. A function of the page may throw a `GuichetError`.
+    #[inline(never)]
     pub(crate) fn is_one_of(&self, kinds: &[Kind]) -> bool {
-        match self {
-            Self::Failed(failure) => kinds.contains(&failure.kind),
-            Self::Thrown(thrown) => {
-                get_text(thrown, "kind").is_some_and(|kind| kinds.iter().any(|known| known.as_str() == kind))
-            }
-        }
+        self.text("kind").is_some_and(|kind| kinds.iter().any(|known| known.as_str() == kind))
     }
 
     /// The status of the reply; 0 without one.
+    #[inline(never)]
     pub(crate) fn status(&self) -> u16 {
-        match self {
-            Self::Failed(failure) => failure.status.unwrap_or_default(),
-            Self::Thrown(thrown) => get(thrown, "status").as_f64().unwrap_or_default() as u16,
-        }
+        self.get("status").and_then(|status| status.as_f64()).unwrap_or_default() as u16
     }
 
-    /// The code of the reply.
-    pub(crate) fn code(&self) -> Option<String> {
-        match self {
-            Self::Failed(failure) => failure.code.clone(),
-            Self::Thrown(thrown) => get_text(thrown, "code"),
-        }
+    /// A member of the error: `reply`, `requestId`.
+    pub(crate) fn get(&self, name: &str) -> Option<JsValue> {
+        get(&self.0, name)
     }
 
-    /// The reply that the error keeps.
-    pub(crate) fn reply(&self) -> JsValue {
-        match self {
-            Self::Failed(failure) => failure.reply.clone(),
-            Self::Thrown(thrown) => get(thrown, "reply"),
-        }
+    /// A member that is a text.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        get_text(&self.0, name)
     }
 
     /// Whether the request may have been executed.
+    #[inline(never)]
     pub(crate) fn may_have_executed(&self) -> bool {
-        self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || self.status() >= 500
+        let said = self.get("reply").and_then(|reply| get(&get(&reply, "error")?, "retryable")?.as_bool());
+        let result = AttemptResult::Reply { status: self.status(), retry_after: None, retryable: said };
+        self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || result.may_have_executed()
+    }
+
+    /// Whether the same call may succeed later, whatever it did.
+    pub(crate) fn is_transient(&self) -> bool {
+        self.may_have_executed() || self.get("retryable").is_some_and(|it| it.is_truthy())
     }
 
     /// Turns a refusal of the merchant's server into an error of kind `signed_out`, which keeps the reply.
@@ -197,32 +141,14 @@ impl CallError {
         };
         let message =
             ["Nobody is signed in: the merchant's server answered ", &status.to_string(), ".", remedy].concat();
-        let mut failure = Failure::new(Kind::SignedOut, &message);
-        if let Self::Failed(cause) = &self {
-            failure.operation = cause.operation;
-            failure.request_id = cause.request_id.clone();
-        }
-        (failure.status, failure.code, failure.reply) = (Some(status), self.code(), self.reply());
-        failure.cause = Some(self);
-        failure.into()
+        let details = object(&[("reply", self.get("reply")), ("cause", Some(self.0.clone()))]);
+        Self::create(Kind::SignedOut, &message, &merged(&self.0, &details))
     }
 }
 
-/// A text of a reply without the credential, which the service may repeat.
-pub(crate) fn redact(text: String, credential: Option<&str>) -> String {
-    match credential {
-        Some(secret) if secret.len() > 7 => JsString::from(text).replace_all(secret, "***").into(),
-        _ => text,
-    }
-}
-
-pub(crate) fn field_error(param: &str, code: &str, message: &str) -> FieldError {
-    FieldError { param: param.to_owned(), code: code.to_owned(), message: message.to_owned() }
-}
-
-/// The array, or an empty one if the value is no array.
-pub(crate) fn list(value: &JsValue) -> Array {
-    value.dyn_ref().cloned().unwrap_or_default()
+/// One entry of `fields`.
+pub(crate) fn field_error(param: &str, code: &str, message: &str) -> JsValue {
+    object(&[("param", optional(Some(param))), ("code", optional(Some(code))), ("message", optional(Some(message)))])
 }
 
 /// Turns a broken rule for addresses into an error of kind `address`.

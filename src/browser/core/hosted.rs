@@ -1,14 +1,13 @@
 //! The hosted checkout page: one intent, paid with its client secret.
 
-use super::call_options::CallOptions;
-use super::error::{CallError, check_address, check_no_secret_key, check_no_secret_key_in};
-use super::events::Pending;
-use super::page::{check_page, current_address, go_to, history_state, replace_address, replace_page};
-use super::payment::Move;
-use super::quotes::PublicReads;
-use super::single_flight::SingleFlight;
-use super::transport::{AuthorizedRequest, Reply, Transport};
-use super::value::{get, get_text, merged, object, optional};
+use super::browser::{current_address, history_state, page, replace_address};
+use super::error::{CallError, Pending, check_address, check_no_secret_key, check_no_secret_key_in};
+use super::flights::SingleFlight;
+use super::quotes::ReadPublic;
+use super::reply::Reply;
+use super::time::CallOptions;
+use super::transport::{AuthorizedRequest, Transport};
+use super::value::{get, get_text, merged, object, optional, text};
 use crate::flow::{IntentSnapshot, open, path_of, redirect_address};
 use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent};
 use crate::protocol::{NoCredential, Operation};
@@ -39,7 +38,7 @@ pub(crate) struct HostedCheckout {
     /// A move was sent, and its result is not known yet.
     pub(super) is_stale: Cell<bool>,
     /// The move in progress, which a second one of its kind joins.
-    pub(super) moves: SingleFlight<JsValue>,
+    pub(super) moves: SingleFlight<Result<JsValue, CallError>>,
 }
 
 /// The operations that the document does not show and that a service may have at other paths.
@@ -58,9 +57,8 @@ impl HostedCheckout {
     pub(crate) fn new(config: HostedConfig) -> Result<Rc<Self>, CallError> {
         let HostedConfig { transport, id, secret, redirect_origins, paths } = config;
         for name in MOVABLE {
-            let path = get(&paths, name);
-            if !super::value::is_nullish(&path) {
-                path_of(&super::value::text(&path).unwrap_or_default(), "")
+            if let Some(path) = get(&paths, name) {
+                path_of(&text(&path).unwrap_or_default(), "")
                     .map_err(|invalid| CallError::field("paths", invalid.reason()))?;
             }
         }
@@ -96,7 +94,7 @@ impl HostedCheckout {
     /// Keeps the service's object as the current intent.
     pub(super) fn keep(&self, reply: &Reply) -> Result<(), CallError> {
         let intent = reply.data();
-        if !get(&intent, "status").is_string() {
+        if !get(&intent, "status").is_some_and(|status| status.is_string()) {
             return Err(reply.unreadable());
         }
         self.intent.replace(intent);
@@ -109,19 +107,18 @@ impl HostedCheckout {
         IntentSnapshot {
             status: IntentStatus::from(get_text(&intent, "status").unwrap_or_default()),
             attempts: get_text(&intent, "attempts"),
-            next_action: get_text(&get(&intent, "next_action"), "type"),
+            next_action: get(&intent, "next_action").and_then(|action| get_text(&action, "type")),
         }
     }
 
     /// Follows the address of the intent's own `next_action`.
     pub(crate) fn proceed(&self) -> Result<(), CallError> {
-        let action = get(&self.intent.borrow(), "next_action");
+        let action = get(&self.intent.borrow(), "next_action").unwrap_or_default();
         let is_redirect = get_text(&action, "type").as_deref() == Some("redirect");
         let address = get_text(&action, "url").filter(|_| is_redirect).unwrap_or_default();
         check_no_secret_key_in(&address)?;
         check_address(Address::new(&address))?;
-        check_page("proceed")?;
-        Ok(go_to(&address)?)
+        page().map_or(Ok(()), |(window, _)| window.location().assign(&address)).map_err(CallError::thrown)
     }
 
     /// Goes to the intent's own `redirect_url`.
@@ -132,8 +129,7 @@ impl HostedCheckout {
         known.extend(fields.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
         let address = get_text(&intent, "redirect_url").unwrap_or_default();
         let address = check_address(redirect_address(&address, &self.redirect_origins, &known))?;
-        check_page("leave")?;
-        Ok(replace_page(&address)?)
+        page().map_or(Ok(()), |(window, _)| window.location().replace(&address)).map_err(CallError::thrown)
     }
 
     /// Reads the intent and keeps it.
@@ -142,20 +138,12 @@ impl HostedCheckout {
         self.keep(&self.send(&request, options)?.await?)
     }
 
-    /// The request of a move.
-    pub(super) fn request_of(&self, action: Move) -> Result<AuthorizedRequest<ClientSecret>, CallError> {
-        let id = self.id.clone();
-        match action {
-            Move::Pay(instrument) => AuthorizedRequest::new(&AttachPaymentMethod::new(id, instrument)),
-            Move::Answer(code) => AuthorizedRequest::new(&AnswerPaymentIntent::new(id, code)),
-            Move::Cancel => AuthorizedRequest::new(&CancelPaymentIntent::new(id)),
-        }
-    }
-}
-
-impl PublicReads for HostedCheckout {
-    fn read_public(self: Rc<Self>, request: AuthorizedRequest<NoCredential>, options: CallOptions) -> Pending<Reply> {
-        self.transport.send(&request.with_credential(), &self.secret, options)
+    /// Reads methods and fees with the intent's own secret.
+    pub(crate) fn read_public(&self) -> ReadPublic {
+        let (transport, secret) = (Rc::clone(&self.transport), self.secret.clone());
+        Rc::new(move |request: AuthorizedRequest<NoCredential>, options: CallOptions| -> Pending<Reply> {
+            transport.send(&request.with_credential(), &secret, options)
+        })
     }
 }
 
@@ -183,12 +171,13 @@ pub(crate) fn intent_of_address(address: &str) -> Result<(Option<String>, Option
     let state = history_state();
     match opened.client_secret {
         Some(secret) => {
-            let kept = object([("id", optional(opened.id.as_deref())), ("client_secret", secret.as_str().into())]);
-            replace_address(&merged(&state, &object([("guichet", kept)])), &opened.clean)?;
+            let kept = object(&[("id", optional(opened.id.as_deref())), ("client_secret", optional(Some(&*secret)))]);
+            let state = merged(&state, &object(&[("guichet", Some(kept))]));
+            replace_address(&state, &opened.clean).map_err(CallError::thrown)?;
             Ok((opened.id, Some(secret)))
         }
         None => {
-            let kept = get(&state, "guichet");
+            let kept = get(&state, "guichet").unwrap_or_default();
             let is_same = get_text(&kept, "id") == opened.id;
             Ok((opened.id, get_text(&kept, "client_secret").filter(|_| is_same)))
         }

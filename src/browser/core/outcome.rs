@@ -1,12 +1,13 @@
 //! Waits until a purchase is settled, or until the caller's time is over. Reads it from the merchant's server, or from
 //! the service itself if there is no such route.
 
-use super::call_options::CallOptions;
+use super::browser::{notify, pause};
 use super::error::CallError;
-use super::page::{notify, pause, wall_clock_ms};
-use super::shop::Shop;
+use super::merchant::MerchantRoutes;
+use super::session::Session;
+use super::time::{CallOptions, wall_clock_ms};
 use super::transport::AuthorizedRequest;
-use super::value::{get, get_text, optional};
+use super::value::{get, get_object, get_text};
 use crate::flow::{Ms, OutcomeState, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
@@ -41,11 +42,17 @@ pub(crate) struct Outcome {
     pub(crate) state: OutcomeState,
     pub(crate) status: Option<String>,
     pub(crate) reference: JsValue,
-    /// The service's own object, or `undefined`.
-    pub(crate) last_payment_error: JsValue,
+    /// The service's own object.
+    pub(crate) last_payment_error: Option<JsValue>,
 }
 
-impl Shop {
+/// Reads purchases.
+pub(crate) struct Purchases {
+    pub(crate) merchant: Rc<MerchantRoutes>,
+    pub(crate) session: Rc<Session>,
+}
+
+impl Purchases {
     /// Reads the purchase with this reference until it is settled.
     pub(crate) async fn follow(
         self: Rc<Self>,
@@ -54,86 +61,74 @@ impl Shop {
     ) -> Result<Outcome, CallError> {
         // By the wall clock: the page's own clock may stop while the device sleeps.
         let until = wall_clock_ms() + budget;
-        let mut found = JsValue::UNDEFINED;
+        let otherwise = if turned_back { OutcomeState::Unknown } else { OutcomeState::Pending };
+        let mut found = Outcome { state: otherwise, status: None, reference, last_payment_error: None };
+        let mut is_settled = false;
         let mut reads = 0;
         loop {
             reads += 1;
             let options = options.restarted().at_most((until - wall_clock_ms()).max(LAST_READ));
-            match self.look(&reference, options).await {
-                Ok(now) => {
-                    let status = get_text(&now, "status");
-                    if let Some(on_status) = &on_status
-                        && status != get_text(&found, "status")
-                    {
-                        notify(on_status, &optional(status.as_deref()));
+            match self.look(&found.reference, options).await {
+                Ok(purchase) => {
+                    let status = get_text(&purchase, "status").unwrap_or_default();
+                    if let Some(on_status) = on_status.as_ref().filter(|_| found.status.as_ref() != Some(&status)) {
+                        notify(on_status, &(&*status).into());
                     }
-                    found = now;
+                    found.state = state_of(&purchase, &status, turned_back);
+                    found.last_payment_error = get_object(&purchase, "last_payment_error");
+                    found.status = Some(status);
+                    is_settled = found.state != OutcomeState::Pending;
                 }
                 // No further read can change that.
                 Err(error) if error.is_one_of(&[Kind::Unsupported, Kind::SignedOut, Kind::SecretKey]) => {
-                    return if turned_back { Ok(outcome(found, reference, turned_back)) } else { Err(error) };
+                    return if turned_back { Ok(found) } else { Err(error) };
                 }
                 Err(_) => {}
             }
             match pause_within(reads, until - wall_clock_ms()) {
-                Some(time) if matches!(state_of(&found, turned_back), None | Some(OutcomeState::Pending)) => {
-                    pause(time).await;
-                }
-                _ => return Ok(outcome(found, reference, turned_back)),
+                Some(time) if !is_settled => pause(time).await,
+                _ => return Ok(found),
             }
         }
     }
 
     /// Reads the purchase once. The result has a `status`.
-    async fn look(self: &Rc<Self>, reference: &JsValue, options: CallOptions) -> Result<JsValue, CallError> {
+    async fn look(&self, reference: &JsValue, options: CallOptions) -> Result<JsValue, CallError> {
         // A URL parser would resolve these as a step in the path.
         let payment_ref = get_text(reference, "payment_ref").unwrap_or_default();
         let has_route = self.merchant.has("status") && !["", ".", ".."].contains(&payment_ref.as_str());
-        let mut found =
-            if has_route { self.request_status(reference.clone(), options).await } else { Err(no_way_to_read()) };
+        let mut found = Err(no_way_to_read());
+        if has_route {
+            found = self.merchant.request_status(reference.clone(), options).await;
+        }
         if matches!(&found, Err(error) if error.is(Kind::Unsupported)) {
             found = self.look_with_session(reference, options).await;
         }
         let found = found?;
-        if get(&found, "status").is_string() {
+        if get(&found, "status").is_some_and(|status| status.is_string()) {
             Ok(found)
         } else {
             Err(CallError::new(Kind::Unreadable, "The reply has no `status`."))
         }
     }
 
-    async fn look_with_session(
-        self: &Rc<Self>,
-        reference: &JsValue,
-        options: CallOptions,
-    ) -> Result<JsValue, CallError> {
-        let Some(Ok(id)) = get_text(reference, "id").map(IntentId::new).filter(|_| self.merchant.has("session")) else {
-            return Err(no_way_to_read());
-        };
-        match self.send_with_session(AuthorizedRequest::new(&ReadPaymentIntent::new(id))?, options).await {
+    async fn look_with_session(&self, reference: &JsValue, options: CallOptions) -> Result<JsValue, CallError> {
+        let id = get_text(reference, "id").and_then(|id| IntentId::new(id).ok());
+        let Some(id) = id.filter(|_| self.merchant.has("session")) else { return Err(no_way_to_read()) };
+        let request = AuthorizedRequest::new(&ReadPaymentIntent::new(id))?;
+        match Rc::clone(&self.session).send(request, options).await {
             Err(error) if error.is(Kind::Unsupported) => Err(no_way_to_read()),
             reply => Ok(reply?.data()),
         }
     }
 }
 
-/// The state of a purchase from the last read.
-fn state_of(found: &JsValue, turned_back: bool) -> Option<OutcomeState> {
-    let status = IntentStatus::from(get_text(found, "status")?);
+/// The state of a purchase that was read.
+fn state_of(purchase: &JsValue, status: &str, turned_back: bool) -> OutcomeState {
     // The customer has done their part if only the merchant's confirmation is missing.
-    let is_done = get_text(&get(found, "next_action"), "type").as_deref() == Some("confirm");
-    Some(OutcomeState::of(&status, turned_back && !is_done))
-}
-
-fn outcome(found: JsValue, reference: JsValue, turned_back: bool) -> Outcome {
-    let otherwise = if turned_back { OutcomeState::Unknown } else { OutcomeState::Pending };
-    let last_payment_error = get(&found, "last_payment_error");
-    Outcome {
-        state: state_of(&found, turned_back).unwrap_or(otherwise),
-        status: get_text(&found, "status"),
-        reference,
-        last_payment_error: if last_payment_error.is_object() { last_payment_error } else { JsValue::UNDEFINED },
-    }
+    let action = get_object(purchase, "next_action").and_then(|action| get_text(&action, "type"));
+    let is_done = action.as_deref() == Some("confirm");
+    OutcomeState::of(&IntentStatus::from(status.to_owned()), turned_back && !is_done)
 }
 
 fn no_way_to_read() -> CallError {

@@ -1,13 +1,12 @@
 //! Moves an intent so that nobody is charged twice, and reads it until it is settled or needs its customer.
 
-use super::call_options::CallOptions;
-use super::error::CallError;
-use super::events::Pending;
+use super::browser::{notify, pause as sleep};
+use super::error::{CallError, Pending};
 use super::hosted::HostedCheckout;
-use super::page::{notify, now, pause as sleep};
+use super::time::{CallOptions, now};
 use super::transport::AuthorizedRequest;
 use crate::flow::{IntentSnapshot, LostCharge, Ms, classify_lost_charge, pause, pause_within};
-use crate::operations::Instrument;
+use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Instrument};
 use crate::protocol::{Kind, Repeat};
 use crate::values::{ClientSecret, IntentStatus};
 use js_sys::Function;
@@ -26,6 +25,15 @@ pub(crate) enum Move {
 }
 
 impl Move {
+    fn request(self, page: &HostedCheckout) -> Result<AuthorizedRequest<ClientSecret>, CallError> {
+        let id = page.id.clone();
+        match self {
+            Self::Pay(instrument) => AuthorizedRequest::new(&AttachPaymentMethod::new(id, instrument)),
+            Self::Answer(code) => AuthorizedRequest::new(&AnswerPaymentIntent::new(id, code)),
+            Self::Cancel => AuthorizedRequest::new(&CancelPaymentIntent::new(id)),
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Pay(_) => "pay",
@@ -59,7 +67,7 @@ impl HostedCheckout {
     pub(crate) fn move_and_follow(self: Rc<Self>, action: Move, follow: FollowOptions) -> Pending<JsValue> {
         Box::pin(async move {
             let key = action.name();
-            let request = self.request_of(action)?;
+            let request = action.request(&self)?;
             let under_way = self.moves.under_way(key).unwrap_or_else(|| {
                 let page = Rc::clone(&self);
                 self.moves.start(
@@ -187,7 +195,7 @@ impl HostedCheckout {
                     ". Show the intent as it is, and leave.",
                 ]
                 .concat();
-                Err(CallError::of(Kind::Settled, &message, operation, &error.reply()))
+                Err(CallError::of(Kind::Settled, &message, operation, error.get("reply")))
             }
             LostCharge::Follow if !was_refused => Ok(Next::Follow),
             // A request with a reply, or one that is only late, may still be processed: it is not sent again.

@@ -1,20 +1,20 @@
 //! The customer's session: a token in memory, requested when it is first needed and renewed when it ends.
 
-use super::call_options::CallOptions;
-use super::error::{CallError, check_no_secret_key};
-use super::events::{Notification, Pending, spawn, unless};
-use super::merchant::SESSION;
-use super::page::{now, wall_clock_ms};
-use super::shop::Shop;
-use super::transport::{AuthorizedRequest, Reply};
-use super::value::{get, get_text, is_nullish, merged, object, text};
-use crate::flow::{Lifetime, Ms, State};
+use super::error::{CallError, Pending, check_no_secret_key};
+use super::flights::{Joined, SingleFlight};
+use super::merchant::{MerchantRoutes, SESSION};
+use super::reply::Reply;
+use super::tabs::Tabs;
+use super::time::{CallOptions, Callback, Notification, now, spawn, unless, wall_clock_ms};
+use super::transport::{AuthorizedRequest, Transport};
+use super::value::{get, get_text, merged, object, optional, text};
+use crate::flow::{Lifetime, State};
 use crate::operations::{RevokeSession, ValidateSession};
 use crate::protocol::Kind;
 use crate::values::SessionToken;
 use js_sys::Date;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
 
 /// The message to other tabs that the customer has signed out. The time of signing out follows it.
@@ -23,12 +23,20 @@ const SIGNED_OUT: &str = "signed_out";
 const RENEWAL: &str = "renewal";
 
 pub(crate) struct Session {
+    transport: Rc<Transport>,
+    merchant: Rc<MerchantRoutes>,
+    tabs: RefCell<Option<Tabs>>,
+    renewals: SingleFlight<Result<(), CallError>>,
     held: RefCell<Option<HeldToken>>,
     /// The customer has signed out: no token is requested until `renew`.
     is_over: Cell<bool>,
     /// Counts the sign-outs, so that a token requested before one is not used after it.
     sign_outs: Cell<u32>,
     on_change: Box<dyn Fn(SessionStatus)>,
+    /// Reports the next change that only time makes.
+    timer: RefCell<Option<Callback>>,
+    is_closed: Cell<bool>,
+    own: Weak<Self>,
 }
 
 /// The current token.
@@ -44,22 +52,83 @@ struct HeldToken {
 }
 
 /// The session's state.
+#[derive(Clone, PartialEq)]
 pub(crate) struct SessionStatus {
     pub(crate) state: State,
     /// When it ends, in milliseconds since 1970, if that is known.
     pub(crate) expires_at: Option<f64>,
     pub(crate) email: Option<String>,
-    /// The time until the state changes; `None` if only a call can change it.
-    pub(crate) lasts: Option<Ms>,
 }
 
 impl Session {
-    pub(super) fn new(on_change: Box<dyn Fn(SessionStatus)>) -> Self {
-        Self { held: RefCell::default(), is_over: Cell::new(false), sign_outs: Cell::new(0), on_change }
+    /// Listens to the other tabs. `on_change` is called when the state may have changed.
+    pub(crate) fn open(
+        transport: &Rc<Transport>,
+        merchant: &Rc<MerchantRoutes>,
+        on_change: Box<dyn Fn(SessionStatus)>,
+    ) -> Rc<Self> {
+        Rc::new_cyclic(|own: &Weak<Self>| {
+            let session = own.clone();
+            let hear = move |message: &str| {
+                if let Some(session) = session.upgrade().filter(|_| message.starts_with(SIGNED_OUT)) {
+                    session.sign_out(None);
+                }
+            };
+            Self {
+                tabs: RefCell::new(Tabs::open(transport.base.with("#guichet"), hear)),
+                transport: Rc::clone(transport),
+                merchant: Rc::clone(merchant),
+                renewals: SingleFlight::default(),
+                held: RefCell::default(),
+                is_over: Cell::new(false),
+                sign_outs: Cell::new(0),
+                on_change,
+                timer: RefCell::default(),
+                is_closed: Cell::new(false),
+                own: own.clone(),
+            }
+        })
     }
 
-    fn held(&self) -> Option<HeldToken> {
-        self.held.borrow().clone()
+    /// Stops listening to the other tabs and reporting changes.
+    #[cfg(feature = "js-page")]
+    pub(crate) fn close(&self) {
+        self.is_closed.set(true);
+        self.tabs.take();
+        self.timer.take();
+    }
+
+    pub(crate) fn status(&self) -> SessionStatus {
+        match &*self.held.borrow() {
+            Some(held) => SessionStatus {
+                state: if held.is_spent { State::Expired } else { held.lifetime.state(now()) },
+                expires_at: held.expires_at,
+                email: held.email.clone(),
+            },
+            None => {
+                let state = if self.is_over.get() { State::Revoked } else { State::None };
+                SessionStatus { state, expires_at: None, email: None }
+            }
+        }
+    }
+
+    /// Reports the state, and again when time changes it.
+    fn notify(&self) {
+        if self.is_closed.get() {
+            return;
+        }
+        (self.on_change)(self.status());
+        let lasts = match &*self.held.borrow() {
+            Some(held) if !held.is_spent => held.lifetime.lasts(now()),
+            _ => None,
+        };
+        let own = self.own.clone();
+        let report = move |_| {
+            if let Some(session) = own.upgrade() {
+                session.notify();
+            }
+        };
+        self.timer.replace(lasts.map(|time| Callback::after(time, report)));
     }
 
     /// Takes the token from the reply of a session route, after checking it.
@@ -85,90 +154,28 @@ impl Session {
         self.notify();
     }
 
-    pub(super) fn notify(&self) {
-        (self.on_change)(self.status());
-    }
-
-    fn status(&self) -> SessionStatus {
-        match self.held() {
-            Some(held) => SessionStatus {
-                state: if held.is_spent { State::Expired } else { held.lifetime.state(now()) },
-                lasts: held.lifetime.lasts(now()).filter(|_| !held.is_spent),
-                expires_at: held.expires_at,
-                email: held.email,
-            },
-            None => {
-                let state = if self.is_over.get() { State::Revoked } else { State::None };
-                SessionStatus { state, expires_at: None, email: None, lasts: None }
-            }
-        }
-    }
-}
-
-impl HeldToken {
-    /// Reads the customer's e-mail and the end of the session, as far as the reply has them.
-    fn learn(&mut self, about: &JsValue) {
-        self.email = get_text(about, "customer_email").or(self.email.take());
-        if let Some(end) = get_text(about, "expires_at") {
-            let end = Date::parse(&end);
-            self.expires_at = (end >= 0.0).then_some(end);
-            self.lifetime = Lifetime::new(now(), end - wall_clock_ms());
-        }
-    }
-}
-
-/// The token in the reply of a session route.
-fn token_of(answer: &JsValue) -> Result<SessionToken, CallError> {
-    if is_nullish(answer) {
-        return Err(signed_out());
-    }
-    let token = text(answer).or_else(|| get_text(answer, "session_token")).unwrap_or_default();
-    check_no_secret_key(&token)?;
-    if token.is_empty() {
-        let message = "The session route answered neither a token nor a session.";
-        return Err(CallError::of(Kind::Unreadable, message, SESSION.name, answer));
-    }
-    Ok(SessionToken::new(token))
-}
-
-impl Shop {
-    /// Reports the session's state, which may have changed only because time passed.
-    pub(crate) fn report_session(&self) {
-        self.session.notify();
-    }
-
-    /// The session's state.
-    pub(crate) fn session_status(&self) -> SessionStatus {
-        self.session.status()
-    }
-
-    /// Handles a message of another tab.
-    pub(super) fn hear(self: &Rc<Self>, message: &str) {
-        if message.starts_with(SIGNED_OUT) {
-            self.sign_out(None);
-        }
-    }
-
-    /// Returns a token that is valid now; with `renews`, renews one that has ended or is about to. A renewal that takes
-    /// longer than the call may continues in the background.
+    /// A token that is valid now; with `renews`, renews one that has ended or is about to. A renewal that takes longer
+    /// than the call may continues in the background.
     async fn token(self: &Rc<Self>, renews: bool, options: CallOptions) -> Result<SessionToken, CallError> {
-        let session = &self.session;
-        if session.is_over.get() {
+        if self.is_over.get() {
             return Err(signed_out());
         }
-        match session.held() {
-            Some(held) if !renews || !(held.is_spent || held.lifetime.is_ending(now())) => return Ok(held.token),
+        match &*self.held.borrow() {
+            Some(held) if !renews || !(held.is_spent || held.lifetime.is_ending(now())) => {
+                return Ok(held.token.clone());
+            }
             _ => {}
         }
         let renewal = unless(Notification::after(options.remaining()), self.renewal()).await;
-        match (renewal.unwrap_or_else(|| Err(CallError::timed_out(&SESSION, options))), session.held()) {
-            (Ok(()), Some(held)) => Ok(held.token),
+        let renewal = renewal.unwrap_or_else(|| Err(CallError::timed_out(&SESSION, options.timeout)));
+        match (renewal, &*self.held.borrow()) {
+            (Ok(()), Some(held)) => Ok(held.token.clone()),
             (Ok(()), None) => Err(signed_out()),
             // It could not be renewed in its last seconds, and is valid until they have passed.
             (Err(error), Some(held))
-                if !held.is_spent && held.lifetime.state(now()) == State::Expiring && error.may_have_executed() =>
+                if !held.is_spent && held.lifetime.state(now()) == State::Expiring && error.is_transient() =>
             {
-                Ok(held.token)
+                Ok(held.token.clone())
             }
             (Err(error), _) => Err(error),
         }
@@ -176,8 +183,8 @@ impl Shop {
 
     /// Sends a request with the session's token. If the service refuses the token with 401, the request was not
     /// executed: renews the token once and sends it again.
-    pub(super) async fn send_with_session(
-        self: &Rc<Self>,
+    pub(crate) async fn send(
+        self: Rc<Self>,
         request: AuthorizedRequest<SessionToken>,
         options: CallOptions,
     ) -> Result<Reply, CallError> {
@@ -186,7 +193,7 @@ impl Shop {
             let token = self.token(true, options).await?;
             match self.transport.send(&request, &token, options).await {
                 Err(error) if error.is(Kind::Session) => {
-                    self.session.learn(&token, None);
+                    self.learn(&token, None);
                     if std::mem::replace(&mut is_renewed, true) {
                         return Err(error);
                     }
@@ -207,15 +214,16 @@ impl Shop {
         match self.transport.send(&request, &token, options).await {
             Ok(reply) => {
                 let details = reply.data();
-                let is_valid = get(&details, "valid").as_bool() != Some(false);
-                self.session.learn(&token, is_valid.then_some(&details));
-                Ok(merged(&object([("valid", true.into())]), &details))
+                let is_valid = get(&details, "valid").and_then(|valid| valid.as_bool()) != Some(false);
+                self.learn(&token, is_valid.then_some(&details));
+                Ok(merged(&object(&[("valid", Some(true.into()))]), &details))
             }
             Err(error) if error.is(Kind::Session) => {
-                self.session.learn(&token, None);
-                let code = error.code().unwrap_or_default();
+                self.learn(&token, None);
+                let code = error.text("code").unwrap_or_default();
                 let reason = code.strip_prefix("session_").unwrap_or("unknown");
-                Ok(merged(&not_valid(reason), &get(&error.reply(), "data")))
+                let details = error.get("reply").and_then(|reply| get(&reply, "data")).unwrap_or_default();
+                Ok(merged(&not_valid(reason), &details))
             }
             Err(error) => Err(error),
         }
@@ -224,12 +232,12 @@ impl Shop {
     /// Requests a new token, also if the current one is valid, and signs in again if the merchant's server sends one.
     pub(crate) async fn renew(self: Rc<Self>) -> Result<(), CallError> {
         self.renewal().await?;
-        self.session.held().map(drop).ok_or_else(signed_out)
+        if self.held.borrow().is_some() { Ok(()) } else { Err(signed_out()) }
     }
 
     /// Ends the session at the service, and every call of every tab until `renew`.
     pub(crate) async fn revoke(self: Rc<Self>, options: CallOptions) -> Result<(), CallError> {
-        let token = self.session.held().map(|held| held.token);
+        let token = self.held.borrow().as_ref().map(|held| held.token.clone());
         if let Some(token) = &token {
             match self.revocation(token, options)?.await {
                 Err(error) if !error.is(Kind::Session) => return Err(error),
@@ -237,7 +245,7 @@ impl Shop {
             }
         }
         self.sign_out(token);
-        if let Some(tabs) = &self.tabs {
+        if let Some(tabs) = &*self.tabs.borrow() {
             tabs.post(SIGNED_OUT);
         }
         Ok(())
@@ -250,12 +258,11 @@ impl Shop {
     /// Ends the session of this tab. If its token is not the one that the service has revoked, it is revoked in the
     /// background.
     fn sign_out(&self, revoked: Option<SessionToken>) {
-        let session = &self.session;
-        let held = session.held.replace(None);
+        let held = self.held.replace(None);
         self.renewals.forget(RENEWAL);
-        session.is_over.set(true);
-        session.sign_outs.set(session.sign_outs.get().wrapping_add(1));
-        session.notify();
+        self.is_over.set(true);
+        self.sign_outs.set(self.sign_outs.get().wrapping_add(1));
+        self.notify();
         if let Some(held) = held.filter(|held| Some(&held.token) != revoked.as_ref()) {
             self.revoke_in_background(&held.token);
         }
@@ -268,24 +275,24 @@ impl Shop {
     }
 
     /// Requests a token; concurrent calls wait for the same one. It continues even if no call waits for it any more.
-    fn renewal(self: &Rc<Self>) -> impl Future<Output = Result<(), CallError>> + use<> {
+    fn renewal(self: &Rc<Self>) -> Joined<Result<(), CallError>> {
         self.renewals.under_way(RENEWAL).unwrap_or_else(|| {
-            let shop = Rc::clone(self);
+            let session = Rc::clone(self);
             let renewal = self.renewals.start(
                 String::from(RENEWAL),
                 Box::pin(async move {
-                    let sign_outs = shop.session.sign_outs.get();
-                    let answer = shop.request_session(CallOptions::default()).await;
+                    let sign_outs = session.sign_outs.get();
+                    let answer = session.merchant.request_session(CallOptions::default()).await;
                     // The customer has signed out meanwhile: this token is not used, and is revoked too.
-                    if shop.session.sign_outs.get() != sign_outs {
+                    if session.sign_outs.get() != sign_outs {
                         if let Ok(token) = answer.and_then(|answer| token_of(&answer)) {
-                            shop.revoke_in_background(&token);
+                            session.revoke_in_background(&token);
                         }
                         return Err(signed_out());
                     }
                     match answer {
                         Err(error) if error.status() == 403 => Err(error.signed_out()),
-                        answer => shop.session.take(&answer?),
+                        answer => session.take(&answer?),
                     }
                 }),
             );
@@ -295,8 +302,34 @@ impl Shop {
     }
 }
 
+impl HeldToken {
+    /// Reads the customer's e-mail and the end of the session, as far as the reply has them.
+    fn learn(&mut self, about: &JsValue) {
+        self.email = get_text(about, "customer_email").or(self.email.take());
+        if let Some(end) = get_text(about, "expires_at") {
+            let end = Date::parse(&end);
+            self.expires_at = (end >= 0.0).then_some(end);
+            self.lifetime = Lifetime::new(now(), end - wall_clock_ms());
+        }
+    }
+}
+
+/// The token in the reply of a session route.
+fn token_of(answer: &JsValue) -> Result<SessionToken, CallError> {
+    if answer.is_null() || answer.is_undefined() {
+        return Err(signed_out());
+    }
+    let token = text(answer).or_else(|| get_text(answer, "session_token")).unwrap_or_default();
+    check_no_secret_key(&token)?;
+    if token.is_empty() {
+        let message = "The session route answered neither a token nor a session.";
+        return Err(CallError::of(Kind::Unreadable, message, SESSION.name, Some(answer.clone())));
+    }
+    Ok(SessionToken::new(token))
+}
+
 fn not_valid(reason: &str) -> JsValue {
-    object([("valid", false.into()), ("reason", reason.into())])
+    object(&[("valid", Some(false.into())), ("reason", optional(Some(reason)))])
 }
 
 fn signed_out() -> CallError {

@@ -1,22 +1,21 @@
-//! The client of a shop's page: the parts that all its calls share.
+//! The client of a shop's page: composes the parts that all its calls share.
 
-use super::call_options::CallOptions;
-use super::checkout::Checkout;
-use super::events::Pending;
+use super::checkout::Checkouts;
+use super::error::Pending;
+use super::flights::SingleFlight;
 use super::merchant::MerchantRoutes;
-use super::outcome::Outcome;
-use super::page::Tabs;
-use super::quotes::PublicReads;
+use super::outcome::Purchases;
+use super::quotes::ReadPublic;
+use super::reply::Reply;
 use super::session::{Session, SessionStatus};
-use super::single_flight::SingleFlight;
-use super::transport::{AuthorizedRequest, Reply, Transport};
+use super::time::CallOptions;
+use super::transport::{AuthorizedRequest, Transport};
 use crate::protocol::NoCredential;
 use std::cell::Cell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 /// The options of the page.
 pub(crate) struct ShopConfig {
-    pub(crate) transport: Transport,
     pub(crate) merchant: MerchantRoutes,
     /// The origins that a `checkout_url` may have.
     pub(crate) checkout_origins: Vec<String>,
@@ -27,55 +26,38 @@ pub(crate) struct ShopConfig {
 }
 
 pub(crate) struct Shop {
-    pub(super) transport: Rc<Transport>,
-    pub(super) merchant: MerchantRoutes,
-    pub(super) session: Session,
-    pub(super) tabs: Option<Tabs>,
-    pub(super) checkout_origins: Vec<String>,
-    pub(super) renewals: SingleFlight<()>,
-    pub(super) checkouts: SingleFlight<Outcome>,
-    /// Whether the console already says that the return nonce is missing.
-    pub(super) warned: Cell<bool>,
-    reads_with_session: bool,
+    pub(crate) session: Rc<Session>,
+    pub(crate) read_public: ReadPublic,
+    pub(crate) purchases: Rc<Purchases>,
+    pub(crate) checkouts: Rc<Checkouts>,
 }
 
 impl Shop {
     /// Creates the client. Sends nothing.
-    pub(crate) fn new(config: ShopConfig) -> Rc<Self> {
-        let ShopConfig { transport, merchant, checkout_origins, reads_with_session, on_session } = config;
-        Rc::new_cyclic(|shop: &Weak<Self>| {
-            let shop = shop.clone();
-            let hear = move |message: &str| {
-                if let Some(shop) = shop.upgrade() {
-                    shop.hear(message);
-                }
-            };
-            Self {
-                tabs: Tabs::open(transport.base.with("#guichet"), hear),
-                transport: Rc::new(transport),
-                merchant,
-                session: Session::new(on_session),
-                checkout_origins,
-                renewals: SingleFlight::default(),
-                checkouts: SingleFlight::default(),
-                warned: Cell::new(false),
-                reads_with_session,
-            }
-        })
-    }
-
-    /// Starts a checkout, or joins that of an equal order.
-    pub(crate) fn checkout(self: &Rc<Self>, checkout: Checkout) -> Pending<Outcome> {
-        Box::pin(Rc::clone(self).start_or_join(checkout))
+    pub(crate) fn new(config: ShopConfig) -> Self {
+        let ShopConfig { merchant, checkout_origins, reads_with_session, on_session } = config;
+        let (transport, merchant) = (Rc::clone(&merchant.transport), Rc::new(merchant));
+        let session = Session::open(&transport, &merchant, on_session);
+        let purchases = Rc::new(Purchases { merchant: Rc::clone(&merchant), session: Rc::clone(&session) });
+        let checkouts = Rc::new(Checkouts {
+            merchant,
+            purchases: Rc::clone(&purchases),
+            origins: checkout_origins,
+            under_way: SingleFlight::default(),
+            warned: Cell::new(false),
+        });
+        let read_public = read_public(&session, transport, reads_with_session);
+        Self { session, read_public, purchases, checkouts }
     }
 }
 
-impl PublicReads for Shop {
-    fn read_public(self: Rc<Self>, request: AuthorizedRequest<NoCredential>, options: CallOptions) -> Pending<Reply> {
-        if self.reads_with_session {
-            Box::pin(async move { self.send_with_session(request.with_credential(), options).await })
+fn read_public(session: &Rc<Session>, transport: Rc<Transport>, reads_with_session: bool) -> ReadPublic {
+    let session = Rc::clone(session);
+    Rc::new(move |request: AuthorizedRequest<NoCredential>, options: CallOptions| -> Pending<Reply> {
+        if reads_with_session {
+            Box::pin(Rc::clone(&session).send(request.with_credential(), options))
         } else {
-            self.transport.send(&request, &NoCredential, options)
+            transport.send(&request, &NoCredential, options)
         }
-    }
+    })
 }

@@ -1,29 +1,33 @@
-//! One call over the browser's `fetch`: it executes the actions of [`Call`] (send, wait, done) and parses the reply.
+//! One call over the browser's `fetch`: it executes the actions of [`Call`] (send, wait, done) and reads the reply.
 
-use super::call_options::CallOptions;
-use super::error::{CallError, check_no_secret_key, redact};
-use super::events::{Notification, Pending, await_promise, cancel_reason, unless};
-use super::page::{now, random_u32};
-use super::single_flight::SingleFlight;
-use super::value::{get, is_nullish, optional, set, write};
+use super::browser::random_u32;
+use super::error::{CallError, Pending, check_no_secret_key};
+use super::flights::SingleFlight;
+use super::reply::{Received, Reply, ReplyContent};
+use super::time::{CallOptions, Deadline, Notification, cancel_reason, now};
+use super::value::{copied, set};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
     Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, Method, NoCredential, Operation,
     Repeat, Request, Role, Spec, Timeouts, Unwritable, assemble,
 };
-use crate::values::whole_number;
-use js_sys::{Array, Function, JSON, Object};
-use serde::Serialize;
+use gloo_net::http;
+use js_sys::{Function, Object};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
-use web_sys::{AbortController, Headers};
+use web_sys::{
+    AbortController, AbortSignal, ReferrerPolicy, RequestCache, RequestCredentials, RequestInit, RequestRedirect,
+    Response,
+};
 
 #[wasm_bindgen]
 extern "C" {
+    /// Not gloo-net's `Request::send`: it panics if a page has replaced `fetch` and its own rejects without an `Error`, or
+    /// returns another object than a `Response`.
     #[wasm_bindgen(catch, js_name = fetch)]
-    fn global_fetch(url: &str, init: &JsValue) -> Result<JsValue, JsValue>;
+    fn global_fetch(request: &web_sys::Request) -> Result<JsValue, JsValue>;
 }
 
 /// Sends requests to one service.
@@ -32,7 +36,7 @@ pub(crate) struct Transport {
     /// The page's own `fetch`, in place of the browser's.
     pub(crate) fetch: Option<Function>,
     pub(crate) on_call: Option<Box<dyn Fn(CallReport)>>,
-    pub(crate) shared_calls: SingleFlight<Reply>,
+    pub(crate) shared_calls: SingleFlight<Result<Reply, CallError>>,
 }
 
 /// One finished attempt, for monitoring. It contains no address and no secret.
@@ -42,7 +46,8 @@ pub(crate) struct CallReport {
     pub(crate) attempt: u32,
     pub(crate) ms: Ms,
     pub(crate) status: Option<u16>,
-    pub(crate) kind: Option<Kind>,
+    /// The word of its kind, if it failed.
+    pub(crate) kind: Option<String>,
     pub(crate) request_id: Option<String>,
 }
 
@@ -69,6 +74,7 @@ impl<C: Credential> AuthorizedRequest<C> {
         Ok(Self { prepared, credential: PhantomData })
     }
 
+    #[cfg(feature = "js-hosted")]
     pub(crate) fn spec(&self) -> &'static Spec {
         self.prepared.spec
     }
@@ -96,120 +102,55 @@ impl AuthorizedRequest<NoCredential> {
     }
 }
 
-/// A whole reply, of any status.
-pub(crate) type Reply = Rc<ReplyContent>;
-
-pub(crate) struct ReplyContent {
-    operation: &'static str,
-    pub(crate) status: u16,
-    pub(crate) text: JsValue,
-    /// The parsed JSON; `undefined` if the text is not JSON.
-    pub(crate) body: JsValue,
-    /// The service's identifier of the request, without the credential.
-    pub(crate) request_id: Option<String>,
-    retry_after: Option<String>,
-}
-
-impl ReplyContent {
-    /// The member `data` of the envelope, or the whole body without one.
-    pub(crate) fn data(&self) -> JsValue {
-        data_of(self.body.clone())
-    }
-
-    /// [`ReplyContent::data`], which must be an array.
-    pub(crate) fn array(&self) -> Result<Array, CallError> {
-        self.data().dyn_into().map_err(|_| self.unreadable())
-    }
-
-    /// [`ReplyContent::data`], which must be an object.
-    pub(crate) fn object(&self) -> Result<JsValue, CallError> {
-        let data = self.data();
-        if data.is_object() { Ok(data) } else { Err(self.unreadable()) }
-    }
-
-    /// The content that an error keeps: the body, or the text if it is not JSON.
-    pub(crate) fn content(&self) -> JsValue {
-        if is_nullish(&self.body) { self.text.clone() } else { self.body.clone() }
-    }
-
-    /// The error of a reply that cannot be read.
-    pub(crate) fn unreadable(&self) -> CallError {
-        let message = if is_nullish(&self.body) {
-            "The reply is not JSON: it may be a page of HTML, such as a login form."
-        } else {
-            "The reply could not be read."
-        };
-        CallError::of(Kind::Unreadable, message, self.operation, &self.content())
-    }
-
-    /// Whether its body says that another attempt can help.
-    pub(crate) fn retryable(&self) -> Option<bool> {
-        get(&get(&self.body, "error"), "retryable").as_bool()
-    }
-}
-
-/// The member `data` of a value, or the value itself without one.
-pub(crate) fn data_of(value: JsValue) -> JsValue {
-    let data = get(&value, "data");
-    if is_nullish(&data) { value } else { data }
-}
-
 /// A request to the service or to the merchant.
 pub(crate) struct Outgoing {
     pub(crate) spec: &'static Spec,
     pub(crate) url: String,
-    /// Names and values.
-    pub(crate) headers: Vec<(String, String)>,
+    /// An object of names and values.
+    pub(crate) headers: JsValue,
     /// The JSON.
     pub(crate) body: Option<String>,
-    pub(crate) policy: &'static FetchPolicy,
+    pub(crate) policy: FetchPolicy,
     /// The credential, which no error may show.
     pub(crate) credential: Option<String>,
 }
 
+/// How the browser sends a request.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(crate) enum FetchPolicy {
+    /// To the service: no cookie, no referrer, no redirect followed.
+    Service,
+    /// A read without a credential, which may come from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
+    Public,
+    /// A POST without a body (revoke, cancel, validate): the request is sent even if the page is closed.
+    KeepAlive,
+    /// To the merchant: with the cookies of the page's own origin.
+    Merchant,
+}
+
 impl Outgoing {
-    /// The `RequestInit`. Each attempt has an object of its own, because a caller's `fetch` may change it.
-    fn init(&self, signal: JsValue) -> JsValue {
-        let headers = Object::new().into();
-        for (name, value) in &self.headers {
-            set(&headers, name, &value.into());
+    /// Each attempt has an object of its own, because a caller's `fetch` may change it.
+    fn init(&self, signal: Option<AbortSignal>) -> RequestInit {
+        let init = RequestInit::new();
+        init.set_method(self.spec.method.as_str());
+        init.set_headers(&copied(&self.headers));
+        if let Some(body) = &self.body {
+            init.set_body(&body.into());
         }
-        let init = write(self.policy);
-        let (method, body) = (self.spec.method.as_str().into(), optional(self.body.as_deref()));
-        for (name, value) in [("method", method), ("headers", headers), ("body", body), ("signal", signal)] {
-            set(&init, name, &value);
+        init.set_signal(signal.as_ref());
+        init.set_cache(if self.policy == FetchPolicy::Public { RequestCache::Default } else { RequestCache::NoStore });
+        if self.policy == FetchPolicy::Merchant {
+            init.set_credentials(RequestCredentials::SameOrigin);
+        } else {
+            init.set_credentials(RequestCredentials::Omit);
+            init.set_referrer_policy(ReferrerPolicy::NoReferrer);
+            init.set_redirect(RequestRedirect::Error);
+        }
+        if self.policy == FetchPolicy::KeepAlive {
+            set(&init, "keepalive", &JsValue::TRUE); // web-sys has no setter for it
         }
         init
     }
-}
-
-/// The members of a `RequestInit` other than the request's content.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct FetchPolicy {
-    credentials: &'static str,
-    referrer_policy: &'static str,
-    redirect: &'static str,
-    cache: &'static str,
-    keepalive: bool,
-}
-
-impl FetchPolicy {
-    /// For the service: no cookie, no referrer, no redirect followed.
-    const SERVICE: Self = Self {
-        credentials: "omit",
-        referrer_policy: "no-referrer",
-        redirect: "error",
-        cache: "no-store",
-        keepalive: false,
-    };
-    /// Reads without a credential may come from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
-    const PUBLIC: Self = Self { cache: "default", ..Self::SERVICE };
-    /// For a POST without a body (revoke, cancel, validate): the request is sent even if the page is closed.
-    const KEEPALIVE: Self = Self { keepalive: true, ..Self::SERVICE };
-    /// For the merchant: with the cookies of the page's own origin.
-    pub(crate) const MERCHANT: Self =
-        Self { credentials: "same-origin", referrer_policy: "", redirect: "follow", ..Self::SERVICE };
 }
 
 impl Transport {
@@ -220,20 +161,25 @@ impl Transport {
         credential: &C,
         options: CallOptions,
     ) -> Pending<Reply> {
-        let prepared = Rc::clone(&request.prepared);
-        let (transport, bearer) = (Rc::clone(self), credential.bearer().map(String::from));
+        self.send_shared(Rc::clone(&request.prepared), credential.bearer().map(String::from), options)
+    }
+
+    fn send_shared(
+        self: &Rc<Self>,
+        prepared: Rc<PreparedRequest>,
+        bearer: Option<String>,
+        options: CallOptions,
+    ) -> Pending<Reply> {
+        let transport = Rc::clone(self);
         Box::pin(async move {
             // Equal concurrent repeatable calls without a body share one request. Calls with different timeouts are not
             // equal.
             let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
             let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
             if is_shared {
-                let key = [
-                    &(options.timeout as u64).to_string(),
-                    &*outgoing.url,
-                    outgoing.credential.as_deref().unwrap_or_default(),
-                ]
-                .concat();
+                let timeout = (options.timeout as u64).to_string();
+                let credential = outgoing.credential.as_deref().unwrap_or_default();
+                let key = [&*timeout, " ", outgoing.spec.method.as_str(), " ", &outgoing.url, " ", credential].concat();
                 let (read, is_own) = match transport.shared_calls.under_way(&key) {
                     Some(read) => (read, false),
                     None => (transport.shared_calls.start(key, transport.request(Rc::clone(&outgoing), options)), true),
@@ -250,6 +196,7 @@ impl Transport {
 
     /// Sends a request that is never shared: a read that began before a charge does not show that charge.
     /// `path` replaces the operation's own path.
+    #[cfg(feature = "js-hosted")]
     pub(crate) fn send_alone<C: Credential>(
         self: &Rc<Self>,
         request: &AuthorizedRequest<C>,
@@ -270,17 +217,17 @@ impl Transport {
     ) -> Result<Outgoing, CallError> {
         check_no_secret_key(credential.as_deref().unwrap_or_default())?;
         let (url, body) = (self.base.with(path.unwrap_or(&request.target)), request.body.clone());
-        let mut headers = Vec::new();
+        let headers = Object::new().into();
         if let Some(bearer) = &credential {
-            headers.push((String::from("authorization"), ["Bearer ", bearer].concat()));
+            set(&headers, "authorization", &["Bearer ", bearer].concat().into());
         }
         if body.is_some() {
-            headers.push((String::from("content-type"), String::from("application/json")));
+            set(&headers, "content-type", &"application/json".into());
         }
         let policy = match (is_public, spec.method, &body) {
-            (true, ..) => &FetchPolicy::PUBLIC,
-            (_, Method::Post, None) => &FetchPolicy::KEEPALIVE,
-            _ => &FetchPolicy::SERVICE,
+            (true, ..) => FetchPolicy::Public,
+            (_, Method::Post, None) => FetchPolicy::KeepAlive,
+            _ => FetchPolicy::Service,
         };
         Ok(Outgoing { spec, url, headers, body, policy, credential })
     }
@@ -289,109 +236,106 @@ impl Transport {
     pub(crate) fn request(self: &Rc<Self>, outgoing: Rc<Outgoing>, options: CallOptions) -> Pending<Reply> {
         let transport = Rc::clone(self);
         Box::pin(async move {
-            let mut call = Call::new(outgoing.spec.repeat, Timeouts { deadline: to_duration(options.remaining()) });
             let began = now();
-            let mut last = Err(CallError::timed_out(outgoing.spec, options));
+            let mut time = began;
+            let deadline = to_duration(options.remaining_at(began));
+            let mut call = Call::new(outgoing.spec.repeat, Timeouts { deadline });
+            let mut last = None;
             loop {
-                match call.next(to_duration(now() - began)) {
+                match call.next(to_duration(time - began)) {
                     Action::Send(left) => {
-                        let sent = now();
-                        let reply = unless(Notification::after(to_ms(left)), transport.exchange(&outgoing)).await;
-                        last = transport.record(&outgoing, options, &mut call, reply, now() - sent);
+                        let outcome = transport.exchange(&outgoing, to_ms(left), time).await;
+                        let ms = now() - time;
+                        time += ms;
+                        last = Some(transport.record(&outgoing, options.timeout, &mut call, outcome, ms));
                     }
-                    Action::Wait(pause) => drop(Notification::after(to_ms(pause)).await),
-                    Action::Done => return last,
+                    Action::Wait(pause) => {
+                        Notification::after(to_ms(pause)).wait().await;
+                        time = now();
+                    }
+                    Action::Done => {
+                        let timed_out = || Err(CallError::timed_out(outgoing.spec, options.timeout));
+                        return last.unwrap_or_else(timed_out);
+                    }
                 }
             }
         })
     }
 
-    /// Records the result of one attempt, and reports it to `on_call`. `reply` is `None` if the deadline passed first,
-    /// and `Some(None)` if there was no reply.
+    /// Turns the outcome of an attempt into the result of the call so far, tells `call` about it, and reports it.
     #[inline(never)]
     fn record(
         &self,
-        Outgoing { spec, credential, .. }: &Outgoing,
-        options: CallOptions,
+        outgoing: &Outgoing,
+        timeout: Ms,
         call: &mut Call,
-        reply: Option<Option<Reply>>,
+        outcome: Result<Reply, Kind>,
         ms: Ms,
     ) -> Result<Reply, CallError> {
-        let mut report = CallReport {
-            operation: spec.name,
-            attempt: call.attempt(),
-            ms,
-            status: None,
-            kind: None,
-            request_id: None,
-        };
         let mut attempt_result = AttemptResult::NoReply;
-        let result = match reply {
-            None => Err(CallError::timed_out(spec, options)),
-            Some(None) => Err(CallError::offline(spec)),
-            Some(Some(reply)) => {
-                attempt_result = AttemptResult::Reply {
-                    status: reply.status,
-                    retry_after: reply.retry_after.as_deref().and_then(whole_number).map(Duration::from_secs),
-                    retryable: reply.retryable(),
-                };
-                report.status = Some(reply.status);
-                report.request_id = reply.request_id.clone();
-                let is_success = (200..300).contains(&reply.status);
-                if is_success { Ok(reply) } else { Err(CallError::refused(spec, &reply, credential.as_deref())) }
+        let mut status = None;
+        let result = match outcome {
+            Ok(reply) => {
+                attempt_result = reply.result();
+                status = Some(reply.status);
+                if reply.is_success() { Ok(reply) } else { Err(reply.refused()) }
             }
+            Err(Kind::Timeout) => Err(CallError::timed_out(outgoing.spec, timeout)),
+            Err(_) => Err(CallError::offline(outgoing.spec)),
         };
         if let Some(on_call) = &self.on_call {
-            if let Err(CallError::Failed(failure)) = &result {
-                report.kind = Some(failure.kind);
-                report.request_id = failure.request_id.clone().or(report.request_id);
-            }
-            on_call(report);
+            let (kind, request_id) = match &result {
+                Ok(reply) => (None, reply.request_id()),
+                Err(error) => (error.text("kind"), error.text("requestId")),
+            };
+            on_call(CallReport {
+                operation: outgoing.spec.name,
+                attempt: call.attempt(),
+                ms,
+                status,
+                kind,
+                request_id,
+            });
         }
         call.record(&attempt_result, random_u32);
         result
     }
 
-    /// Sends one request and reads the whole reply. `None` if no reply came. Dropping the future aborts `fetch`.
-    async fn exchange(&self, outgoing: &Outgoing) -> Option<Reply> {
-        let mut aborter = AbortOnDrop::new()?;
-        let (url, init) = (&outgoing.url, outgoing.init(aborter.signal()));
+    /// Sends one request and reads the whole reply within this time from now. Dropping the future aborts `fetch`.
+    ///
+    /// # Errors
+    /// [`Kind::Timeout`] or [`Kind::Offline`].
+    async fn exchange(&self, outgoing: &Outgoing, left: Ms, now: Ms) -> Result<Reply, Kind> {
+        // Kept to the end: WebKit does not abort a `fetch` whose `Request` has been collected.
+        let mut request: Option<web_sys::Request> = None;
+        let mut aborter = AbortOnDrop::new().ok_or(Kind::Offline)?;
+        let deadline = Deadline::within(left, now);
+        let init = outgoing.init(aborter.signal());
         let sent = match &self.fetch {
-            Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &url.into(), &init),
-            None => global_fetch(url, &init),
+            Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &(&*outgoing.url).into(), &init),
+            // From a raw request, because gloo-net's builder has no `keepalive`.
+            None => web_sys::Request::new_with_str_and_init(&outgoing.url, &init)
+                .and_then(|raw| global_fetch(request.insert(http::Request::from(raw).into()))),
         };
-        let response = await_promise(&sent.ok()?).await.ok()?;
-        let reply = read(outgoing, response).await;
+        let offline = |_| Kind::Offline;
+        let response = deadline.result(&sent.map_err(offline)?).await.ok_or(Kind::Timeout)?.map_err(offline)?;
+        // An object that a custom `fetch` returns may lack anything.
+        if !response.is_object() {
+            return Err(Kind::Offline);
+        }
+        let is_browsers = self.fetch.is_none() && response.has_type::<Response>();
+        let response: Response = response.unchecked_into();
+        // Not gloo-net's `text`, which adds 2.3 KB (brotli) to the wasm, and panics if the body of a page's own response ends with
+        // another value than an `Error`.
+        let text = response.text().map_err(offline)?;
+        let text = deadline.result(&text).await.ok_or(Kind::Timeout)?.map_err(offline)?;
         aborter.disarm();
-        reply
+        let response = Received::new(response, is_browsers);
+        match response.status() {
+            0 => Err(Kind::Offline),
+            status => Ok(ReplyContent::new(outgoing.spec, status, text, response, outgoing.credential.clone())),
+        }
     }
-}
-
-/// Reads a response of the browser, or an object that a custom `fetch` returns in its place.
-async fn read(outgoing: &Outgoing, response: JsValue) -> Option<Reply> {
-    if !response.is_object() {
-        return None;
-    }
-    let response: web_sys::Response = response.unchecked_into();
-    // Not with gloo-net's `text` and `Headers::get`, which panic if such an object rejects without an `Error` or has no
-    // such method.
-    let text = await_promise(&response.text().ok()?.into()).await.ok()?;
-    let headers = get(&response, "headers");
-    let header = |name: &str| {
-        let headers: &Headers = headers.unchecked_ref();
-        headers.is_object().then(|| headers.get(name).ok().flatten()).flatten()
-    };
-    let status = gloo_net::http::Response::from(response).status();
-    (status > 0).then(|| {
-        Rc::new(ReplyContent {
-            operation: outgoing.spec.name,
-            status,
-            body: JSON::parse(&text.as_string().unwrap_or_default()).unwrap_or_default(),
-            text,
-            request_id: header("request-id").map(|id| redact(id, outgoing.credential.as_deref())),
-            retry_after: header("retry-after"),
-        })
-    })
 }
 
 /// An abort signal that fires when this is dropped.
@@ -402,8 +346,8 @@ impl AbortOnDrop {
         AbortController::new().ok().map(|controller| Self(Some(controller)))
     }
 
-    pub(crate) fn signal(&self) -> JsValue {
-        self.0.as_ref().map_or(JsValue::UNDEFINED, |controller| controller.signal().into())
+    pub(crate) fn signal(&self) -> Option<AbortSignal> {
+        self.0.as_ref().map(AbortController::signal)
     }
 
     /// Prevents the abort, because the request has ended.

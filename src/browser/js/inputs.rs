@@ -1,55 +1,56 @@
 //! Reads the first argument of a call. Collects the errors of all fields, so that they are reported together.
 
-use crate::browser::core::{CallError, field_error, get, get_text, is_nullish};
-use crate::protocol::FieldError;
+use crate::browser::core::error::{CallError, field_error};
+use crate::browser::core::value::{get, text};
 use crate::values::Invalid;
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 /// The fields of one argument.
 pub(super) struct Inputs<'a> {
     given: &'a JsValue,
-    errors: Vec<FieldError>,
+    errors: Array,
     message: String,
 }
 
 impl<'a> Inputs<'a> {
     pub(super) fn of(given: &'a JsValue) -> Self {
-        Self { given, errors: Vec::new(), message: String::new() }
+        Self { given, errors: Array::new(), message: String::new() }
     }
 
-    /// Reads a required field.
-    #[cfg(feature = "js-hosted")]
+    /// Reads a required field. `None` if it is missing or wrong.
     pub(super) fn required<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
-        self.require(param);
-        self.optional(param, check)
-    }
-
-    /// Reports a missing field.
-    #[inline(never)]
-    pub(super) fn require(&mut self, param: &str) {
-        if is_nullish(&get(self.given, param)) {
-            self.report(param, "parameter_missing", "It is required.");
-        }
+        let text = self.text(param, true)?;
+        self.checked(param, check(&text))
     }
 
     /// Reads an optional field. `None` if it is missing or wrong.
     pub(super) fn optional<T>(&mut self, param: &str, check: impl FnOnce(&str) -> Result<T, Invalid>) -> Option<T> {
-        match check(&self.text(param)?) {
-            Ok(value) => Some(value),
-            Err(invalid) => {
-                self.report(param, "parameter_invalid", invalid.reason());
-                None
-            }
-        }
+        let text = self.text(param, false)?;
+        self.checked(param, check(&text))
+    }
+
+    fn checked<T>(&mut self, param: &str, checked: Result<T, Invalid>) -> Option<T> {
+        checked.map_err(|invalid| self.report(param, "parameter_invalid", invalid.reason())).ok()
     }
 
     #[inline(never)]
-    fn text(&mut self, param: &str) -> Option<String> {
-        let text = get_text(self.given, param);
-        if text.is_none() && !is_nullish(&get(self.given, param)) {
-            self.report(param, "parameter_invalid", "It must be a string.");
+    fn text(&mut self, param: &str, is_required: bool) -> Option<String> {
+        match get(self.given, param) {
+            Some(value) => {
+                let text = text(&value);
+                if text.is_none() {
+                    self.report(param, "parameter_invalid", "It must be a string.");
+                }
+                text
+            }
+            None => {
+                if is_required {
+                    self.report(param, "parameter_missing", "It is required.");
+                }
+                None
+            }
         }
-        text
     }
 
     #[inline(never)]
@@ -58,14 +59,14 @@ impl<'a> Inputs<'a> {
         for part in [space, param, ": ", message] {
             self.message.push_str(part);
         }
-        self.errors.push(field_error(param, code, message));
+        self.errors.push(&field_error(param, code, message));
     }
 
     /// Returns the value, unless a field is wrong or the value is `None`.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, CallError> {
         match read {
-            Some(read) if self.errors.is_empty() => Ok(read),
-            _ => Err(CallError::input(&self.message, self.errors)),
+            Some(read) if self.message.is_empty() => Ok(read),
+            _ => Err(CallError::input(&self.message, &self.errors)),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The exports for the npm package's JavaScript: classes whose methods return promises. Replies are passed on
-//! unchanged; serde writes the objects that are created here.
+//! unchanged.
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
-mod error;
 #[cfg(feature = "js-hosted")]
 mod hosted;
 mod inputs;
@@ -11,8 +10,6 @@ mod options;
 mod page;
 mod promise;
 mod quotes;
-
-pub(in crate::browser) use promise::Watched;
 
 use lol_alloc::{FreeListAllocator, LockedAllocator};
 

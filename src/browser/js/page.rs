@@ -1,184 +1,186 @@
 //! The client that `createGuichet` returns: the module of a shop's page.
 
-use super::options::{self, call_options, check_call, check_no_secret_key_within, duration, function, only, origins};
-use super::promise::promise;
+use super::options::{self, call_options, duration, function, origins};
+use super::promise::Calls;
 use super::quotes::{calculate_fee, country, quote_request, written};
-use crate::browser::core::{
-    CallError, CallOptions, Checkout, MerchantRoutes, Outcome, OutcomeOptions, Pending, Return, SessionStatus, Shop,
-    ShopConfig, check_no_secret_key, check_page, display, fee, get, get_text, is_nullish, notify, payment_methods,
-    quotes, reference, returned, stringify, text, write,
-};
-use crate::flow::{Match, Ms, OutcomeState, State};
-use js_sys::{Function, Promise};
-use serde::Serialize;
+use crate::browser::core::browser::notify;
+use crate::browser::core::checkout::{Checkout, reference, returned};
+use crate::browser::core::error::{CallError, Pending, check_no_secret_key};
+use crate::browser::core::merchant::MerchantRoutes;
+use crate::browser::core::outcome::{Outcome, OutcomeOptions};
+use crate::browser::core::quotes::{fee, payment_methods, quotes};
+use crate::browser::core::session::{Session, SessionStatus};
+use crate::browser::core::shop::{Shop, ShopConfig};
+use crate::browser::core::value::{display, get, get_text, object, optional, stringify, text};
+use crate::flow::{Match, OutcomeState, State};
+use js_sys::{Function, Object, Promise};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-
-const OPTIONS: &[&str] =
-    &["baseUrl", "merchant", "merchantHeaders", "checkoutOrigins", "publicReads", "locale", "fetch", "wasm", "onCall"];
-const CALL: &[&str] = &["signal", "timeoutMs"];
-const WAIT: &[&str] = &["signal", "timeoutMs", "budgetMs", "onStatus"];
-const CHECKOUT: &[&str] = &["signal", "timeoutMs", "budgetMs", "onStatus", "mode"];
-const FEE: &[&str] = &["payment_method", "currency", "amount", "country_code", "card_type"];
-const QUOTES: &[&str] = &["amount", "currency", "fee_bearer", "country_code", "payment_method_types", "codes"];
-const REFERENCE: &[&str] = &["id", "payment_ref", "merchant_reference"];
+use web_sys::Headers;
 
 /// The client of a page.
 #[wasm_bindgen]
-pub struct Client(Rc<Shop>);
+pub struct Client {
+    shop: Shop,
+    calls: Calls,
+}
 
 #[wasm_bindgen]
 impl Client {
-    /// Reads the options. Sends nothing. `on_session` is called when the session's state may have changed.
+    /// Reads the options, whose names JavaScript has checked. Sends nothing. `on_session` is called when the session's state may
+    /// have changed.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &JsValue, on_session: Function) -> Result<Client, JsValue> {
-        Ok(Self(Shop::new(config(given, on_session)?)))
+        Ok(Self { shop: Shop::new(config(given, on_session)?), calls: Calls::default() })
     }
 
-    /// Reports the session's state, which may have changed only because time passed.
-    #[wasm_bindgen(js_name = reportSession)]
-    pub fn report_session(&self) {
-        self.0.report_session();
+    /// Frees the client. The calls under way reject with this reason.
+    pub fn close(self, reason: JsValue) {
+        self.calls.close(reason);
+        self.shop.session.close();
     }
 
-    pub fn validate(&self, how: &JsValue) -> Promise {
-        promise(how, &|| Ok(Box::pin(self.shop().validate(options_alone(how)?))))
+    pub fn validate(&self, how: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| Ok(Box::pin(self.session().validate(call_options(how)?))))
     }
 
-    pub fn renew(&self, how: &JsValue) -> Promise {
-        promise(how, &|| {
-            options_alone(how)?;
-            Ok(nothing(Box::pin(self.shop().renew())))
+    pub fn renew(&self, how: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| {
+            call_options(how)?;
+            Ok(nothing(Box::pin(self.session().renew())))
         })
     }
 
-    pub fn revoke(&self, how: &JsValue) -> Promise {
-        promise(how, &|| Ok(nothing(Box::pin(self.shop().revoke(options_alone(how)?)))))
+    pub fn revoke(&self, how: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| Ok(nothing(Box::pin(self.session().revoke(call_options(how)?)))))
     }
 
     #[wasm_bindgen(js_name = paymentMethods)]
-    pub fn payment_methods(&self, of: &JsValue, how: &JsValue) -> Promise {
-        promise(how, &|| {
-            check_call(of, Some(&["country_code"]), how, CALL)?;
-            let (shop, options, country) = (self.shop(), call_options(how)?, country(of)?);
-            Ok(Box::pin(async move { Ok(payment_methods(shop, country, options).await?.into()) }))
+    pub fn payment_methods(&self, of: &JsValue, how: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| {
+            let (read, options, country) = (Rc::clone(&self.shop.read_public), call_options(how)?, country(of)?);
+            Ok(Box::pin(async move { Ok(payment_methods(read, country, options).await?.into()) }))
         })
     }
 
-    pub fn fee(&self, of: &JsValue, how: &JsValue) -> Promise {
-        promise(how, &|| {
-            check_call(of, Some(FEE), how, CALL)?;
+    pub fn fee(&self, of: &JsValue, how: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| {
             let options = call_options(how)?;
-            Ok(Box::pin(fee(self.shop(), calculate_fee(of)?, options)))
+            let reply = fee(&self.shop.read_public, &calculate_fee(of)?, options)?;
+            Ok(Box::pin(async move {
+                let reply = reply.await?;
+                Some(reply.data()).filter(JsValue::is_object).ok_or_else(|| reply.unreadable())
+            }))
         })
     }
 
-    pub fn quotes(&self, of: &JsValue, how: &JsValue) -> Promise {
-        promise(how, &|| {
-            check_call(of, Some(QUOTES), how, CALL)?;
-            let (shop, options, request) = (self.shop(), call_options(how)?, quote_request(of)?);
-            Ok(Box::pin(async move { Ok(written(quotes(shop, request, options).await?)) }))
+    pub fn quotes(&self, of: &JsValue, how: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| {
+            let (read, options, request) = (Rc::clone(&self.shop.read_public), call_options(how)?, quote_request(of)?);
+            Ok(Box::pin(async move { Ok(written(quotes(read, request, options).await?)) }))
         })
     }
 
     /// `popup` is the window that was opened in the click, if any.
-    pub fn checkout(&self, what: &JsValue, how: &JsValue, popup: &JsValue) -> Promise {
-        promise(how, &|| {
-            let call = self.shop().checkout(checkout(what, how, popup)?);
-            Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
+    pub fn checkout(&self, what: &JsValue, how: Option<Object>, popup: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| {
+            let checkout = checkout(what, how, popup.clone())?;
+            let call = Rc::clone(&self.shop.checkouts).start_or_join(checkout);
+            Ok(Box::pin(async move { Ok(written_outcome(call.await?)) }))
         })
     }
 
-    pub fn returned(&self) -> Promise {
-        promise(&JsValue::UNDEFINED, &|| {
-            Ok(Box::pin(async { Ok(returned().await.map_or(JsValue::NULL, written_return)) }))
-        })
+    pub fn returned(&self) -> JsValue {
+        let Some(found) = returned() else { return JsValue::NULL };
+        object(&[
+            ("match", optional(Some(Match::as_str(found.matched)))),
+            ("reference", Some(reference(&found.purchase))),
+        ])
     }
 
     #[wasm_bindgen(js_name = waitForOutcome)]
-    pub fn wait_for_outcome(&self, back: &JsValue, how: &JsValue) -> Promise {
-        promise(how, &|| {
-            check_call(back, None, how, WAIT)?;
+    pub fn wait_for_outcome(&self, reference: &JsValue, how: Option<Object>) -> Promise {
+        let how = how.as_deref();
+        self.calls.promise(how, &|| {
             let outcome = outcome_options(how, false)?;
-            let call = self.shop().follow(reference_of(back)?, outcome);
-            Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
+            let call = Rc::clone(&self.shop.purchases).follow(reference.clone(), outcome);
+            Ok(Box::pin(async move { Ok(written_outcome(call.await?)) }))
         })
     }
 }
 
 impl Client {
-    fn shop(&self) -> Rc<Shop> {
-        Rc::clone(&self.0)
+    fn session(&self) -> Rc<Session> {
+        Rc::clone(&self.shop.session)
     }
 }
 
-fn checkout(what: &JsValue, how: &JsValue, popup: &JsValue) -> Result<Checkout, CallError> {
-    check_call(what, Some(&["order"]), how, CHECKOUT)?;
+fn checkout(what: &JsValue, how: Option<&JsValue>, popup: Option<Object>) -> Result<Checkout, CallError> {
     let options = call_options(how)?;
-    let mode = get(how, "mode");
-    if !is_nullish(&mode) && !matches!(mode.as_string().as_deref(), Some("popup" | "redirect")) {
+    if let Some(mode) = how.and_then(|how| get(how, "mode"))
+        && !matches!(mode.as_string().as_deref(), Some("popup" | "redirect"))
+    {
         return Err(CallError::field("mode", "It is \"redirect\" or \"popup\"."));
     }
-    let order = get(what, "order");
+    let order = get(what, "order").unwrap_or_default();
     let Some(json) = stringify(&order) else {
         return Err(CallError::field("order", "It is required, and is sent to your server as JSON."));
     };
-    check_page("checkout")?;
-    let popup = popup.is_object().then(|| popup.clone().unchecked_into());
+    let popup = popup.map(JsCast::unchecked_into);
     Ok(Checkout { order, json, popup, outcome: outcome_options(how, true)?, options })
 }
 
-/// The reference of a return, or the reference itself.
-fn reference_of(back: &JsValue) -> Result<JsValue, CallError> {
-    let inner = get(back, "reference");
-    let reference = if inner.is_object() {
-        only(back, "field", &["match", "reference"])?;
-        inner
-    } else {
-        back.clone()
-    };
-    only(&reference, "field", REFERENCE)?;
-    Ok(reference)
-}
-
-/// The options of a call that has no other argument.
-fn options_alone(how: &JsValue) -> Result<CallOptions, CallError> {
-    check_call(&JsValue::UNDEFINED, None, how, CALL)?;
-    call_options(how)
-}
-
 fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError> {
-    check_no_secret_key_within(given)?;
-    only(given, "option", OPTIONS)?;
-    let transport = options::transport(given)?;
-    let place = get(given, "merchant");
+    let transport = Rc::new(options::transport(given)?);
+    let place = get(given, "merchant").unwrap_or_default();
     check_no_secret_key(&text(&place).unwrap_or_default())?;
-    if !place.is_string() {
-        only(&place, "merchant function", &["session", "intent", "status"])?;
-    }
-    let headers = function(given, "merchantHeaders");
-    if headers.is_none() && !is_nullish(&get(given, "merchantHeaders")) {
-        return Err(CallError::field("merchantHeaders", "It is a function that returns headers."));
-    }
-    let locale = get(given, "locale");
-    let merchant = MerchantRoutes { place, headers, locale: locale.is_truthy().then(|| display(&locale)) };
+    let headers = match (function(given, "merchantHeaders"), get(given, "merchantHeaders")) {
+        (None, Some(_)) => {
+            return Err(CallError::field("merchantHeaders", "It is a function that returns headers."));
+        }
+        (headers, _) => headers.map(|headers| -> Box<dyn Fn() -> Result<Headers, CallError>> {
+            Box::new(move || merchant_headers(&headers))
+        }),
+    };
+    let locale = get(given, "locale").map(|locale| display(&locale)).filter(|locale| !locale.is_empty());
     let mut checkout_origins = origins(given, "checkoutOrigins")?;
     if checkout_origins.is_empty() {
         checkout_origins.push(transport.base.origin().to_owned());
     }
+    let merchant = MerchantRoutes { transport, place, headers, locale };
     let reads_with_session = match get_text(given, "publicReads").as_deref() {
         Some("anonymous") => false,
         None | Some("session") => merchant.has("session"),
         _ => return Err(CallError::field("publicReads", "It is \"session\" or \"anonymous\".")),
     };
     let on_session = Box::new(move |status| notify(&on_session, &written_session(status)));
-    Ok(ShopConfig { transport, merchant, checkout_origins, reads_with_session, on_session })
+    Ok(ShopConfig { merchant, checkout_origins, reads_with_session, on_session })
 }
 
-fn outcome_options(how: &JsValue, turned_back: bool) -> Result<OutcomeOptions, CallError> {
+/// The headers that the page's function gives.
+fn merchant_headers(headers: &Function) -> Result<Headers, CallError> {
+    let given = headers.call0(&JsValue::UNDEFINED).map_err(CallError::thrown)?;
+    // `new Headers(promise)` is empty and throws nothing.
+    if get(&given, "then").is_some_and(|then| then.is_function()) {
+        let message = "`merchantHeaders` returned a promise. Return the headers themselves.";
+        return Err(CallError::input(message, &js_sys::Array::new()));
+    }
+    // What the browser throws here is about what the page gave: a name with a space, for example.
+    Headers::new_with_str_sequence_sequence(&given)
+        .map_err(|invalid| CallError::field("merchantHeaders", &display(&invalid)))
+}
+
+fn outcome_options(how: Option<&JsValue>, turned_back: bool) -> Result<OutcomeOptions, CallError> {
     Ok(OutcomeOptions {
         budget: duration(how, "budgetMs")?.unwrap_or(OutcomeOptions::DEFAULT_BUDGET),
-        on_status: function(how, "onStatus"),
+        on_status: how.and_then(|how| function(how, "onStatus")),
         options: call_options(how)?,
         turned_back,
     })
@@ -189,46 +191,19 @@ fn nothing(call: Pending<()>) -> Pending<JsValue> {
     Box::pin(async { call.await.map(|()| JsValue::UNDEFINED) })
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenSession {
-    state: &'static str,
-    expires_at: Option<f64>,
-    email: Option<String>,
-    lasts: Option<Ms>,
+fn written_session(SessionStatus { state, expires_at, email }: SessionStatus) -> JsValue {
+    object(&[
+        ("state", optional(Some(State::as_str(state)))),
+        ("expiresAt", optional(expires_at)),
+        ("email", optional(email)),
+    ])
 }
 
-fn written_session(SessionStatus { state, expires_at, email, lasts }: SessionStatus) -> JsValue {
-    write(&WrittenSession { state: State::as_str(state), expires_at, email, lasts })
-}
-
-#[derive(Serialize)]
-struct WrittenOutcome<'a> {
-    state: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'a str>,
-    #[serde(with = "serde_wasm_bindgen::preserve", skip_serializing_if = "JsValue::is_undefined")]
-    reference: JsValue,
-    #[serde(with = "serde_wasm_bindgen::preserve", skip_serializing_if = "JsValue::is_undefined")]
-    last_payment_error: JsValue,
-}
-
-fn written_outcome(Outcome { state, status, reference, last_payment_error }: &Outcome) -> JsValue {
-    write(&WrittenOutcome {
-        state: OutcomeState::as_str(*state),
-        status: status.as_deref(),
-        reference: reference.clone(),
-        last_payment_error: last_payment_error.clone(),
-    })
-}
-
-#[derive(Serialize)]
-struct WrittenReturn {
-    r#match: &'static str,
-    #[serde(with = "serde_wasm_bindgen::preserve")]
-    reference: JsValue,
-}
-
-fn written_return(Return { matched, purchase }: Return) -> JsValue {
-    write(&WrittenReturn { r#match: Match::as_str(matched), reference: reference(&purchase) })
+fn written_outcome(Outcome { state, status, reference, last_payment_error }: Outcome) -> JsValue {
+    object(&[
+        ("state", optional(Some(OutcomeState::as_str(state)))),
+        ("status", optional(status)),
+        ("reference", Some(reference)),
+        ("last_payment_error", last_payment_error),
+    ])
 }

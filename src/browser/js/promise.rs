@@ -1,77 +1,97 @@
-//! A call as a promise that a signal may cancel.
+//! A call as a promise that a signal may cancel, and closing a client.
 
-use super::error::to_js;
 use super::options::signal;
-use crate::browser::core::{CallError, Notification, Pending, cancel, get, unless};
+use crate::browser::core::error::{CallError, Pending};
+use crate::browser::core::time::{Notification, cancel, unless};
+use crate::browser::core::value::{get, get_flag};
+use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
 use js_sys::Promise;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::cell::RefCell;
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 use web_sys::AbortSignal;
 
-#[wasm_bindgen(raw_module = "../calls.js")]
-extern "C" {
-    /// Reports that Rust code begins to run in the background. If it does not report its end, it has panicked. `false`
-    /// after a panic: then nothing runs any more.
-    fn enter() -> bool;
-    fn leave();
+/// The calls of one client that are under way.
+#[derive(Clone, Default)]
+pub(super) struct Calls(Rc<RefCell<UnderWay>>);
+
+#[derive(Default)]
+struct UnderWay {
+    handles: Vec<AbortHandle>,
+    /// Why they ended, once the client is closed.
+    reason: JsValue,
 }
 
-/// Starts a call, unless its arguments are wrong. If the signal aborts, the call is dropped and the promise rejects with the
-/// signal's reason.
-pub(super) fn promise(how: &JsValue, call: &dyn Fn() -> Result<Pending<JsValue>, CallError>) -> Promise {
-    let signal = match signal(how) {
-        Ok(Some(signal)) if is_aborted(&signal) => return Promise::reject(&reason(&signal)),
-        Ok(signal) => signal,
-        Err(thrown) => return Promise::reject(&thrown),
-    };
-    match call() {
-        Ok(call) => future_to_promise(Watched::new(unless_aborted(signal, call))),
-        Err(error) => Promise::reject(&to_js(error)),
+impl Calls {
+    /// Starts a call, unless its arguments are wrong. If the caller's signal aborts, or the client is closed, the call is dropped
+    /// and the promise rejects with the reason.
+    pub(super) fn promise(
+        &self,
+        how: Option<&JsValue>,
+        call: &dyn Fn() -> Result<Pending<JsValue>, CallError>,
+    ) -> Promise {
+        self.start(how, call).unwrap_or_else(|error| Promise::reject(&error))
     }
-}
 
-async fn unless_aborted(signal: Option<AbortSignal>, mut call: Pending<JsValue>) -> Result<JsValue, JsValue> {
-    let Some(signal) = signal else { return call.await.map_err(to_js) };
-    let result =
-        if is_aborted(&signal) { None } else { unless(Notification::event(&signal, "abort"), &mut call).await };
-    let Some(result) = result else {
-        let reason = reason(&signal);
+    fn start(
+        &self,
+        how: Option<&JsValue>,
+        call: &dyn Fn() -> Result<Pending<JsValue>, CallError>,
+    ) -> Result<Promise, JsValue> {
+        let signal = signal(how)?;
+        if let Some(signal) = signal.as_ref().filter(|signal| is_aborted(signal)) {
+            return Err(reason(signal));
+        }
+        let call = call()?;
+        let (handle, closed) = AbortHandle::new_pair();
+        let mut under_way = self.0.borrow_mut();
+        under_way.handles.retain(|handle| !handle.is_aborted());
+        under_way.handles.push(handle.clone());
+        let calls = self.clone();
+        Ok(future_to_promise(async move {
+            let result = calls.run(signal, closed, call).await;
+            handle.abort(); // it has ended
+            result
+        }))
+    }
+
+    async fn run(
+        &self,
+        signal: Option<AbortSignal>,
+        closed: AbortRegistration,
+        mut call: Pending<JsValue>,
+    ) -> Result<JsValue, JsValue> {
+        let work = async {
+            match &signal {
+                None => Some((&mut call).await),
+                Some(signal) if is_aborted(signal) => None,
+                Some(signal) => unless(Notification::event(signal, "abort"), &mut call).await,
+            }
+        };
+        let reason = match (Abortable::new(work, closed).await, &signal) {
+            (Ok(Some(result)), _) => return result.map_err(JsValue::from),
+            (Ok(None), Some(signal)) => reason(signal),
+            _ => self.0.borrow().reason.clone(),
+        };
         cancel(call, &reason);
-        return Err(reason);
-    };
-    result.map_err(to_js)
+        Err(reason)
+    }
+
+    /// Ends every call with this reason.
+    #[cfg(feature = "js-page")]
+    pub(super) fn close(&self, reason: JsValue) {
+        let mut under_way = self.0.borrow_mut();
+        under_way.reason = reason;
+        under_way.handles.drain(..).for_each(|handle| handle.abort());
+    }
 }
 
 // By name, because a signal of the page's own may throw.
 fn is_aborted(signal: &AbortSignal) -> bool {
-    get(signal, "aborted").is_truthy()
+    get_flag(signal, "aborted")
 }
 
 fn reason(signal: &AbortSignal) -> JsValue {
-    get(signal, "reason")
-}
-
-/// A future that tells JavaScript when it is polled. A panic ends a poll without any report, and the promise would stay
-/// pending.
-pub(in crate::browser) struct Watched<F>(Pin<Box<F>>);
-
-impl<F: Future> Watched<F> {
-    pub(in crate::browser) fn new(future: F) -> Self {
-        Self(Box::pin(future))
-    }
-}
-
-impl<F: Future> Future for Watched<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context) -> Poll<F::Output> {
-        if !enter() {
-            return Poll::Pending;
-        }
-        let polled = self.0.as_mut().poll(context);
-        leave();
-        polled
-    }
+    get(signal, "reason").unwrap_or_default()
 }

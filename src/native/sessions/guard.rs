@@ -156,7 +156,7 @@ impl SessionGuard {
     /// # Errors
     /// 401 with code `authentication_required`, `session_token_required`, `session_expired`, `session_revoked` or
     /// `session_unknown`; 502 or 503 if the service does not answer, or does not name the customer; 503 with
-    /// `Retry-After` if too many unknown tokens are being validated; the store's error, which is 503 for the stores of this crate.
+    /// `Retry-After` if too many unknown tokens are being validated; the store's error, which is 503 for the stores of `guichet-sessions`.
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
         let hash = token_hash(&token);

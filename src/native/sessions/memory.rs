@@ -1,4 +1,4 @@
-use super::store::{KeepResult, KeptSession, LIFETIME, SessionStore, TokenHash, token_hash};
+use super::store::{KeepResult, KeptSession, SessionStore, TokenHash, token_hash};
 use crate::native::{Refused, clock};
 use crate::values::SessionToken;
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ impl Logins {
         match login.sessions.last() {
             Some((newest, _)) if newest.token == session.token => {}
             Some((newest, _)) if Some(&newest.token) != replaced => return KeepResult::Other(newest.clone()),
-            _ => login.sessions.push((session.clone(), now + LIFETIME)),
+            _ => login.sessions.push((session.clone(), now + KeptSession::LIFETIME)),
         }
         KeepResult::Stored
     }
@@ -142,11 +142,11 @@ mod tests {
         let (mut logins, now) = (Logins::default(), clock::monotonic_now());
         assert_eq!(logins.keep("a", &session(1), None, now), KeepResult::Stored);
         assert_eq!(logins.keep("a", &session(2), Some(&session(1).token), now + MINUTE), KeepResult::Stored);
-        logins.keep("b", &session(3), None, now + LIFETIME);
+        logins.keep("b", &session(3), None, now + KeptSession::LIFETIME);
         assert_eq!(logins.by_name["a"].sessions.len(), 1);
-        assert_eq!(logins.newest("a", now + LIFETIME), Some(&session(2)));
-        assert_eq!(logins.newest("a", now + LIFETIME + MINUTE), None);
-        logins.keep("b", &session(4), Some(&session(3).token), now + LIFETIME + MINUTE);
+        assert_eq!(logins.newest("a", now + KeptSession::LIFETIME), Some(&session(2)));
+        assert_eq!(logins.newest("a", now + KeptSession::LIFETIME + MINUTE), None);
+        logins.keep("b", &session(4), Some(&session(3).token), now + KeptSession::LIFETIME + MINUTE);
         assert_eq!(logins.by_name.len(), 1, "nothing is left of the first");
     }
 
@@ -154,10 +154,10 @@ mod tests {
     fn an_ended_login_and_its_tokens_are_remembered_for_the_time_that_was_given() {
         let (mut logins, now) = (Logins::default(), clock::monotonic_now());
         logins.keep("a", &session(1), None, now);
-        assert_eq!(logins.end("a", LIFETIME + MINUTE, now), [session(1)]);
-        assert_eq!(logins.keep("a", &session(2), None, now + LIFETIME), KeepResult::LoginEnded);
+        assert_eq!(logins.end("a", KeptSession::LIFETIME + MINUTE, now), [session(1)]);
+        assert_eq!(logins.keep("a", &session(2), None, now + KeptSession::LIFETIME), KeepResult::LoginEnded);
         assert!(logins.ended_tokens.contains_key(&token_hash(&session(1).token)));
-        logins.drop_expired(now + LIFETIME + MINUTE);
+        logins.drop_expired(now + KeptSession::LIFETIME + MINUTE);
         assert!(logins.by_name.is_empty() && logins.ended_tokens.is_empty());
     }
 }

@@ -1,30 +1,18 @@
 //! The session tokens of the merchant's customers: one valid token per login, created once for concurrent requests, and
 //! all ended when the customer signs out.
 
-#[cfg(any(feature = "sessions-postgres", feature = "sessions-redis"))]
-mod database;
 mod guard;
 mod known;
 #[cfg(feature = "axum")]
 mod layer;
 mod memory;
-#[cfg(feature = "sessions-postgres")]
-mod postgres;
-#[cfg(feature = "sessions-redis")]
-mod redis;
-#[cfg(any(feature = "sessions-postgres", feature = "sessions-redis"))]
-mod sealed;
 mod single_flight;
 mod store;
 
-#[cfg(feature = "sessions-redis")]
-pub use self::redis::{RedisSessions, RedisSessionsBuilder};
 pub use guard::{CustomerSession, SessionGuard};
 #[cfg(feature = "axum")]
 pub use layer::Guarded;
 pub use memory::MemoryStore;
-#[cfg(feature = "sessions-postgres")]
-pub use postgres::{PostgresSessions, PostgresSessionsBuilder};
 pub use store::{KeepResult, KeptSession, SessionStore};
 
 use super::{Client, Reason, Refused, clock};
@@ -34,7 +22,7 @@ use single_flight::SingleFlight;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{AnyStore, LIFETIME};
+use store::AnyStore;
 use tracing::Instrument;
 
 /// A token that ends within two minutes is not handed out: the page that gets it would have to renew it at once.
@@ -215,7 +203,7 @@ impl KeptSession {
         let age = now.unix().saturating_sub(self.made_at.unix());
         // The clock was set back, by more than the clocks of two servers differ, so its age is unknown.
         let is_of_the_future = age < -MARGIN;
-        let lifetime = self.lifetime.map(|lifetime| lifetime.min(LIFETIME).as_secs().cast_signed());
+        let lifetime = self.lifetime.map(|lifetime| lifetime.min(Self::LIFETIME).as_secs().cast_signed());
         is_of_the_future || lifetime.is_some_and(|lifetime| lifetime > MARGIN && lifetime.saturating_sub(age) < MARGIN)
     }
 }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Stores the tokens of each login for [`Sessions`](super::Sessions). [`MemoryStore`](super::MemoryStore) keeps them in memory,
-/// for a shop with one server. Several servers share a `PostgresSessions` (feature `sessions-postgres`), a `RedisSessions`
-/// (feature `sessions-redis`) or a store of your own.
+/// for a shop with one server. Several servers share a `PostgresSessions` or a `RedisSessions` of the crate `guichet-sessions`, or a
+/// store of your own.
 ///
 /// The shop defines a login: a text that names one sign-in of one customer, and never another one. Each method is one
 /// atomic step. A repeated call does no harm, so a store may repeat a step whose answer was lost.
 ///
-/// A session is kept for 30 minutes from [`keep`](SessionStore::keep) on, when it has expired; a store may delete it then. Measure
-/// that time by the store's own clock, since the clocks of the servers differ. A reader of the database must not learn a
+/// A session is kept for [`KeptSession::LIFETIME`] from [`keep`](SessionStore::keep) on, when it has expired; a store may delete it
+/// then. Measure that time by the store's own clock, since the clocks of the servers differ. A reader of the database must not learn a
 /// token: encrypt it.
 ///
 /// ```
@@ -127,13 +127,15 @@ pub struct KeptSession {
     pub lifetime: Option<Duration>,
 }
 
-/// The document's lifetime of a session.
-pub(super) const LIFETIME: Duration = Duration::from_secs(30 * 60);
+impl KeptSession {
+    /// The document's lifetime of a session: 30 minutes. A store keeps it for this time.
+    pub const LIFETIME: Duration = Duration::from_secs(30 * 60);
+}
 
 /// The time for which it is remembered that a token has ended: the lifetime of a session and a call's deadline, since a reply that
 /// was sent before the end may still arrive.
 pub(super) fn remember_for(client: &Client) -> Duration {
-    LIFETIME + client.deadline().min(LIFETIME)
+    KeptSession::LIFETIME + client.deadline().min(KeptSession::LIFETIME)
 }
 
 /// The SHA-256 of a token, by which it is found without being stored.

@@ -5,7 +5,7 @@ use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::proxy::Proxy;
 use crate::support::storefront::{SESSION, Storefront};
 use guichet::operations::{CalculateFee, ListPaymentMethods};
-use guichet::sandbox::Fault;
+use guichet_sandbox::Fault;
 use serde_json::json;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn a_call_ends_at_its_deadline_with_a_timeout(engine: Engine) {
     let browser = engine.start("deadline").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30)));
+    shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30))).await;
 
     let result =
         browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 400 }}), 5000)")).await;
@@ -120,7 +120,7 @@ async fn a_call_that_is_aborted_before_it_begins_sends_nothing(engine: Engine) {
         ))
         .await;
     assert_eq!(result, true);
-    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), (0, 0));
+    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().await.len()), (0, 0));
     browser.close().await;
 }
 
@@ -146,7 +146,7 @@ async fn aborting_one_caller_of_a_shared_read_does_not_abort_the_others(engine: 
         ))
         .await;
     assert_eq!(result, json!(["AbortError", "XAF"]));
-    assert_eq!(shop.count("calculate_fee"), 1);
+    assert_eq!(shop.count("calculate_fee").await, 1);
     browser.close().await;
 }
 
@@ -168,7 +168,7 @@ async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Eng
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("timeout"), &json!(true)), "{result}");
 
     proxy.reconnect();
-    shop.tenant.fault(Fault::status::<CalculateFee>(403));
+    shop.tenant.fault(Fault::status::<CalculateFee>(403)).await;
     let result = browser.run_async(&call).await;
     assert_eq!(
         (&result["kind"], &result["status"], &result["retryable"]),
@@ -190,9 +190,9 @@ async fn a_read_that_was_dropped_truncated_or_lost_is_retried(engine: Engine) {
         Fault::lost_response::<ListPaymentMethods>(),
         Fault::status::<ListPaymentMethods>(503),
     ] {
-        shop.tenant.fault(fault.clone());
+        shop.tenant.fault(fault.clone()).await;
         assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true, "{fault:?}");
-        assert_eq!(shop.tenant.faults().len(), 0, "{fault:?} was used");
+        assert_eq!(shop.tenant.faults().await.len(), 0, "{fault:?} was used");
     }
     browser.close().await;
 }
@@ -202,11 +202,11 @@ async fn a_429_waits_for_its_retry_after(engine: Engine) {
     let browser = engine.start("patient").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(1));
+    shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(1)).await;
     let result = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
     assert_eq!(result["kind"], "resolved", "{result}");
     assert!(result["ms"].as_f64().unwrap() >= 1000.0, "{result}");
-    assert_eq!(shop.count("calculate_fee"), 2);
+    assert_eq!(shop.count("calculate_fee").await, 2);
     browser.close().await;
 }
 
@@ -215,14 +215,14 @@ async fn a_retry_after_beyond_the_deadline_ends_the_call_at_once(engine: Engine)
     let browser = engine.start("impatient").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(3600));
+    shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(3600)).await;
     let result = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
     assert_eq!(
         (&result["kind"], &result["status"], &result["retryable"]),
         (&json!("refused"), &json!(429), &json!(true)),
         "{result}"
     );
-    assert_eq!(shop.count("calculate_fee"), 1);
+    assert_eq!(shop.count("calculate_fee").await, 1);
     browser.close().await;
 }
 
@@ -231,7 +231,7 @@ async fn html_in_place_of_json_is_an_error_that_keeps_the_reply(engine: Engine) 
     let browser = engine.start("html").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    shop.tenant.fault(Fault::malformed::<CalculateFee>().times(4));
+    shop.tenant.fault(Fault::malformed::<CalculateFee>().times(4)).await;
     let result = browser
         .run_async(&format!(
             "return await {FEE}).then(() => 'resolved', ({{ kind, operation, reply }}) => [kind, operation, typeof reply, /<html/i.test(reply)])"
@@ -266,19 +266,28 @@ async fn every_field_of_a_refusal_is_in_the_error(engine: Engine) {
 async fn an_unknown_option_is_refused_by_name(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("option").await;
-    shop.visit(&browser, "{ checkoutOrigin: ['https://pay.example'] }").await;
+    shop.visit(&browser, "{}").await;
+    // At once, and without the wasm.
     let result = browser
-        .run_async("return await guichet.paymentMethods().catch(({ kind, fields, message }) => [kind, fields[0].param, message])")
+        .run_async(
+            "const refused = (more) => {
+                 try { createGuichet({ ...options, ...more }) } catch ({ kind, fields, message }) { return [kind, fields[0].param, message] }
+             };
+             const loads = performance.getEntriesByType('resource').filter(({ name }) => /inline|wasm/.test(name));
+             const merchant = { session() {}, intents() {} };
+             return [...refused({ checkoutOrigin: ['https://pay.example'] }), refused({ merchant }), loads.length]",
+        )
         .await;
     assert_eq!((&result[0], &result[1]), (&json!("input"), &json!("checkoutOrigin")), "{result}");
     let text = result[2].as_str().unwrap();
     assert_eq!(text, "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?");
-    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().len()), (0, 0));
+    assert_eq!(result[3][2], "Unknown merchant function `intents`. Did you mean `intent`?", "{result}");
+    assert_eq!(result[4], 0, "the wasm was loaded");
+    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().await.len()), (0, 0));
     // Known options are accepted, and so is `undefined`.
     let result = browser
         .run_async(
-            "delete options.checkoutOrigin;
-             Object.assign(options, { merchantHeaders: undefined, checkoutOrigins: [], publicReads: 'session', locale: 'fr',
+            "Object.assign(options, { merchantHeaders: undefined, checkoutOrigins: [], publicReads: 'session', locale: 'fr',
                                       fetch: undefined, wasm: undefined, onCall: () => {} });
              return (await createGuichet(options).paymentMethods()).length > 0",
         )
@@ -291,7 +300,7 @@ async fn monitoring_gets_every_request_and_no_secret(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("monitoring").await;
     shop.visit(&browser, "{ onCall: (call) => (window.heard ??= []).push(call) }").await;
-    shop.tenant.fault(Fault::status::<CalculateFee>(503));
+    shop.tenant.fault(Fault::status::<CalculateFee>(503)).await;
     browser.run_async(&format!("await {FEE})")).await;
     browser.run_async("await guichet.session.revoke()").await;
 
@@ -315,6 +324,7 @@ async fn monitoring_gets_every_request_and_no_secret(engine: Engine) {
     let known: Vec<_> = shop
         .tenant
         .requests()
+        .await
         .iter()
         .filter(|request| request.credential == "session_token")
         .map(|request| json!(request.request_id))
@@ -333,16 +343,16 @@ async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
     let browser = engine.start_with_proxy(&proxy, "gone").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1).times(9));
+    shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1).times(9)).await;
     browser.run(&format!("void {FEE}).catch(() => {{}})")).await;
-    until("the call has started", async || shop.count("calculate_fee") > 0).await;
+    until("the call has started", async || shop.count("calculate_fee").await > 0).await;
 
     browser.open(&format!("{}/elsewhere", shop.url())).await;
 
-    let before = shop.count("calculate_fee");
+    let before = shop.count("calculate_fee").await;
     // Longer than two retries, each at least 1 s after the attempt before it, plus at most 0.5 and 1 s.
     tokio::time::sleep(Duration::from_secs(4)).await;
-    let after = shop.count("calculate_fee");
+    let after = shop.count("calculate_fee").await;
     assert!(after <= before + 1, "{before} requests, then {after}, of which one may have been running");
     browser.close().await;
 }
@@ -361,9 +371,9 @@ async fn equal_reads_at_once_are_one_request(engine: Engine) {
         ))
         .await;
     assert_eq!(answers, true);
-    assert_eq!((shop.count("calculate_fee"), shop.count("list_payment_methods")), (3, 1));
+    assert_eq!((shop.count("calculate_fee").await, shop.count("list_payment_methods").await), (3, 1));
 
     browser.run_async(&format!("await {FEE})")).await;
-    assert_eq!(shop.count("calculate_fee"), 4, "a later read is another request");
+    assert_eq!(shop.count("calculate_fee").await, 4, "a later read is another request");
     browser.close().await;
 }

@@ -5,8 +5,8 @@ use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront};
 use guichet::operations::ListPaymentIntents;
-use guichet::sandbox::Config;
 use guichet::values::IntentStatus;
+use guichet_sandbox::Config;
 use serde_json::json;
 
 in_every_browser!(a_sign_out_is_final_in_every_tab_and_at_the_service,);
@@ -38,7 +38,7 @@ async fn a_call_that_gets_401_renews_the_session_once_and_is_retried(engine: Eng
     assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
 
     assert_eq!(shop.requests(SESSION).len(), 2, "one session and one renewal");
-    let requests = shop.tenant.requests();
+    let requests = shop.tenant.requests().await;
     let answers: Vec<_> =
         requests.iter().filter(|call| call.operation == "list_payment_methods").map(|call| call.status).collect();
     assert_eq!(answers, [Some(200), Some(401), Some(200)]);
@@ -56,7 +56,7 @@ async fn a_second_401_is_an_error_and_not_renewed_again(engine: Engine) {
     let result = browser.run_async("return await guichet.paymentMethods()").await;
 
     assert_eq!(result["rejected"]["kind"], "session", "{result}");
-    assert_eq!((shop.requests(SESSION).len(), shop.count("list_payment_methods")), (2, 2));
+    assert_eq!((shop.requests(SESSION).len(), shop.count("list_payment_methods").await), (2, 2));
     browser.close().await;
 }
 
@@ -97,7 +97,7 @@ async fn a_sign_out_is_final_in_every_tab_and_at_the_service(engine: Engine) {
     assert_eq!(browser.run("return states").await, json!(["revoked"]));
     let result = browser.run_async("return await guichet.paymentMethods()").await;
     assert_eq!(result["rejected"]["kind"], "signed_out", "{result}");
-    let sent = (shop.requests(SESSION).len(), shop.count("list_payment_methods"));
+    let sent = (shop.requests(SESSION).len(), shop.count("list_payment_methods").await);
     assert_eq!(sent, (2, 0), "each tab has requested one session, and the call after the sign-out sends nothing");
     let [here, elsewhere] = shop.tokens().try_into().expect("one token for each tab");
     assert!(!shop.accepts(&here).await, "the token of the tab that signed out");
@@ -210,7 +210,7 @@ async fn a_guest_is_signed_out_and_the_session_route_is_not_called_again(engine:
         assert_eq!(result, json!([{ "valid": false, "reason": "signed_out" }, "signed_out"]), "{answer}");
         assert_eq!(shop.requests(SESSION).len() - before, 2, "{answer}: each call requests a session once");
     }
-    assert_eq!(shop.tenant.requests().len(), 0, "no request is sent to the service");
+    assert_eq!(shop.tenant.requests().await.len(), 0, "no request is sent to the service");
     browser.close().await;
 }
 
@@ -341,7 +341,7 @@ async fn an_expiring_session_is_reported_and_renewed_before_use(engine: Engine) 
     browser
         .run_async(
             "const session = await (await fetch('/guichet/session', { method: 'POST' })).json();
-             const soon = () => ({ ...session, expires_at: new Date(Date.now() + 32_000).toISOString() });
+             const soon = () => ({ ...session, expires_at: new Date(Date.now() + 36_000).toISOString() });
              window.states = [];
              window.request_count = 0;
              options.merchant = { session: async () => (request_count++ === 0 ? soon() : session) };

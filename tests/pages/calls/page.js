@@ -59,6 +59,18 @@ function watch() {
   };
 }
 
+/** Returns a function that gives the memory of the module that is started from now on. */
+function wasm_memory() {
+  const real = WebAssembly.instantiate;
+  let memory;
+  WebAssembly.instantiate = async (...args) => {
+    const instantiated = await real.apply(WebAssembly, args);
+    memory = Object.values((instantiated.instance ?? instantiated).exports).find((one) => one instanceof WebAssembly.Memory);
+    return instantiated;
+  };
+  return () => memory;
+}
+
 const found = {
   async one_request() {
     const answers = async (_, { signal }) => {
@@ -239,7 +251,7 @@ const found = {
     const real = WebAssembly.instantiate;
     WebAssembly.instantiate = async (module, imports) => {
       for (const members of Object.values(imports ?? {})) {
-        for (const name of Object.keys(members).filter((name) => name.includes("_now_"))) {
+        for (const name of Object.keys(members).filter((name) => String(members[name]).includes("performance.now("))) {
           const now = members[name];
           members[name] = () => {
             if (window.defect) throw new WebAssembly.RuntimeError("unreachable");
@@ -317,7 +329,7 @@ const found = {
     const real = WebAssembly.instantiate;
     WebAssembly.instantiate = async (module, imports) => {
       for (const members of Object.values(imports ?? {})) {
-        for (const name of Object.keys(members).filter((name) => name.includes("_assign_"))) {
+        for (const name of Object.keys(members).filter((name) => String(members[name]).includes(".assign("))) {
           const assign = members[name];
           members[name] = (target, ...rest) => assign(target === location && stays ? stuck : target, ...rest);
         }
@@ -389,24 +401,113 @@ const found = {
   },
 
   async never_settles() {
-    const real = WebAssembly.instantiate;
-    let memory;
-    WebAssembly.instantiate = async (...args) => {
-      const instantiated = await real.apply(WebAssembly, args);
-      memory = Object.values((instantiated.instance ?? instantiated).exports).find((one) => one instanceof WebAssembly.Memory);
-      return instantiated;
-    };
+    const memory = wasm_memory();
     const { guichet } = client(() => new Promise(() => {}));
     const of = (n) => ({ payment_method: "mobile_money", currency: "XAF", amount: `${n + 1}` });
     const two_thousand_calls = async () => {
       for (let times = 0; times < 20; times++) {
         await Promise.allSettled(Array.from({ length: 100 }, (_, n) => guichet.fee(of(n), { timeoutMs: 1 })));
       }
-      return memory.buffer.byteLength;
+      return memory().buffer.byteLength;
     };
     const before = await two_thousand_calls();
     for (let times = 0; times < 3; times++) await two_thousand_calls();
-    return { before, after: memory.buffer.byteLength };
+    return { before, after: memory().buffer.byteLength };
+  },
+
+  /** Clients with a session, a call that has ended and one under way, which are closed. */
+  async closed() {
+    const page = watch();
+    const answers = (url, { signal }) =>
+      url.includes("/fee/")
+        ? new Promise((_, reject) => {
+            page.counts.requests++;
+            page.listen(signal, "abort", () => (page.counts.requests--, reject(signal.reason)));
+          })
+        : json({ data: methods });
+    const session = async () => ({ session_token: "cst_test_1", expires_at: new Date(Date.now() + 60_000).toISOString() });
+    await client(answers, {}).guichet.ready();
+    const before = page.now();
+    const clients = Array.from({ length: 20 }, () => client(answers, { merchant: { session } }).guichet);
+    const never_used = client(answers, {}).guichet;
+    await Promise.all(clients.map((guichet) => guichet.paymentMethods()));
+    const fee = { payment_method: "mobile_money", currency: "XAF", amount: "5000" };
+    const calls = clients.map((guichet) => guichet.fee(fee).catch((e) => e));
+    calls.push(clients[0].waitForOutcome({ id: "pi_1" }).catch((e) => e));
+    while (page.counts.requests < clients.length) await page.sleep(10);
+    const during = page.now();
+    for (const guichet of [...clients, never_used, clients[0]]) guichet.close();
+    const ended = new Set((await Promise.all(calls)).map(({ name, message }) => `${name}: ${message}`));
+    const is_over = () => JSON.stringify(page.now()) === JSON.stringify(before);
+    for (let polls = 0; polls < 250 && !is_over(); polls++) await page.sleep(20);
+    const later = [];
+    for (const call of ["ready", "paymentMethods", "returned", "checkout"]) {
+      for (const guichet of [clients[0], never_used]) later.push(await guichet[call]({ order: 1 }).then(String, kind_of));
+    }
+    const disposes = !Symbol.dispose || clients[0][Symbol.dispose] === clients[0].close;
+    return { before, during, after: page.now(), ended: [...ended], later, disposes, state: clients[0].session.state };
+  },
+
+  /** Makes, uses and closes clients. What is left of each is garbage. */
+  async thousand_clients() {
+    const memory = wasm_memory();
+    const session = async () => ({ session_token: "cst_test_1", expires_at: new Date(Date.now() + 60_000).toISOString() });
+    const five_hundred = async () => {
+      for (let times = 0; times < 500; times++) {
+        const { guichet } = client(() => json({ data: methods }), { merchant: { session } });
+        guichet.session.subscribe(() => guichet.session.email); // its listener knows the client
+        await guichet.paymentMethods();
+        guichet.close();
+      }
+      return memory().buffer.byteLength;
+    };
+    return { before: await five_hundred(), after: await five_hundred() };
+  },
+
+  /** Counts the calls from the wasm to JavaScript during one fee. */
+  async crossings() {
+    const real = WebAssembly.instantiate;
+    let count = 0;
+    WebAssembly.instantiate = async (module, imports) => {
+      for (const members of Object.values(imports ?? {})) {
+        for (const [name, member] of Object.entries(members)) members[name] = (...args) => (count++, member(...args));
+      }
+      return real.call(WebAssembly, module, imports);
+    };
+    const reply = { amount: 5000, currency: "XAF", fee: 100, total_payable: 5100 };
+    const { guichet } = client(() => json({ data: reply }), { publicReads: "anonymous" });
+    const fee = (amount) => guichet.fee({ payment_method: "mobile_money", currency: "XAF", amount });
+    await fee("5000"); // the first call also makes what later ones reuse
+    count = 0;
+    const { total_payable } = await fee("6000");
+    return { total_payable, count };
+  },
+
+  async unmatched() {
+    const { guichet } = client(() => json({}), { merchant: { status: async () => ({ status: "succeeded" }) } });
+    await guichet.ready();
+    const times = [];
+    for (const nonce of ["AA", "BB", "CC", "DD", "EE"]) {
+      history.replaceState(null, "", `/return?guichet_return=0123456789abcdefghij${nonce}&payment_intent=pi_1`);
+      const began = performance.now();
+      const { match } = await guichet.returned();
+      times.push([match, performance.now() - began]);
+    }
+    return { matches: times.map(([match]) => match), fastest: Math.min(...times.map(([, ms]) => ms)) };
+  },
+
+  /** Whose fault an exception is: the page's headers are bad, or its function throws. */
+  async bad_headers() {
+    const own = new Error("mine");
+    const results = [];
+    const throws = () => {
+      throw own;
+    };
+    for (const merchantHeaders of [() => ({ "a name": "1" }), () => ({ a: "\n\u0000" }), () => 17, throws]) {
+      const { guichet, requests } = client(() => json({}), { merchant: "/guichet", merchantHeaders });
+      results.push(await guichet.session.validate().catch((e) => (e === own ? "its own" : [e.kind, e.fields?.[0]?.param ?? "", requests.length])));
+    }
+    return results;
   },
 
   async a_test_page() {

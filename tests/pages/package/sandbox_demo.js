@@ -335,7 +335,7 @@ async function whatItRefuses() {
     [["--sandbox-listen", taken, ...shop], 1, `Another program already listens on ${taken}. Stop it, or give another port with --sandbox-listen.`],
     [["--listen", "0.0.0.0:4242"], 1, "0.0.0.0:4242 is not a loopback address, and the demo serves this machine only. Give one: --listen 127.0.0.1:4242."],
     [["--sandbox-listen", "4343"], 2, "invalid value '4343' for '--sandbox-listen <ADDRESS>'"],
-    [["--database", "memory:"], 2, "--database: for a database, use the binary: guichet demo --database"],
+    [["--database", "memory:"], 2, "Unknown option '--database'. --help lists the options."],
     [["--lisen"], 2, "Unknown option '--lisen'. --help lists the options."],
   ]) {
     const { status, stdout, stderr } = spawnSync(COMMAND, ["demo", ...args], { env, encoding: "utf8", timeout: 20_000 });

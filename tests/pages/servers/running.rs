@@ -3,6 +3,7 @@
 use crate::support::api::{self, Reply};
 use crate::support::folder::Folder;
 use crate::support::port;
+use crate::support::root;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use std::collections::BTreeMap;
@@ -389,8 +390,4 @@ fn command(program: &str, arguments: &[&str]) -> Command {
 /// Python with Django.
 fn python() -> String {
     root().join("target/django/bin/python").display().to_string()
-}
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }

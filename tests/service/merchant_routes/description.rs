@@ -1,18 +1,26 @@
 //! `docs/shop-openapi.json` describes what the three routes respond.
 
-use super::shop::{open, place, sign_in};
 use crate::support::http::{Reply, get, post};
-use guichet::sandbox::Sandbox;
+use crate::support::shop_process::ShopProcess;
+use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn the_description_of_the_three_routes_is_what_they_respond() {
     let description: Value = serde_json::from_str(include_str!("../../../docs/shop-openapi.json")).expect("JSON");
     let sandbox = Sandbox::start().await.expect("a sandbox");
-    let shop = open(&sandbox, "memory:", None).await;
-    let (awa, paul) = (sign_in(&shop, "awa").await, sign_in(&shop, "paul").await);
+    let shop = ShopProcess::start(sandbox.base_url(), sandbox.secret_key().expose());
+    let sign_in = async |customer: &str| {
+        let body = json!({ "customer": customer }).to_string();
+        post(&format!("{}/api/sign-in", shop.url()), &[], &body).await.cookie().expect("a cookie")
+    };
+    let (awa, paul) = (sign_in("awa").await, sign_in("paul").await);
     let at = |path: &str| format!("{}/guichet{path}", shop.url());
-    let id = place(&shop, &awa).await;
+    let place = async |cookie: &str, quantity: u32| {
+        let basket = json!({ "lines": [{ "sku": "sandals", "quantity": quantity }] }).to_string();
+        post(&format!("{}/api/orders", shop.url()), &[cookie], &basket).await.json()["id"].clone()
+    };
+    let id = place(&awa, 1).await;
     let order = json!({ "id": id }).to_string();
 
     let ticket = post(&at("/intents"), &[&awa], &order).await;
@@ -22,9 +30,8 @@ async fn the_description_of_the_three_routes_is_what_they_respond() {
     let text = "Content-Type: text/plain";
     let mut of_paul = Vec::new();
     for quantity in 1..=21 {
-        let basket = json!({ "lines": [{ "sku": "sandals", "quantity": quantity }] }).to_string();
-        let placed = post(&format!("{}/api/orders", shop.url()), &[&paul], &basket).await.json();
-        of_paul.push(post(&at("/intents"), &[&paul], &json!({ "id": placed["id"] }).to_string()).await);
+        let order = json!({ "id": place(&paul, quantity).await }).to_string();
+        of_paul.push(post(&at("/intents"), &[&paul], &order).await);
     }
     let refused = of_paul.pop().expect("the 21st");
     assert!(of_paul.iter().all(|begun| begun.status == 200));
@@ -35,7 +42,12 @@ async fn the_description_of_the_three_routes_is_what_they_respond() {
         ("post", "/session", 401, post(&at("/session"), &[], "").await),
         ("post", "/session", 403, post(&at("/session"), &[&awa, foreign], "").await),
         ("post", "/intents", 200, ticket),
-        ("post", "/intents", 303, post(&at("/intents"), &[&awa, form], &format!("id={id}")).await),
+        (
+            "post",
+            "/intents",
+            303,
+            post(&at("/intents"), &[&awa, form], &format!("id={}", id.as_str().expect("a number"))).await,
+        ),
         ("post", "/intents", 401, post(&at("/intents"), &[], &order).await),
         ("post", "/intents", 403, post(&at("/intents"), &[&awa, foreign], &order).await),
         ("post", "/intents", 404, post(&at("/intents"), &[&paul], &order).await),
@@ -48,7 +60,6 @@ async fn the_description_of_the_three_routes_is_what_they_respond() {
         assert_eq!(reply.status, status, "{method} {path}: {}", reply.body);
         assert_described(&description, method, path, &reply);
     }
-    shop.stop().await;
     sandbox.stop().await;
 }
 

@@ -137,7 +137,7 @@ async fn a_list_whose_first_request_cannot_be_sent_is_one_error() {
 
 #[tokio::test]
 async fn every_payment_is_listed_once_for_any_page_size() {
-    let sandbox = guichet::sandbox::Sandbox::start().await.expect("a sandbox");
+    let sandbox = guichet_sandbox::Sandbox::start().await.expect("a sandbox");
     let key = guichet::SecretKey::new(sandbox.secret_key().expose()).expect("a key");
     let client = guichet::Client::builder(sandbox.base_url(), key).build().expect("a client");
     let mut created: Vec<IntentId> = Vec::new();

@@ -3,11 +3,11 @@
 use super::{email, order};
 use guichet::operations::*;
 use guichet::protocol::Operation;
-use guichet::sandbox::Sandbox;
 use guichet::values::{
     Amount, BillingCycle, ConfirmationMethod, Currency, MerchantReference, MethodCode, Phone, PlanCode,
 };
 use guichet::{Client, SecretKey};
+use guichet_sandbox::Sandbox;
 
 #[tokio::test]
 async fn every_method_of_the_client_gets_a_response() {
@@ -17,7 +17,7 @@ async fn every_method_of_the_client_gets_a_response() {
     let client = Client::builder(merchant.base_url(), key).build().expect("a client");
     send_all(&client).await.expect("every operation gets a response");
 
-    let requests = merchant.requests();
+    let requests = merchant.requests().await.expect("the requests");
     for request in &requests {
         assert!(request.status.is_some_and(|status| status < 300), "{request:?}");
     }
@@ -35,7 +35,7 @@ async fn every_method_of_the_client_gets_a_response() {
 /// the doctests.
 #[test]
 fn every_operation_has_a_method_of_the_client() {
-    let native = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/native");
+    let native = crate::support::root().join("src/native");
     let files = std::fs::read_dir(native.join("calls")).expect("the folder exists");
     let files = files.map(|file| file.expect("a file").path()).chain([native.join("customer.rs")]);
     let calls: String = files.map(|file| std::fs::read_to_string(file).expect("it is text")).collect();

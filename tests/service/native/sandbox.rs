@@ -5,21 +5,24 @@ use guichet::operations::{
     CalculateFee, Card, CreatePaymentIntent, CustomerName, Instrument, Item, ListPaymentMethods, PaidWith,
 };
 use guichet::protocol::Kind;
-use guichet::sandbox::{Fault, Sandbox, Tenant};
 use guichet::values::{
     Amount, CardType, CheckoutUrl, Country, Currency, Email, FeeBearer, IntentStatus, MerchantReference, MethodCode,
     Phone, RedirectUrl, SessionToken,
 };
 use guichet::{Client, SecretKey};
+use guichet_sandbox::{Fault, Sandbox, Tenant};
 
 #[tokio::test]
 async fn a_session_is_created_validated_and_revoked() {
     let (sandbox, merchant, client) = open().await;
-    let before = merchant.now().unix();
+    let before = merchant.now().await.expect("the time").unix();
     let session = client.create_session(&email()).await.expect("a session");
     assert_eq!(session.customer_email, "awa@example.com");
     let created = session.ends().expect("a moment").unix() - 30 * 60;
-    assert!((before..=merchant.now().unix()).contains(&created), "30 minutes from its creation");
+    assert!(
+        (before..=merchant.now().await.expect("the time").unix()).contains(&created),
+        "30 minutes from its creation"
+    );
 
     let customer = client.customer(&session.session_token);
     let state = customer.validate().await.expect("an answer");
@@ -101,7 +104,7 @@ async fn quotes_show_what_the_customer_pays_and_the_merchant_gets_cheapest_first
 #[tokio::test]
 async fn a_method_whose_fee_cannot_be_calculated_is_quoted_with_its_error() {
     let (sandbox, merchant, client) = open().await;
-    merchant.fault(Fault::status::<CalculateFee>(422));
+    merchant.fault(Fault::status::<CalculateFee>(422)).await.expect("a fault");
     let quotes = client.quotes(&QuoteRequest::new(amount()).fee_bearer(FeeBearer::Customer)).await.expect("quotes");
     assert_eq!(quotes.len(), 3);
     assert!(quotes[..2].iter().all(|quote| quote.price.is_ok()));

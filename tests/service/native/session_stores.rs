@@ -13,9 +13,10 @@ mod tls;
 use super::key;
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
-use guichet::native::{KeptSession, PostgresSessions, RedisSessions};
+use guichet::native::KeptSession;
 use guichet::values::{Moment, SessionToken};
 use guichet::{Client, SecretKey};
+use guichet_sessions::{PostgresSessions, RedisSessions};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,5 +59,5 @@ const REMEMBER_FOR: Duration = Duration::from_secs(1830);
 
 /// The folder with an authority's certificate and one of that authority for 127.0.0.1.
 fn certificates() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/service/native/certificates")
+    crate::support::root().join("tests/service/native/certificates")
 }

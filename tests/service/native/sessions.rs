@@ -11,9 +11,9 @@ use guichet::native::{
 };
 use guichet::operations::{CreateSession, RevokeSession, ValidateSession};
 use guichet::protocol::Operation;
-use guichet::sandbox::{Fault, Sandbox, Tenant};
 use guichet::values::{Email, Moment, SessionToken};
 use guichet::{Client, SecretKey};
+use guichet_sandbox::{Fault, Sandbox, Tenant};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 async fn sixty_four_concurrent_requests_share_one_new_session() {
     let (sandbox, merchant, client) = open().await;
     let sessions = Sessions::new(client);
-    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
+    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100))).await.expect("a fault");
     let requests: Vec<_> = (0..64)
         .map(|_| {
             let sessions = sessions.clone();
@@ -34,7 +34,7 @@ async fn sixty_four_concurrent_requests_share_one_new_session() {
         tokens.push(request.await.expect("it ends"));
     }
     assert!(tokens.iter().all(|token| *token == tokens[0]));
-    assert_eq!(count::<CreateSession>(&merchant), 1);
+    assert_eq!(count::<CreateSession>(&merchant).await, 1);
     sandbox.stop().await;
 }
 
@@ -149,12 +149,12 @@ async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_returned() 
         let sessions = sessions.clone();
         async move { sessions.get_or_create("login-1", &email()).await }
     });
-    until(|| count::<CreateSession>(&merchant) == 1).await;
+    until(async || count::<CreateSession>(&merchant).await == 1).await;
     sessions.sign_out("login-1").await.expect("signed out");
-    assert_eq!(count::<RevokeSession>(&merchant), 0, "there was no token to revoke yet");
+    assert_eq!(count::<RevokeSession>(&merchant).await, 0, "there was no token to revoke yet");
     gate.add_permits(1);
     assert_eq!(asking.await.expect("it ends").expect_err("signed out").status(), 401);
-    assert_eq!(count::<RevokeSession>(&merchant), 1);
+    assert_eq!(count::<RevokeSession>(&merchant).await, 1);
     sandbox.stop().await;
 }
 
@@ -162,15 +162,15 @@ async fn a_session_that_arrives_after_signing_out_is_revoked_and_not_returned() 
 async fn a_session_whose_caller_has_gone_is_kept_for_the_next() {
     let (sandbox, merchant, client) = open().await;
     let sessions = Sessions::new(client);
-    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
+    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100))).await.expect("a fault");
     let asking = tokio::spawn({
         let sessions = sessions.clone();
         async move { sessions.get_or_create("login-1", &email()).await }
     });
-    until(|| count::<CreateSession>(&merchant) == 1).await;
+    until(async || count::<CreateSession>(&merchant).await == 1).await;
     asking.abort();
     sessions.get_or_create("login-1", &email()).await.expect("a session");
-    assert_eq!(count::<CreateSession>(&merchant), 1);
+    assert_eq!(count::<CreateSession>(&merchant).await, 1);
     sandbox.stop().await;
 }
 
@@ -194,16 +194,16 @@ async fn signing_out_continues_without_its_caller_and_the_guard_refuses_every_to
     let (store, guard) = (Arc::new(MemoryStore::default()), SessionGuard::new(client.clone()));
     let sessions = Sessions::with_store(client.clone(), Arc::clone(&store)).guarded_by(guard.clone());
     let tokens = two_of("login-1", &client, &store).await;
-    merchant.fault(Fault::delay::<RevokeSession>(Duration::from_millis(100)));
+    merchant.fault(Fault::delay::<RevokeSession>(Duration::from_millis(100))).await.expect("a fault");
     let asking = tokio::spawn(async move { sessions.sign_out("login-1").await });
-    until(|| count::<RevokeSession>(&merchant) == 1).await;
+    until(async || count::<RevokeSession>(&merchant).await == 1).await;
     asking.abort();
     for token in &tokens {
         let refused =
             guard.check(&headers(token)).await.expect_err("the guard refuses it before the service has revoked it");
         assert_eq!(refused.code(), "session_revoked");
     }
-    let both = until(|| count::<RevokeSession>(&merchant) == 2);
+    let both = until(async || count::<RevokeSession>(&merchant).await == 2);
     tokio::time::timeout(Duration::from_secs(20), both).await.expect("the second token is revoked too");
     sandbox.stop().await;
 }
@@ -232,7 +232,7 @@ async fn a_valid_token_is_admitted_with_its_customers_email() {
     }
     let shouted = format!("Authorization: BEARER {}", token.expose());
     assert_eq!(api.get("/extracted", &[&shouted]).await.status, 200, "the scheme is case-insensitive");
-    assert_eq!(count::<ValidateSession>(&merchant), 1, "the result is cached for a while");
+    assert_eq!(count::<ValidateSession>(&merchant).await, 1, "the result is cached for a while");
     sandbox.stop().await;
 }
 
@@ -273,7 +273,12 @@ async fn an_invalid_token_is_refused_with_the_reason_in_the_documented_envelope(
             assert!(!answer.body.contains("cst_test") && !answer.body.contains("sk_test"), "{}", answer.body);
         }
     }
-    let sent = merchant.requests().into_iter().filter(|request| request.credential == "secret_key");
+    let sent = merchant
+        .requests()
+        .await
+        .expect("the requests")
+        .into_iter()
+        .filter(|request| request.credential == "secret_key");
     assert!(
         sent.into_iter().all(|request| request.operation == "create_session"),
         "a secret key is not sent to the service"
@@ -286,7 +291,7 @@ async fn many_requests_with_one_token_make_one_check() {
     let (sandbox, merchant, client) = open().await;
     let token = client.create_session(&email()).await.expect("a session").session_token;
     let guard = SessionGuard::new(client);
-    merchant.fault(Fault::delay::<ValidateSession>(Duration::from_millis(100)));
+    merchant.fault(Fault::delay::<ValidateSession>(Duration::from_millis(100))).await.expect("a fault");
     let checks: Vec<_> = (0..64)
         .map(|_| {
             let (guard, headers) = (guard.clone(), headers(&token));
@@ -296,7 +301,7 @@ async fn many_requests_with_one_token_make_one_check() {
     for check in checks {
         check.await.expect("it ends").expect("a good token");
     }
-    assert_eq!(count::<ValidateSession>(&merchant), 1);
+    assert_eq!(count::<ValidateSession>(&merchant).await, 1);
     sandbox.stop().await;
 }
 
@@ -317,12 +322,12 @@ async fn a_running_check_does_not_readmit_a_revoked_token() {
     let (sandbox, merchant, client) = open().await;
     let token = client.create_session(&email()).await.expect("a session").session_token;
     let guard = SessionGuard::new(client);
-    merchant.fault(Fault::delay::<ValidateSession>(Duration::from_millis(100)));
+    merchant.fault(Fault::delay::<ValidateSession>(Duration::from_millis(100))).await.expect("a fault");
     let check = tokio::spawn({
         let (guard, headers) = (guard.clone(), headers(&token));
         async move { guard.check(&headers).await }
     });
-    until(|| count::<ValidateSession>(&merchant) == 1).await;
+    until(async || count::<ValidateSession>(&merchant).await == 1).await;
     guard.refuse(&token);
     assert_eq!(check.await.expect("it ends").expect_err("ended").code(), "session_revoked");
     sandbox.stop().await;
@@ -367,12 +372,12 @@ async fn two_of(login: &str, client: &Client, store: &MemoryStore) -> [SessionTo
 }
 
 /// The number of requests for an operation.
-pub(super) fn count<O: Operation>(merchant: &Tenant) -> usize {
-    merchant.requests().iter().filter(|request| request.operation == O::SPEC.name).count()
+pub(super) async fn count<O: Operation>(merchant: &Tenant) -> usize {
+    merchant.requests().await.expect("the requests").iter().filter(|request| request.operation == O::SPEC.name).count()
 }
 
-async fn until(is_so: impl Fn() -> bool) {
-    while !is_so() {
+async fn until(is_so: impl AsyncFn() -> bool) {
+    while !is_so().await {
         tokio::task::yield_now().await;
     }
 }

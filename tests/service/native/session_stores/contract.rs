@@ -2,7 +2,8 @@
 
 use super::{REMEMBER_FOR, client, on_postgres, on_redis, session, token};
 use crate::support::postgres::PostgresServer;
-use guichet::native::{KeepResult, KeptSession, MemoryStore, PostgresSessions, SessionStore};
+use guichet::native::{KeepResult, KeptSession, MemoryStore, SessionStore};
+use guichet_sessions::PostgresSessions;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -2,7 +2,8 @@
 
 use super::{REMEMBER_FOR, client, session};
 use crate::support::postgres::PostgresServer;
-use guichet::native::{KeepResult, PostgresSessions, SessionStore};
+use guichet::native::{KeepResult, SessionStore};
+use guichet_sessions::PostgresSessions;
 
 #[tokio::test]
 async fn an_acknowledged_session_and_sign_out_survive_a_crash_of_postgresql_whatever_its_default_is() {
@@ -10,7 +11,7 @@ async fn an_acknowledged_session_and_sign_out_survive_a_crash_of_postgresql_what
     let mut server = PostgresServer::start(&["fsync=off", "synchronous_commit=off", "wal_writer_delay=10s"]);
     let url = server.create_database();
     let store = PostgresSessions::connect(&url, &client()).await.expect("PostgreSQL");
-    let pool = sqlx::PgPool::connect(&url).await.expect("a pool");
+    let pool = guichet_sessions::sqlx::PgPool::connect(&url).await.expect("a pool");
     let on_pool = PostgresSessions::new(pool, &client()).await.expect("PostgreSQL");
     // The tables, too, were created without it.
     server.psql("postgres", "CHECKPOINT");

@@ -3,8 +3,9 @@
 use super::{REMEMBER_FOR, client, session};
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
-use guichet::native::{PostgresSessions, RedisSessions, Refused, SessionStore};
+use guichet::native::{Refused, SessionStore};
 use guichet::protocol::{Error, Kind};
+use guichet_sessions::{PostgresSessions, RedisSessions};
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 

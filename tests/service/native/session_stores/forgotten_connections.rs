@@ -5,9 +5,11 @@ use crate::support::nat::Nat;
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
 use crate::support::wait::until;
-use guichet::native::{KeepResult, PostgresSessions, RedisSessions, SessionStore};
-use sqlx::postgres::PgPoolOptions;
+use guichet::native::{KeepResult, SessionStore};
+use guichet_sessions::sqlx::postgres::PgPoolOptions;
+use guichet_sessions::{PostgresSessions, RedisSessions};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// Steps at the same time: more than a store has connections.
 const STEPS: usize = 64;
@@ -46,13 +48,38 @@ async fn a_store_on_postgresql_replaces_forgotten_connections_within_a_step() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_on_postgresql_replaces_connections_that_are_forgotten_in_use() {
+    let (nat, url) = before_postgresql().await;
+    let store = PostgresSessions::connect(&url, &client()).await.expect("PostgreSQL");
+    let (stop, stopped) = watch::channel(false);
+    let customers: Vec<_> = (0..16)
+        .map(|_| {
+            let (store, stopped) = (store.clone(), stopped.clone());
+            tokio::spawn(async move {
+                while !*stopped.borrow() {
+                    assert!(!store.has_ended(&session("forgotten-1").token).await.expect("an answer"));
+                }
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    nat.forget();
+    // Until the steps over forgotten connections have been repeated.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    stop.send_replace(true);
+    for customer in customers {
+        customer.await.expect("each step has succeeded");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_on_the_applications_own_pool_replaces_a_forgotten_connection_within_a_step() {
     let (nat, url) = before_postgresql().await;
     for tests_before_use in [false, true] {
         let pool = PgPoolOptions::new().max_connections(2).test_before_acquire(tests_before_use);
         let pool = pool.connect(&url).await.expect("a pool");
         let store = PostgresSessions::new(pool.clone(), &client()).await.expect("PostgreSQL");
-        for _ in 0..2 {
+        for _ in 0..4 {
             // sqlx's pool tests a connection after its use, too, and would wait for the reply.
             until("the connection is idle", async || pool.num_idle() > 0).await;
             nat.forget();

@@ -3,10 +3,11 @@
 use super::{client, session};
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
-use guichet::native::redis;
-use guichet::native::sqlx::PgPool;
-use guichet::native::{PostgresSessions, RedisSessions, SessionStore};
+use guichet::native::SessionStore;
 use guichet::protocol::{Error, Kind};
+use guichet_sessions::redis;
+use guichet_sessions::sqlx::PgPool;
+use guichet_sessions::{PostgresSessions, RedisSessions};
 use std::fmt::Debug;
 use std::time::Duration;
 

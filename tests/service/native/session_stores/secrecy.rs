@@ -4,7 +4,8 @@ use super::{REMEMBER_FOR, client, client_with, session};
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
 use guichet::SecretKey;
-use guichet::native::{KeepResult, PostgresSessions, RedisSessions, SessionStore};
+use guichet::native::{KeepResult, SessionStore};
+use guichet_sessions::{PostgresSessions, RedisSessions};
 
 #[tokio::test]
 async fn no_token_login_or_email_can_be_read_in_the_database() {

@@ -4,10 +4,11 @@ use super::super::sessions::{count, headers, is_valid, open};
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
 use guichet::Client;
-use guichet::native::{PostgresSessions, RedisSessions, SessionGuard, SessionStore, Sessions};
+use guichet::native::{SessionGuard, SessionStore, Sessions};
 use guichet::operations::{CreateSession, RevokeSession, ValidateSession};
-use guichet::sandbox::Fault;
 use guichet::values::Email;
+use guichet_sandbox::Fault;
+use guichet_sessions::{PostgresSessions, RedisSessions};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ async fn concurrent_servers_hand_out_one_token_and_one_session_lives<S: SessionS
     }
     // Each server creates a session before the first is stored.
     for _ in 0..4 {
-        merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100)));
+        merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(100))).await.expect("a fault");
     }
     let requests: Vec<_> = (0..32)
         .map(|number| {
@@ -71,7 +72,7 @@ async fn concurrent_servers_hand_out_one_token_and_one_session_lives<S: SessionS
     }
     assert!(tokens.iter().all(|token| *token == tokens[0]), "one token for all servers");
     assert!(is_valid(&client, &tokens[0]).await);
-    let (created, revoked) = (count::<CreateSession>(&merchant), count::<RevokeSession>(&merchant));
+    let (created, revoked) = (count::<CreateSession>(&merchant).await, count::<RevokeSession>(&merchant).await);
     assert!(created > 1, "the servers did not create at the same time, so nothing is tested");
     assert_eq!(created - revoked, 1, "{created} created, {revoked} revoked");
     sandbox.stop().await;
@@ -91,10 +92,10 @@ async fn after_a_sign_out_no_server_hands_out_or_admits_a_token<S: SessionStore>
     for guard in [&guard, &alone] {
         guard.check(&headers(&token)).await.expect("a good token");
     }
-    assert_eq!(count::<ValidateSession>(&merchant), 2);
+    assert_eq!(count::<ValidateSession>(&merchant).await, 2);
 
     // The service revokes nothing: the store alone says that the token has ended.
-    merchant.fault(Fault::status::<RevokeSession>(422));
+    merchant.fault(Fault::status::<RevokeSession>(422)).await.expect("a fault");
     here.sign_out(&login).await.expect_err("it was not revoked");
     let refused = there.get_or_create(&login, &email()).await.expect_err("the login has ended");
     assert_eq!((refused.status(), refused.code()), (401, "authentication_required"));
@@ -117,17 +118,17 @@ async fn a_sign_out_during_a_creation_on_another_server_leaves_no_valid_token<S:
     let login = format!("{kind}-during");
     let here = Sessions::with_store(client.clone(), connect(&client).await);
     let there = Sessions::with_store(client.clone(), connect(&client).await);
-    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(500)));
+    merchant.fault(Fault::delay::<CreateSession>(Duration::from_millis(500))).await.expect("a fault");
     let creating = tokio::spawn({
         let login = login.clone();
         async move { there.get_or_create(&login, &email()).await }
     });
-    while count::<CreateSession>(&merchant) == 0 {
+    while count::<CreateSession>(&merchant).await == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     here.sign_out(&login).await.expect("signed out");
     assert_eq!(creating.await.expect("it ends").expect_err("signed out").status(), 401);
-    assert_eq!((count::<CreateSession>(&merchant), count::<RevokeSession>(&merchant)), (1, 1));
+    assert_eq!((count::<CreateSession>(&merchant).await, count::<RevokeSession>(&merchant).await), (1, 1));
     sandbox.stop().await;
 }
 

@@ -3,7 +3,8 @@
 use super::{REMEMBER_FOR, client, session};
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
-use guichet::native::{KeepResult, PostgresSessions, RedisSessions, SessionStore};
+use guichet::native::{KeepResult, SessionStore};
+use guichet_sessions::{PostgresSessions, RedisSessions};
 
 #[tokio::test]
 async fn an_entry_of_postgresql_ends_at_its_time_and_a_later_write_deletes_it() {

@@ -3,9 +3,10 @@
 use super::{certificates, client, session};
 use crate::support::postgres::PostgresServer;
 use crate::support::redis::RedisServer;
-use guichet::native::redis::{Client, TlsCertificates};
-use guichet::native::{KeepResult, PostgresSessions, RedisSessions, SessionStore};
+use guichet::native::{KeepResult, SessionStore};
 use guichet::protocol::Kind;
+use guichet_sessions::redis::{Client, TlsCertificates};
+use guichet_sessions::{PostgresSessions, RedisSessions};
 
 #[tokio::test]
 async fn a_store_on_postgresql_verifies_the_servers_certificate() {

@@ -1,0 +1,167 @@
+//! The options of `guichet check`, and how each is read.
+
+#![expect(clippy::missing_errors_doc, reason = "the error of each reader says what to give")]
+
+use super::rules::{RULES, Rule};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The end of the command's help.
+pub const HELP: &str = "\
+The check starts a payment service of its own, a sandbox whose replies it can change, and prints its address and key. Start the shop with
+them; its database should be a fresh one. Without GUICHET_SECRET_KEY the key is new each time.
+
+Five orders are enough for every rule, because a paid order is used up: --order '{\"id\":\"17\"}' --order '{\"id\":\"18\"}' and so on.
+
+--login 'POST /login {\"name\":\"awa\"}' is a method, a path and a body, which is JSON or a form (name=awa). The customer of the
+first one has placed the orders.
+
+The command of --orders gets the order in GUICHET_ORDER (the value of --order), and its payment in GUICHET_REFERENCE (the
+merchant_reference) and GUICHET_PAYMENT_REF. It prints what the shop did with the order: a line `paid` for each time that the shop
+marked it paid, and a line `refund_due` for each refund that the shop knows to be due. Other lines mean nothing. Every command gets
+the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
+
+Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked, or the arguments are invalid; 3 the check
+could not run to its end: the shop did not answer or did not call the service, a port is taken, or it was stopped.";
+
+/// The options of a check: the shop, its orders and its commands.
+#[derive(Debug)]
+pub struct Options {
+    /// The shop's origin: `http://127.0.0.1:8000`.
+    pub origin: String,
+    /// The path of the page that a customer opens first.
+    pub page: String,
+    /// The path of the three routes: `/guichet`.
+    pub routes: String,
+    /// The requests that sign in one customer each.
+    pub logins: Vec<Login>,
+    /// How the shop protects itself against other sites, beside the origin.
+    pub csrf: Option<Csrf>,
+    /// Orders of the first customer that are not paid yet.
+    pub orders: Vec<Value>,
+    /// The command that prints what the shop did with an order.
+    pub orders_command: Option<String>,
+    /// The command that restarts the shop.
+    pub restart_command: Option<String>,
+    /// The command that settles payments once, for a shop that has no timer of its own.
+    pub settle_command: Option<String>,
+    /// How long the shop may take to settle a payment, and to answer.
+    pub limit: Duration,
+}
+
+/// A request that signs a customer in: `POST /login {"name":"awa"}`.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// `POST`
+    pub method: &'static str,
+    /// Its path.
+    pub path: String,
+    /// Its body, as JSON.
+    pub body: String,
+}
+
+/// Where a page takes its CSRF token from, and the header that carries it.
+#[derive(Clone, Debug)]
+pub struct Csrf {
+    /// The name of the cookie.
+    pub cookie: String,
+    /// The name of the header.
+    pub header: String,
+}
+
+/// Where the shop is.
+#[derive(Clone, Debug)]
+pub struct ShopAddress {
+    /// Its origin.
+    pub origin: String,
+    /// The path of its three routes.
+    pub routes: String,
+}
+
+/// Reads the shop's address. A path is that of the three routes.
+pub fn shop_address(text: &str) -> Result<ShopAddress, String> {
+    let wrong = || "give the shop's address: http://127.0.0.1:8000".to_owned();
+    let url = url::Url::parse(text).map_err(|_| wrong())?;
+    if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong());
+    }
+    let routes = url.path().trim_end_matches('/');
+    let routes = if routes.is_empty() { "/guichet" } else { routes }.to_owned();
+    Ok(ShopAddress { origin: url.origin().ascii_serialization(), routes })
+}
+
+/// Reads a path of the shop.
+pub fn path(text: &str) -> Result<String, String> {
+    let is_path = text.starts_with('/').then(|| text.to_owned());
+    is_path.ok_or_else(|| "give a path of the shop: /login".to_owned())
+}
+
+/// Reads an order.
+pub fn order(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|_| r#"give the order as JSON: '{"id":"17"}'"#.to_owned())
+}
+
+/// Reads the request that signs a customer in.
+pub fn login(text: &str) -> Result<Login, String> {
+    let wrong = || r#"give a method, a path and a body: 'POST /login {"name":"awa"}'"#.to_owned();
+    let mut parts = text.trim().splitn(3, ' ');
+    let method = match parts.next() {
+        Some("GET") => "GET",
+        Some("POST") => "POST",
+        _ => return Err(wrong()),
+    };
+    let path = parts.next().filter(|path| path.starts_with('/')).ok_or_else(wrong)?.to_owned();
+    let body = parts.next().unwrap_or_default().trim().to_owned();
+    Ok(Login { method, path, body })
+}
+
+/// Reads the cookie of a CSRF token and its header.
+pub fn csrf(text: &str) -> Result<Csrf, String> {
+    let (cookie, header) = text.split_once('=').unwrap_or_default();
+    if cookie.is_empty() || axum::http::HeaderName::from_bytes(header.as_bytes()).is_err() {
+        return Err("give the cookie and the header: csrftoken=X-CSRFToken".to_owned());
+    }
+    Ok(Csrf { cookie: cookie.to_owned(), header: header.to_owned() })
+}
+
+/// Reads the name of a rule.
+pub fn rule(text: &str) -> Result<&'static Rule, String> {
+    let names = || RULES.iter().map(|rule| rule.id).collect::<Vec<_>>().join(", ");
+    RULES.iter().find(|rule| rule.id == text).ok_or_else(|| format!("the rules are {}", names()))
+}
+
+/// Reads seconds: 1 to 3600.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=3600).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or_else(|| "give a whole number of seconds, 1 to 3600".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_the_shop_is_that_of_its_routes() {
+        for (text, origin, routes) in [
+            ("http://127.0.0.1:8000", "http://127.0.0.1:8000", "/guichet"),
+            ("http://127.0.0.1:8000/", "http://127.0.0.1:8000", "/guichet"),
+            ("https://shop.example/pay/", "https://shop.example", "/pay"),
+        ] {
+            let read = shop_address(text).unwrap();
+            assert_eq!((read.origin.as_str(), read.routes.as_str()), (origin, routes));
+        }
+        for text in ["", "127.0.0.1:8000", "ftp://127.0.0.1", "http://127.0.0.1/?m=1"] {
+            assert!(shop_address(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_login_is_a_method_a_path_and_a_body() {
+        let read = login(r#"POST /login {"name": "awa"}"#).unwrap();
+        assert_eq!((read.method, read.path.as_str(), read.body.as_str()), ("POST", "/login", r#"{"name": "awa"}"#));
+        assert_eq!(login("GET /login/awa").unwrap().body, "");
+        for text in ["", "/login", "PUT /login", "POST login name=awa"] {
+            assert!(login(text).is_err(), "{text}");
+        }
+    }
+}

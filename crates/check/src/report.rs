@@ -1,0 +1,124 @@
+//! What a check says about a rule.
+
+use super::{Outcome, Rule, RuleError};
+use guichet::values::printable;
+use serde_json::{Value, json};
+use std::fmt::{self, Write};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    Pass,
+    Fail,
+    NotChecked,
+}
+
+/// The verdict on a rule, with its reason. It shows no secret.
+#[derive(Debug)]
+pub struct Report {
+    pub(crate) rule: &'static Rule,
+    pub(crate) verdict: Verdict,
+    why: String,
+    sent: String,
+    came: String,
+}
+
+impl Report {
+    pub(crate) fn new(rule: &'static Rule, outcome: Outcome, secrets: &[String]) -> Self {
+        let (verdict, why, sent, came) = match outcome {
+            Ok(()) => (Verdict::Pass, String::new(), String::new(), String::new()),
+            Err(RuleError::NotChecked(why)) => (Verdict::NotChecked, why, String::new(), String::new()),
+            Err(RuleError::Failed { why, sent, came }) => (Verdict::Fail, why, sent, came),
+        };
+        let [why, sent, came] = [why, sent, came].map(|text| redact(&text, secrets));
+        Self { rule, verdict, why, sent, came }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let Self { rule, verdict, why, sent, came } = self;
+        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+        json!({
+            "id": rule.id, "title": rule.title, "needs": rule.needs, "verdict": verdict.as_str(), "why": text(why), "sent": text(sent),
+            "came": text(came), "fix": (*verdict == Verdict::Fail).then_some(rule.fix),
+        })
+    }
+}
+
+impl Verdict {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::NotChecked => "not checked",
+        }
+    }
+}
+
+/// A line for the rule. A rule that did not pass has its reason below.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, verdict, why, sent, came } = self;
+        let verdict = if *verdict == Verdict::Fail { "FAIL" } else { verdict.as_str() };
+        write!(f, "{verdict:<12} {:<28} {}", rule.id, rule.title)?;
+        let fix = if self.verdict == Verdict::Fail { rule.fix } else { "" };
+        for (name, text) in [("", why.as_str()), ("sent", sent), ("came", came), ("fix", fix)] {
+            if !text.is_empty() {
+                f.write_char('\n')?;
+                write!(f, "{:13}{name}{}{}", "", if name.is_empty() { "" } else { ": " }, printable(text))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The summary of a check, and its exit code.
+pub fn summary(reports: &[Report], as_json: bool) -> (String, u8) {
+    let count = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
+    let (passed, failed, not_checked) = (count(Verdict::Pass), count(Verdict::Fail), count(Verdict::NotChecked));
+    let text = if as_json {
+        let rules: Vec<Value> = reports.iter().map(Report::to_json).collect();
+        json!({"rules": rules, "passed": passed, "failed": failed, "not_checked": not_checked}).to_string()
+    } else {
+        format!("\n{passed} passed, {failed} failed, {not_checked} not checked")
+    };
+    let exit_code = match (failed, not_checked) {
+        (0, 0) => 0,
+        (0, _) => 2,
+        _ => 1,
+    };
+    (text, exit_code)
+}
+
+/// How to start the shop with the service.
+pub fn instructions(base_url: &str, secret_key: &str, as_json: bool) -> String {
+    if as_json {
+        return json!({"base_url": base_url, "secret_key": secret_key}).to_string();
+    }
+    format!(
+        "Start the shop with this service. It is a sandbox: no real money moves.\n\n  \
+         The service          {base_url}    (GUICHET_BASE_URL)\n  \
+         The secret key       {secret_key}    (GUICHET_SECRET_KEY)\n"
+    )
+}
+
+/// The characters that are shown of a text: the rest of a page of HTML says no more.
+const SHOWN: usize = 500;
+
+/// The start of the text, with `***` in place of secrets. It is cut last, so that no part of a secret is left.
+pub(super) fn redact(text: &str, secrets: &[String]) -> String {
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    let text = secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"));
+    text.chars().take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_secret_is_left_where_a_text_is_cut() {
+        let secret = "sk_test_0123456789".to_owned();
+        let text = format!("{}{secret}{}", "a".repeat(SHOWN - 5), "b".repeat(50));
+        let shown = redact(&text, &[secret]);
+        assert!(shown.ends_with("a***bb") && shown.chars().count() == SHOWN, "{shown}");
+    }
+}

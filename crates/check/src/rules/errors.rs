@@ -1,0 +1,64 @@
+//! What the page gets when the service fails.
+
+use crate::payment::Payment;
+use crate::service::{Kind, Target};
+use crate::shop::Exchange;
+use crate::{Check, Outcome, RuleError};
+
+pub(super) async fn refusing_service(check: &Check) -> Outcome {
+    let payment = check.open_payment().await?;
+    for status in [503, 401] {
+        for exchange in exchanges_during(check, &payment, Kind::Refuse(status)).await? {
+            if exchange.is_sign_in_required() {
+                return Err(exchange.fail(format!(
+                    "The service answered the shop with {status}, and the page was told that nobody is signed in."
+                )));
+            }
+            must_be_error_or_true(&exchange, &payment, &format!("The service answered the shop with {status}."))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn unreadable_service(check: &Check) -> Outcome {
+    failing_service(check, Kind::Malformed, "The service answered the shop with HTML.").await
+}
+
+pub(super) async fn slow_service(check: &Check) -> Outcome {
+    failing_service(check, Kind::Hold, "The service did not answer the shop.").await
+}
+
+async fn failing_service(check: &Check, kind: Kind, cause: &str) -> Outcome {
+    let payment = check.open_payment().await?;
+    let exchanges = exchanges_during(check, &payment, kind).await?;
+    exchanges.iter().try_for_each(|exchange| must_be_error_or_true(exchange, &payment, cause))
+}
+
+/// Sends the order, and then asks for its payment's status, while every call of the shop is interfered with.
+async fn exchanges_during(check: &Check, payment: &Payment, kind: Kind) -> Result<[Exchange; 2], RuleError> {
+    let customer = check.customer(0).await?;
+    let _interfering = check.service.interfere(Target::Every, kind);
+    let mark = check.service.mark();
+    let order = check.route_request(&customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
+    let status = check.status(&customer, payment).await;
+    if check.service.mark() == mark {
+        return Err(RuleError::NotChecked("The shop answered without a call to the service.".into()));
+    }
+    Ok([order, status])
+}
+
+/// The answer is an error in the service's shape, or true: the same payment, or a status that is not final.
+fn must_be_error_or_true(exchange: &Exchange, payment: &Payment, cause: &str) -> Outcome {
+    let body = exchange.json();
+    let is_same_payment = body["intent"]["id"] == *payment.id;
+    let is_pending = ["requires_action", "processing"].iter().any(|status| body["status"] == *status);
+    if exchange.is_error_in_shape() || (exchange.is_success() && (is_same_payment || is_pending)) {
+        return Ok(());
+    }
+    let why = match exchange.response {
+        Err(_) => "The page got no answer.",
+        Ok(_) if exchange.is_success() => "The page was told something else than that it is not known.",
+        Ok(_) => "The page got no error in the service's shape.",
+    };
+    Err(exchange.fail(format!("{cause} {why}")))
+}

@@ -1,0 +1,323 @@
+//! The payment service that a checked shop talks to: a sandbox behind a recorder that can change, withhold and refuse replies.
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::request::Parts;
+use axum::http::{Request, Response, StatusCode, header};
+use guichet_sandbox::{Dropped, InProcess};
+use serde_json::{Map, Value, json};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// The most bytes of a recorded body. The sandbox itself accepts less.
+const MAX_BODY: usize = 8 << 20;
+
+/// The service of a check.
+pub struct Service {
+    sandbox: InProcess,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    calls: Vec<Call>,
+    interference: Option<Interference>,
+    /// The number of calls that wait for the end of [`Kind::Hold`].
+    held: usize,
+}
+
+/// A call of the shop to the service.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) method: String,
+    /// The path with its query.
+    pub(crate) path: String,
+    pub(crate) referer: String,
+    pub(crate) body: Value,
+    /// Whether it had the merchant's key.
+    pub(crate) with_key: bool,
+    /// The reply before any change; null if there is none yet.
+    pub(crate) reply: Value,
+}
+
+impl Call {
+    fn new(parts: &Parts, body: &[u8], key: &str) -> Self {
+        let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        Self {
+            method: parts.method.to_string(),
+            path: parts.uri.path_and_query().map_or_else(String::new, ToString::to_string),
+            referer: text(header::REFERER),
+            body: serde_json::from_slice(body).unwrap_or_default(),
+            with_key: text(header::AUTHORIZATION).strip_prefix("Bearer ") == Some(key),
+            reply: Value::Null,
+        }
+    }
+
+    /// Whether it creates a payment.
+    pub(crate) fn is_creation(&self) -> bool {
+        self.method == "POST" && self.path == "/v1/payment-intents"
+    }
+
+    /// Whether it reads this payment, or a list of payments.
+    pub(crate) fn reads(&self, intent: &str) -> bool {
+        let path = self.path.split('?').next().unwrap_or_default().strip_prefix("/v1/payment-intents");
+        let of_this = path.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('/') == Some(intent));
+        self.method == "GET" && of_this
+    }
+}
+
+/// What happens to the shop's calls, until it is dropped.
+pub(crate) struct Interfering<'a>(&'a Service);
+
+/// The calls that are interfered with.
+pub(crate) enum Target {
+    Every,
+    /// The reads of one payment.
+    ReadsOf(String),
+}
+
+/// What happens to a call.
+#[derive(Clone)]
+pub(crate) enum Kind {
+    /// These fields of the payment are replaced.
+    Change { intent: String, fields: Map<String, Value> },
+    /// It is refused with this status.
+    Refuse(u16),
+    /// The reply is no JSON.
+    Malformed,
+    /// It is answered after the interference has ended.
+    Hold,
+}
+
+struct Interference {
+    target: Target,
+    kind: Kind,
+    /// Its receivers notice when it is dropped.
+    end: watch::Sender<()>,
+}
+
+impl Drop for Interfering<'_> {
+    fn drop(&mut self) {
+        self.0.state().interference = None;
+    }
+}
+
+/// A call that is held. It is counted until it is dropped, also if the shop closes the connection.
+struct Held<'a>(&'a Service);
+
+impl<'a> Held<'a> {
+    fn new(service: &'a Service) -> Self {
+        service.state().held += 1;
+        Self(service)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.state().held -= 1;
+    }
+}
+
+impl Service {
+    /// The service of a check, on this sandbox.
+    #[must_use]
+    pub fn new(sandbox: InProcess) -> Self {
+        Self { sandbox, state: Mutex::default() }
+    }
+
+    /// Answers a call of the shop, or of a browser on the hosted page.
+    ///
+    /// # Errors
+    /// If a rule or a fault drops the connection.
+    pub async fn respond(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
+        let (parts, body) = request.into_parts();
+        let Ok(body) = to_bytes(body, MAX_BODY).await else {
+            return Ok(reply(StatusCode::PAYLOAD_TOO_LARGE, refusal(413)));
+        };
+        let path = parts.uri.path().to_owned();
+        let forwarded = |parts| self.sandbox.respond(Request::from_parts(parts, Body::from(body.clone())));
+        if !path.starts_with("/v1/") {
+            return forwarded(parts).await;
+        }
+        let (number, kind, mut end) = self.record(Call::new(&parts, &body, self.sandbox.secret_key().expose()));
+        match kind {
+            Some(Kind::Refuse(status)) => {
+                return Ok(reply(StatusCode::from_u16(status).unwrap_or_default(), refusal(status)));
+            }
+            Some(Kind::Hold) => {
+                let _held = Held::new(self);
+                // It ends with an error, because the sender is dropped.
+                let _ = end.changed().await;
+            }
+            _ => {}
+        }
+        let response = forwarded(parts).await?;
+        let (mut parts, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+        let mut replied: Value = serde_json::from_slice(&body).unwrap_or_default();
+        self.state().calls[number].reply = replied.clone();
+        let body = match kind {
+            Some(Kind::Malformed) => Bytes::from_static(b"<html>The service is being repaired.</html>"),
+            Some(Kind::Change { intent, fields }) => {
+                change(&mut replied["data"], &intent, &fields);
+                Bytes::from(replied.to_string())
+            }
+            _ => body,
+        };
+        parts.headers.remove(header::CONTENT_LENGTH);
+        Ok(Response::from_parts(parts, Body::from(body)))
+    }
+
+    /// Records a call. Returns its number and what happens to it.
+    fn record(&self, call: Call) -> (usize, Option<Kind>, watch::Receiver<()>) {
+        let mut state = self.state();
+        let interference = state.interference.as_ref().filter(|interference| match &interference.target {
+            Target::Every => true,
+            Target::ReadsOf(intent) => call.reads(intent),
+        });
+        let kind = interference.map(|interference| interference.kind.clone());
+        let end = interference.map_or_else(|| watch::channel(()).1, |interference| interference.end.subscribe());
+        state.calls.push(call);
+        (state.calls.len() - 1, kind, end)
+    }
+
+    /// Interferes with the shop's calls until the returned value is dropped.
+    pub(crate) fn interfere(&self, target: Target, kind: Kind) -> Interfering<'_> {
+        self.state().interference = Some(Interference { target, kind, end: watch::channel(()).0 });
+        Interfering(self)
+    }
+
+    /// The number of calls that are held.
+    pub(crate) fn held(&self) -> usize {
+        self.state().held
+    }
+
+    /// The number of calls until now.
+    pub(crate) fn mark(&self) -> usize {
+        self.state().calls.len()
+    }
+
+    /// The calls after a mark.
+    pub(crate) fn calls_since(&self, mark: usize) -> Vec<Call> {
+        self.state().calls[mark..].to_vec()
+    }
+
+    /// The session tokens that the shop was given.
+    pub(crate) fn session_tokens(&self) -> Vec<String> {
+        self.replied("session_token")
+    }
+
+    /// The addresses of the hosted page that the shop was given.
+    pub(crate) fn checkout_urls(&self) -> Vec<String> {
+        self.replied("checkout_url")
+    }
+
+    /// Everything that no report may show: the key, and the secrets that the shop was given.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let mut secrets = vec![self.secret_key().to_owned()];
+        secrets.extend(self.session_tokens());
+        secrets.extend(self.replied("client_secret"));
+        secrets
+    }
+
+    fn replied(&self, field: &str) -> Vec<String> {
+        let state = self.state();
+        let texts = state.calls.iter().filter_map(|call| call.reply["data"][field].as_str());
+        texts.map(str::to_owned).collect()
+    }
+
+    /// The key that the shop calls it with.
+    #[must_use]
+    pub fn secret_key(&self) -> &str {
+        self.sandbox.secret_key().expose()
+    }
+
+    /// The service's address and its key, as the shop's commands read them.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let base_url = self.sandbox.base_url().to_owned();
+        vec![("GUICHET_BASE_URL", base_url), ("GUICHET_SECRET_KEY", self.secret_key().to_owned())]
+    }
+
+    /// Pays as the customer does on the hosted page, with a test phone. Returns the payment.
+    pub(crate) async fn pay(&self, intent: &str, phone: &str) -> Value {
+        let method = json!({"payment_method": {"type": "mobile_money", "phone": phone}});
+        let path = format!("/v1/payment-intents/{intent}/payment-method");
+        self.call("POST", &path, self.secret_key(), Some(method)).await["data"].take()
+    }
+
+    /// The payment, as it is.
+    pub(crate) async fn intent(&self, id: &str) -> Value {
+        self.call("GET", &format!("/v1/payment-intents/{id}"), self.secret_key(), None).await["data"].take()
+    }
+
+    /// Moves the service's clock forward.
+    pub(crate) async fn advance(&self, seconds: u32) {
+        let token = self.sandbox.control_token().expose();
+        self.call("POST", "/sandbox/clock", token, Some(json!({"advance_seconds": seconds}))).await;
+    }
+
+    /// A call of the check itself, which is not recorded.
+    async fn call(&self, method: &str, path: &str, token: &str, body: Option<Value>) -> Value {
+        let request = Request::builder().method(method).uri(format!("http://localhost{path}"));
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let request = request.body(body).expect("its parts are constants and identifiers of the sandbox");
+        let Ok(response) = self.sandbox.respond(request).await else { return Value::Null };
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Replaces fields of a payment, in a reply or in a list.
+fn change(data: &mut Value, intent: &str, fields: &Map<String, Value>) {
+    match data {
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| change(entry, intent, fields)),
+        Value::Object(payment) if payment.get("id").is_some_and(|id| id == intent) => {
+            payment.extend(fields.clone());
+        }
+        _ => {}
+    }
+}
+
+fn reply(status: StatusCode, body: Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    response
+}
+
+fn refusal(status: u16) -> Value {
+    let (kind, code) = if status == 401 { ("authentication", "invalid_key") } else { ("api", "unavailable") };
+    json!({
+        "status_code": status, "response_type": "error", "message": "The check refused this call.", "data": null,
+        "error": {"type": kind, "code": code, "errors": [], "request_id": "req_check", "retryable": status != 401},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guichet_sandbox::{Config, Surroundings};
+
+    #[tokio::test]
+    async fn a_held_call_is_counted_until_the_shop_closes_its_connection() {
+        let sandbox = InProcess::start(Config::default(), Surroundings::system()).await.expect("a sandbox");
+        let service = Service::new(sandbox);
+        let holding = service.interfere(Target::Every, Kind::Hold);
+        let request = Request::get("http://localhost/v1/payment-intents").body(Body::empty()).expect("a request");
+        let mut call = Box::pin(service.respond(request));
+        tokio::select! {
+            biased;
+            _ = &mut call => panic!("the call is held"),
+            () = std::future::ready(()) => {}
+        }
+        assert_eq!(service.held(), 1);
+        drop(call);
+        assert_eq!(service.held(), 0);
+        drop(holding);
+    }
+}

@@ -1,0 +1,252 @@
+//! What the npm package `guichet-sandbox` calls for `guichet-sandbox check`: the check of one shop, rule by rule, on a machine that is
+//! JavaScript.
+
+use guichet_check::options::{self, Options};
+use guichet_check::{
+    Boxed, Check, CommandError, Environment, Report, Request, Response, Rule, SendError, Service, instructions, rules,
+    summary,
+};
+use guichet_sandbox::Config;
+use js_sys::{Array, Promise};
+use serde::Deserialize;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The machine, in JavaScript. A promise that rejects is a bug.
+    pub type Machine;
+    /// Sends a request with these headers: a name, its value, a name, its value. Resolves with `[status, headers, body]`, or with
+    /// `"timeout"`, `"no connection"`, or what broke.
+    #[wasm_bindgen(method)]
+    fn send(this: &Machine, method: &str, url: &str, headers: Array, body: &str, milliseconds: f64) -> Promise;
+    #[wasm_bindgen(method)]
+    fn sleep(this: &Machine, milliseconds: f64) -> Promise;
+    /// Runs a command with these variables, and discards its output unless it is wanted. Resolves with `[status, stdout, stderr]`,
+    /// whose status is empty if it succeeded, or with `"timeout"` or why it cannot be run.
+    #[wasm_bindgen(method)]
+    fn run(this: &Machine, command: &str, variables: Array, is_output_wanted: bool, milliseconds: f64) -> Promise;
+}
+
+struct JsEnvironment {
+    machine: Machine,
+    limit: Duration,
+}
+
+impl JsEnvironment {
+    async fn send(&self, request: Request) -> Result<Response, SendError> {
+        let Request { method, url, headers, body } = request;
+        let headers = headers.iter().flat_map(|(name, value)| [name, value]).map(JsValue::from).collect();
+        let sent = self.machine.send(method, &url, headers, &body, milliseconds(self.limit));
+        let parts = resolved(sent).await.map_err(|why| match why.as_str() {
+            "timeout" => SendError::Timeout(self.limit),
+            "no connection" => SendError::NoConnection,
+            _ => SendError::Broken(why),
+        })?;
+        let texts: Vec<String> = Array::from(&parts.get(1)).iter().filter_map(|text| text.as_string()).collect();
+        let headers = texts.as_chunks().0.iter().map(|[name, value]| (name.clone(), value.clone())).collect();
+        let status = parts.get(0).as_f64().unwrap_or_default() as u16;
+        Ok(Response { status, headers, body: parts.get(2).as_string().unwrap_or_default() })
+    }
+
+    async fn run(
+        &self,
+        command: &str,
+        variables: Vec<(&'static str, String)>,
+        is_output_wanted: bool,
+    ) -> Result<String, CommandError> {
+        let variables = variables.into_iter().flat_map(|(name, value)| [name.into(), JsValue::from(value)]).collect();
+        let run = self.machine.run(command, variables, is_output_wanted, milliseconds(self.limit));
+        let parts = resolved(run).await.map_err(|why| match why.as_str() {
+            "timeout" => CommandError::Timeout(self.limit),
+            _ => CommandError::NotRun(why),
+        })?;
+        let [status, stdout, stderr] = [0, 1, 2].map(|index| parts.get(index).as_string().unwrap_or_default());
+        if status.is_empty() { Ok(stdout) } else { Err(CommandError::Failed { status, stderr }) }
+    }
+}
+
+/// What a promise of the machine resolves with: a list, or a text that says what went wrong.
+async fn resolved(promise: Promise) -> Result<Array, String> {
+    let value = JsFuture::from(promise).await.unwrap_or_else(|error| format!("{error:?}").into());
+    value.dyn_into::<Array>().map_err(|value| value.as_string().unwrap_or_default())
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+impl Environment for JsEnvironment {
+    fn send(&self, request: Request) -> Boxed<'_, Result<Response, String>> {
+        Box::pin(async move { self.send(request).await.map_err(|error| error.to_string()) })
+    }
+
+    fn sleep(&self, time: Duration) -> Boxed<'_, ()> {
+        Box::pin(async move { drop(JsFuture::from(self.machine.sleep(milliseconds(time))).await) })
+    }
+
+    fn run<'a>(&'a self, command: &'a str, variables: Vec<(&'static str, String)>) -> Boxed<'a, Result<(), String>> {
+        Box::pin(async move { self.run(command, variables, false).await.map(drop).map_err(|error| error.to_string()) })
+    }
+
+    fn output<'a>(
+        &'a self,
+        command: &'a str,
+        variables: Vec<(&'static str, String)>,
+    ) -> Boxed<'a, Result<String, String>> {
+        Box::pin(async move { self.run(command, variables, true).await.map_err(|error| error.to_string()) })
+    }
+}
+
+/// The arguments of the command, as texts.
+#[derive(Deserialize)]
+struct Texts {
+    shop: String,
+    #[serde(default)]
+    order: Vec<String>,
+    #[serde(default)]
+    login: Vec<String>,
+    page: String,
+    csrf: Option<String>,
+    orders: Option<String>,
+    restart: Option<String>,
+    settle: Option<String>,
+    limit: String,
+    wait: String,
+    #[serde(default)]
+    only: Vec<String>,
+    json: bool,
+}
+
+/// The arguments of the command.
+#[wasm_bindgen]
+pub struct CheckArguments {
+    options: Options,
+    wait: Duration,
+    rules: Vec<&'static Rule>,
+    json: bool,
+}
+
+#[wasm_bindgen]
+impl CheckArguments {
+    /// Reads the arguments, an object of texts as JSON. The error says which one is invalid.
+    pub fn read(json: &str) -> Result<CheckArguments, String> {
+        let texts: Texts = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        if texts.order.is_empty() {
+            return Err(
+                "Missing option --order: an order of the customer that is not paid yet, as the page sends it".into()
+            );
+        }
+        let shop = read("<URL>", options::shop_address, &texts.shop)?;
+        let options = Options {
+            origin: shop.origin,
+            page: read("--page <PATH>", options::path, &texts.page)?,
+            routes: shop.routes,
+            logins: read_each("--login <REQUEST>", options::login, &texts.login)?,
+            csrf: texts.csrf.map(|text| read("--csrf <COOKIE=HEADER>", options::csrf, &text)).transpose()?,
+            orders: read_each("--order <JSON>", options::order, &texts.order)?,
+            orders_command: texts.orders,
+            restart_command: texts.restart,
+            settle_command: texts.settle,
+            limit: read("--limit <SECONDS>", options::seconds, &texts.limit)?,
+        };
+        let wait = read("--wait <SECONDS>", options::seconds, &texts.wait)?;
+        let rules = rules(&read_each("--only <RULE>", options::rule, &texts.only)?);
+        Ok(Self { options, wait, rules, json: texts.json })
+    }
+
+    /// Starts the service of the check, which answers under this address.
+    pub async fn start(self, base_url: String, machine: Machine) -> Result<ShopCheck, JsValue> {
+        let Self { options, wait, rules, json } = self;
+        let config =
+            Config { base_url: Some(base_url.clone()), public_url: Some(base_url.clone()), ..Config::default() };
+        let service = Arc::new(Service::new(crate::open(config).await?));
+        let environment = JsEnvironment { machine, limit: options.limit };
+        let check = Check::new(Box::new(environment), Arc::clone(&service), options);
+        let (next, reports) = (Cell::new(0), RefCell::default());
+        Ok(ShopCheck { service, check: Rc::new(check), base_url, wait, rules, json, next, reports })
+    }
+}
+
+/// The end of the command's help.
+#[wasm_bindgen(js_name = checkHelp)]
+pub fn check_help() -> String {
+    options::HELP.to_owned()
+}
+
+fn read<T>(argument: &str, reader: fn(&str) -> Result<T, String>, text: &str) -> Result<T, String> {
+    reader(text).map_err(|why| format!("invalid value '{text}' for '{argument}': {why}"))
+}
+
+fn read_each<T>(argument: &str, reader: fn(&str) -> Result<T, String>, texts: &[String]) -> Result<Vec<T>, String> {
+    texts.iter().map(|text| read(argument, reader, text)).collect()
+}
+
+/// A check that has been started.
+#[wasm_bindgen]
+pub struct ShopCheck {
+    service: Arc<Service>,
+    check: Rc<Check>,
+    base_url: String,
+    wait: Duration,
+    rules: Vec<&'static Rule>,
+    json: bool,
+    /// The index of the rule that is checked next.
+    next: Cell<usize>,
+    reports: RefCell<Vec<Report>>,
+}
+
+#[wasm_bindgen]
+impl ShopCheck {
+    #[wasm_bindgen(getter, js_name = baseUrl)]
+    pub fn base_url(&self) -> String {
+        self.base_url.clone()
+    }
+
+    /// Answers a request to the service, as `Sandbox.respond` does.
+    pub fn respond(&self, method: &str, target: &str, headers: &str, body: Vec<u8>) -> JsValue {
+        let Some(request) = crate::request(method, target, headers, body) else { return crate::malformed() };
+        let service = Arc::clone(&self.service);
+        crate::execute(async move { service.respond(request).await })
+    }
+
+    /// How to start the shop.
+    pub fn instructions(&self) -> String {
+        instructions(&self.base_url, self.service.secret_key(), self.json)
+    }
+
+    /// What is printed before the shop answers.
+    pub fn waiting(&self) -> String {
+        self.check.waiting()
+    }
+
+    /// Waits for the shop. The error says what it did instead.
+    #[wasm_bindgen(js_name = shopIsReady)]
+    pub async fn shop_is_ready(&self) -> Result<(), String> {
+        self.check.shop_is_ready(self.wait).await
+    }
+
+    /// Checks the next rule. Returns its report, and `undefined` after the last one.
+    pub async fn next(&self) -> Option<String> {
+        let rule = *self.rules.get(self.next.replace(self.next.get() + 1))?;
+        let report = self.check.rule(rule).await;
+        let text = report.to_string();
+        self.reports.borrow_mut().push(report);
+        Some(text)
+    }
+
+    /// The summary.
+    pub fn summary(&self) -> String {
+        summary(&self.reports.borrow(), self.json).0
+    }
+
+    /// The exit code of the command.
+    #[wasm_bindgen(getter, js_name = exitCode)]
+    pub fn exit_code(&self) -> u8 {
+        summary(&self.reports.borrow(), self.json).1
+    }
+}

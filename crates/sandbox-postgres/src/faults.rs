@@ -1,0 +1,74 @@
+//! The faults that wait, in all instances.
+
+use crate::{Readers, Row, STATEMENT_DEADLINE, does_not_answer, unavailable};
+use guichet_sandbox::store::MAX_FAULTS;
+use guichet_sandbox::store::sql::StoredRow as _;
+use guichet_sandbox::{AddFaultError, Fault, FaultKind, Unavailable};
+use sqlx::{Connection as _, PgConnection};
+use tokio::time::timeout;
+
+impl Readers {
+    /// Adds a fault after a merchant's others.
+    pub(crate) async fn add_fault(&self, merchant: &str, fault: &Fault) -> Result<(), AddFaultError> {
+        let mut connection = self.0.acquire().await.map_err(unavailable)?;
+        match timeout(STATEMENT_DEADLINE, add_fault(&mut connection, merchant, fault)).await {
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(AddFaultError::TooMany),
+            Ok(Err(error)) => Err(unavailable(error).into()),
+            Err(_) => {
+                connection.close_on_drop();
+                Err(does_not_answer().into())
+            }
+        }
+    }
+
+    /// Takes a merchant's oldest fault of this operation, and decrements its count. Another instance that takes the same fault waits, and
+    /// then takes what is left.
+    pub(crate) async fn take_fault(&self, merchant: &str, operation: &str) -> Result<Option<FaultKind>, Unavailable> {
+        let text = "UPDATE faults SET remaining = remaining - 1 WHERE remaining > 0 AND seq = \
+            (SELECT seq FROM faults WHERE merchant = $1 AND operation = $2 AND remaining > 0 ORDER BY seq LIMIT 1 FOR UPDATE) \
+            RETURNING fault, remaining";
+        let taken = self.rows(text, &[merchant.into(), operation.into()]).await?;
+        taken.first().map(|row| Ok(read_fault(row)?.kind())).transpose()
+    }
+
+    /// A merchant's waiting faults, in the order they were added.
+    pub(crate) async fn faults(&self, merchant: &str) -> Result<Vec<Fault>, Unavailable> {
+        let text = "SELECT fault, remaining FROM faults WHERE merchant = $1 AND remaining > 0 ORDER BY seq";
+        self.rows(text, &[merchant.into()]).await?.iter().map(read_fault).collect()
+    }
+
+    /// Removes a merchant's waiting faults.
+    pub(crate) async fn clear_faults(&self, merchant: &str) -> Result<(), Unavailable> {
+        self.rows("DELETE FROM faults WHERE merchant = $1", &[merchant.into()]).await.map(drop)
+    }
+}
+
+/// Adds a fault after a merchant's others. `false` if too many wait.
+async fn add_fault(connection: &mut PgConnection, merchant: &str, fault: &Fault) -> Result<bool, sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    // Others who add wait here, so that the number of faults is exact.
+    let merchants = sqlx::query("SELECT FROM merchants WHERE id = $1 FOR UPDATE").bind(merchant);
+    merchants.execute(&mut *transaction).await?;
+    let used_up = sqlx::query("DELETE FROM faults WHERE merchant = $1 AND remaining = 0").bind(merchant);
+    used_up.execute(&mut *transaction).await?;
+    let waiting = sqlx::query_scalar("SELECT count(*) FROM faults WHERE merchant = $1").bind(merchant);
+    let waiting: i64 = waiting.fetch_one(&mut *transaction).await?;
+    if usize::try_from(waiting).is_ok_and(|waiting| waiting >= MAX_FAULTS) {
+        return Ok(false);
+    }
+    if fault.count() > 0 {
+        let written = serde_json::to_string(fault).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        let text = "INSERT INTO faults (merchant, operation, fault, remaining) VALUES ($1, $2, $3, $4)";
+        let added = sqlx::query(text).bind(merchant).bind(fault.operation()).bind(written);
+        added.bind(i64::from(fault.count())).execute(&mut *transaction).await?;
+    }
+    transaction.commit().await.map(|()| true)
+}
+
+fn read_fault(row: &Row) -> Result<Fault, Unavailable> {
+    let fault: Option<Fault> = serde_json::from_str(row.text("fault")?).ok();
+    let remaining = u32::try_from(row.number("remaining")?).ok();
+    let read = fault.zip(remaining).map(|(fault, remaining)| fault.times(remaining));
+    read.ok_or_else(|| Unavailable::because("a fault cannot be read"))
+}

@@ -1,0 +1,179 @@
+//! The calls of the control API, each declared once: from here come the routes, the readers of the bodies, the OpenAPI description and
+//! the specifications that the commands send.
+
+use crate::faults::LONGEST_DELAY;
+use guichet::protocol::{ErrorCode, Spec};
+use guichet::values::NOT_BLANK;
+use serde_json::{Value, json};
+
+/// The most characters of a merchant's name.
+pub const LONGEST_NAME: usize = 100;
+
+/// The most seconds by which one call moves a clock: a hundred years.
+const MAX_ADVANCE: u32 = 100 * 366 * 86_400;
+
+/// The declaration of a call.
+pub(crate) struct Declared {
+    /// Its method and its path. Its errors at the terminal begin with the name of its command.
+    pub(crate) spec: Spec,
+    /// Its name in the OpenAPI description.
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) description: &'static str,
+    /// Whether it is about one merchant, whom the body or the query may name.
+    pub(crate) has_merchant: bool,
+    /// The schemas of its body's fields, without `merchant`. They limit what the reader takes.
+    pub(crate) fields: fn() -> Value,
+    pub(crate) required: &'static [&'static str],
+    /// An example of its body.
+    pub(crate) example: fn() -> Value,
+    /// The name of the schema of its reply.
+    pub(crate) reply: &'static str,
+    /// An example of its reply.
+    pub(crate) replied: fn() -> Value,
+    /// The error codes of its own rules.
+    pub(crate) codes: &'static [ErrorCode],
+}
+
+impl Declared {
+    /// A call about one merchant, without fields and without errors of its own.
+    const fn new(spec: Spec, name: &'static str, summary: &'static str, reply: &'static str) -> Self {
+        Self {
+            spec,
+            name,
+            summary,
+            description: "",
+            has_merchant: true,
+            fields: || json!({}),
+            required: &[],
+            example: || json!({}),
+            reply,
+            replied: || json!({}),
+            codes: &[],
+        }
+    }
+}
+
+/// Declares the calls: of each its summary, its name, its method and path, the schema of its reply, its command, and what else it has.
+macro_rules! calls {
+    ($(
+        #[doc = $summary:literal]
+        $call:ident: $name:literal $method:ident $path:literal -> $reply:literal, command $command:literal { $($member:ident: $value:expr,)* }
+    )*) => {
+        /// A call of the control API.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        #[non_exhaustive]
+        pub enum Call {
+            $(#[doc = $summary] $call,)*
+        }
+
+        impl Call {
+            /// Every call. The methods of a path are in the order in which `Allow` lists them.
+            pub(crate) const ALL: &[Self] = &[$(Self::$call),*];
+
+            pub(crate) const fn declared(self) -> &'static Declared {
+                match self {
+                    $(Self::$call => const {
+                        &Declared { $($member: $value,)* ..Declared::new(Spec::$method($command, $path), $name, $summary, $reply) }
+                    },)*
+                }
+            }
+
+            /// Its method and its path, under the name of the command that sends it.
+            #[must_use]
+            pub const fn spec(self) -> &'static Spec {
+                &self.declared().spec
+            }
+        }
+    };
+}
+
+calls! {
+    /// Creates a merchant.
+    CreateMerchant: "create_merchant" post "/sandbox/merchants" -> "NewMerchant", command "merchants" {
+        description: "Each test gets its own: a key, a clock, faults, customers and payments. The secret key is shown this once.",
+        has_merchant: false,
+        fields: || json!({ "name": {
+            "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": LONGEST_NAME, "default": "Sandbox shop",
+            "description": "Its name, which the hosted checkout page shows.",
+        } }),
+        example: || json!({ "name": "Boutique Awa" }),
+        replied: || json!({ "merchant": "mch_1b0JtiwGBMbGCuuaxI9fAT", "secret_key": "sk_test_0000000000000000000000000000000000000000000" }),
+    }
+    /// Reads a merchant's clock.
+    ReadClock: "read_clock" get "/sandbox/clock" -> "MerchantClock", command "clock" {
+        replied: || json!({ "now": 1_795_257_000 }),
+    }
+    /// Moves a merchant's clock forward.
+    AdvanceClock: "advance_clock" post "/sandbox/clock" -> "MerchantClock", command "clock" {
+        description: "Work that becomes due, such as the charge of a subscription, is done before the response, each at its own time.",
+        fields: || json!({ "advance_seconds": {
+            "type": "integer", "minimum": 0, "maximum": MAX_ADVANCE, "description": "How far. The clock never goes back.",
+        } }),
+        required: &["advance_seconds"],
+        example: || json!({ "advance_seconds": 2_678_400 }),
+        replied: || json!({ "now": 1_797_935_400 }),
+        codes: &[ErrorCode::ParameterInvalid],
+    }
+    /// Lists the faults that wait for a call.
+    ListFaults: "list_faults" get "/sandbox/faults" -> "WaitingFaults", command "faults" {
+        replied: || json!({ "faults": [{ "operation": "create_payment_intent", "kind": "lost_response", "count": 2 }] }),
+    }
+    /// Makes the next calls of an operation fail.
+    AddFault: "add_fault" post "/sandbox/faults" -> "WaitingFaults", command "faults" {
+        description: "`delay`, `lost_response`, `malformed` and `truncate` execute the call, but the response is late, lost or broken. \
+                      `drop` and `status` do not execute it. The reply lists all waiting faults.",
+        fields: || json!({
+            "operation": { "$ref": "#/components/schemas/OperationName" },
+            "kind": { "$ref": "#/components/schemas/FaultKind" },
+            "count": {
+                "type": ["integer", "null"], "minimum": 1, "maximum": 10_000, "default": 1, "description": "The number of calls.",
+            },
+            "milliseconds": {
+                "type": ["integer", "null"], "minimum": 0, "maximum": LONGEST_DELAY,
+                "description": "Required for `delay`: its length.",
+            },
+            "status": {
+                "type": ["integer", "null"], "minimum": 400, "maximum": 599,
+                "description": "For `status`: the HTTP status; 503 if it is omitted.",
+            },
+            "retry_after": {
+                "type": ["integer", "null"], "minimum": 0, "maximum": 86_400,
+                "description": "For `status`: the header `Retry-After`, in seconds.",
+            },
+        }),
+        required: &["operation", "kind"],
+        example: || json!({ "operation": "create_payment_intent", "kind": "lost_response", "count": 2 }),
+        replied: || json!({ "faults": [{ "operation": "create_payment_intent", "kind": "lost_response", "count": 2 }] }),
+        codes: &[ErrorCode::ParameterInvalid, ErrorCode::ParameterMissing, ErrorCode::TooManyFaults],
+    }
+    /// Removes a merchant's waiting faults.
+    ClearFaults: "clear_faults" delete "/sandbox/faults" -> "WaitingFaults", command "faults" {
+        replied: || json!({ "faults": [] }),
+    }
+    /// Lists the newest 1,000 requests of a merchant and its customers, oldest first.
+    ListRequests: "list_requests" get "/sandbox/requests" -> "ReceivedRequests", command "requests" {
+        description: "No credential, query, body or card is kept. The first merchant's list also has the requests without a known merchant.",
+        replied: || json!({ "requests": [{
+            "at": 1_795_257_000, "operation": "create_payment_intent", "method": "POST", "path": "/v1/payment-intents", "intent": null,
+            "credential": "secret_key", "request_id": "req_6h6rAoXcBZyqAo9gZTkBzi", "status": 201, "fault": null
+        }] }),
+    }
+    /// Lists the newest events of a merchant's payments, subscriptions and eSIM orders, in order.
+    ListEvents: "list_events" get "/sandbox/events" -> "SandboxEvents", command "events" {
+        replied: || json!({ "events": [{
+            "id": "evt_1aPzGzHvBpDlS6aVKdzUwW_0", "type": "payment_intent.created", "created_at": 1_795_257_000,
+            "data": { "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17" }
+        }] }),
+    }
+    /// Deletes everything of a merchant but its name and its key.
+    ResetMerchant: "reset_merchant" post "/sandbox/reset" -> "ResetMerchant", command "reset" {
+        description: "Its clock then shows the service's time.",
+        replied: || json!({ "merchant": "mch_1b0JtiwGBMbGCuuaxI9fAT", "now": 1_795_257_000 }),
+    }
+    /// Reads this description. It needs no token.
+    ReadDescription: "read_description" get "/sandbox/openapi.json" -> "Description", command "openapi" {
+        has_merchant: false,
+        replied: || json!({ "openapi": "3.1.0" }),
+    }
+}

@@ -1,0 +1,216 @@
+//! The control API under `/sandbox`, `decisions.md` 12: its own token, known hosts only, no CORS. It is outside `/v1`, so that the
+//! interface itself stays as documented.
+
+mod calls;
+mod fields;
+
+pub(crate) use calls::Declared;
+pub use calls::{Call, LONGEST_NAME};
+
+use crate::auth::bearer;
+use crate::events::Event;
+use crate::faults::{AddFaultError, Fault, FaultKind, operation_named};
+use crate::http::{plain, read_body, read_object, refuse};
+use crate::openapi;
+use crate::problem::Problem;
+use crate::requests::Request;
+use crate::server::host;
+use crate::service::{Merchant, Service};
+use crate::tokens::{id, same};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request as Incoming, State};
+use axum::http::request::Parts;
+use axum::http::{Response, StatusCode};
+use axum::routing::any;
+use fields::{Fields, missing, wrong};
+use guichet::protocol::{Envelope, ErrorCode};
+use guichet::values::Secret;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The control API's state.
+pub(crate) struct ControlApi {
+    pub(crate) service: Arc<Service>,
+    pub(crate) token: Secret,
+    /// Host names under which it answers, besides loopback.
+    pub(crate) hosts: Vec<String>,
+}
+
+/// Finds a call by its method and its path.
+fn find(method: &str, path: &str) -> Result<Call, Problem> {
+    let at_path = || Call::ALL.iter().copied().filter(|call| call.spec().path == path);
+    if let Some(call) = at_path().find(|call| call.spec().method.as_str() == method) {
+        return Ok(call);
+    }
+    let methods: Vec<&str> = at_path().map(|call| call.spec().method.as_str()).collect();
+    Err(if methods.is_empty() { Problem::route_not_found() } else { Problem::method_not_allowed(methods.join(", ")) })
+}
+
+/// The routes of the control API.
+pub(crate) fn routes(control: Arc<ControlApi>) -> Router {
+    Router::new().route("/sandbox", any(answer)).route("/sandbox/{*rest}", any(answer)).with_state(control)
+}
+
+async fn answer(State(control): State<Arc<ControlApi>>, request: Incoming) -> Response<Body> {
+    let request_id = id("req_");
+    // In its own task, so that the database and the memory change together even if the client disconnects. Without a listener there is no
+    // connection to lose.
+    #[cfg(feature = "serve")]
+    let answered = tokio::spawn(async move { control.answer(request).await })
+        .await
+        .unwrap_or_else(|error| Err(Problem::internal(&error)));
+    #[cfg(not(feature = "serve"))]
+    let answered = control.answer(request).await;
+    match answered {
+        Ok(reply) => plain(StatusCode::OK, reply, &request_id),
+        Err(problem) => refuse(problem, &request_id, Envelope::Standard),
+    }
+}
+
+impl ControlApi {
+    async fn answer(&self, request: Incoming) -> Result<Bytes, Problem> {
+        let (parts, body) = request.into_parts();
+        // Against DNS rebinding: another site's page whose name resolves to this address.
+        if !host::is_known(host::requested(&parts), &self.hosts) {
+            let message = "The control API answers only under a loopback name, or one given with --allow-host.";
+            return Err(Problem::new(ErrorCode::HostNotAllowed, message));
+        }
+        let call = find(parts.method.as_str(), parts.uri.path());
+        if parts.uri.path() == Call::ReadDescription.spec().path {
+            return call.map(|_| openapi::text());
+        }
+        self.check_token(bearer(&parts.headers))?;
+        self.service.catch_up().await;
+        let call = call?;
+        let fields = read_object(&parts.headers, &read_body(body).await?)?;
+        let query = query(&parts);
+        let fields = Fields::of(call, fields, &query)?;
+        let merchant = self.merchant(merchant_id(&fields, &query)?).await?;
+        self.dispatch(call, &merchant, &fields).await
+    }
+
+    fn check_token(&self, token: Option<&str>) -> Result<(), Problem> {
+        let (code, message) = match token {
+            Some(token) if same(token, self.token.expose()) => return Ok(()),
+            Some(_) => (
+                ErrorCode::InvalidKey,
+                "This is not the control token of this sandbox. Unless GUICHET_CONTROL_TOKEN sets it, the token is new at each start: use the one that was printed last.",
+            ),
+            None => (
+                ErrorCode::AuthenticationRequired,
+                "Missing control token. Send the token that the sandbox printed as Authorization: Bearer.",
+            ),
+        };
+        Err(Problem::new(code, message))
+    }
+
+    async fn dispatch(&self, call: Call, merchant: &Merchant, fields: &Fields) -> Result<Bytes, Problem> {
+        let reply = match call {
+            Call::ReadDescription => return Ok(openapi::text()),
+            Call::CreateMerchant => {
+                let (merchant, secret_key) = self.service.merchants.make(fields.required("name")?).await?;
+                json!({ "merchant": merchant.id(), "secret_key": secret_key.expose() })
+            }
+            Call::ReadClock => json!({ "now": merchant.now().unix() }),
+            Call::AdvanceClock => {
+                let invalid = "advance_seconds must be a whole number of seconds from 0 to 3,162,240,000 (a hundred years): the clock only goes forward.";
+                let seconds =
+                    fields.whole("advance_seconds", invalid)?.ok_or_else(|| wrong("advance_seconds", invalid))?;
+                json!({ "now": self.service.advance(merchant, seconds).await?.unix() })
+            }
+            Call::ListFaults => faults_of(merchant).await?,
+            Call::AddFault => {
+                merchant.add_fault(read_fault(fields)?).await?;
+                faults_of(merchant).await?
+            }
+            Call::ClearFaults => {
+                merchant.clear_faults().await?;
+                faults_of(merchant).await?
+            }
+            Call::ListRequests => {
+                let requests = merchant.requests().await?;
+                json!({ "requests": requests.iter().map(Request::to_json).collect::<Vec<_>>() })
+            }
+            Call::ListEvents => {
+                json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() })
+            }
+            Call::ResetMerchant => {
+                let merchant = self.service.merchants.reset(merchant).await?;
+                json!({ "merchant": merchant.id(), "now": merchant.now().unix() })
+            }
+        };
+        Ok(Bytes::from(reply.to_string()))
+    }
+
+    async fn merchant(&self, id: Option<&str>) -> Result<Merchant, Problem> {
+        match id {
+            None => Ok(self.service.merchants.first().await?),
+            Some(id) => self.service.merchants.by_id(id).await?.ok_or_else(|| Problem::missing("merchant")),
+        }
+    }
+}
+
+async fn faults_of(merchant: &Merchant) -> Result<Value, Problem> {
+    let faults = merchant.faults().await?;
+    Ok(json!({ "faults": faults.iter().map(Fault::to_json).collect::<Vec<_>>() }))
+}
+
+impl From<AddFaultError> for Problem {
+    fn from(error: AddFaultError) -> Self {
+        match error {
+            AddFaultError::TooMany => Self::field("count", ErrorCode::TooManyFaults, error.to_string()),
+            AddFaultError::Unavailable(error) => error.into(),
+        }
+    }
+}
+
+/// Reads the fault that the fields of a body describe.
+fn read_fault(fields: &Fields) -> Result<Fault, Problem> {
+    let operation = operation_named(fields.required("operation")?).map_err(|message| wrong("operation", message))?;
+    let count = fields.whole("count", "count must be a whole number from 1 to 10,000.")?.unwrap_or(1);
+    let name = fields.required("kind")?;
+    for (field, kind) in [("milliseconds", "delay"), ("status", "status"), ("retry_after", "status")] {
+        if kind != name && fields.has(field) {
+            return Err(wrong(field, format!("Only a fault of the kind {kind} has {field}.")));
+        }
+    }
+    let unknown =
+        || wrong("kind", format!("kind must be one of {}.", FaultKind::ALL.map(FaultKind::as_str).join(", ")));
+    let kind = match FaultKind::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or_else(unknown)? {
+        FaultKind::Delay { .. } => {
+            let invalid = "A delay requires milliseconds: a whole number, at most 600,000.";
+            let milliseconds =
+                fields.whole("milliseconds", invalid)?.ok_or_else(|| missing("milliseconds", invalid))?;
+            FaultKind::Delay { milliseconds: milliseconds.into() }
+        }
+        FaultKind::Status { status: default, .. } => {
+            let status = fields.whole("status", "status must be a whole number from 400 to 599.")?;
+            let invalid = "retry_after must be a whole number of seconds, at most 86,400 (a day).";
+            FaultKind::Status {
+                status: status.and_then(|status| u16::try_from(status).ok()).unwrap_or(default),
+                retry_after: fields.whole("retry_after", invalid)?,
+            }
+        }
+        kind => kind,
+    };
+    Ok(Fault { operation, kind, count })
+}
+
+fn query(parts: &Parts) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect()
+}
+
+/// Reads the merchant's id from the body or the query, which has no other parameter.
+fn merchant_id<'a>(fields: &'a Fields, query: &'a [(String, String)]) -> Result<Option<&'a str>, Problem> {
+    let in_query = query.iter().map(|(_, id)| id.as_str());
+    let mut ids = fields.text("merchant")?.into_iter().chain(in_query);
+    let first = ids.next();
+    if ids.any(|id| Some(id) != first) {
+        return Err(wrong(
+            "merchant",
+            "The request names more than one merchant. Name one, in the body or in the query.",
+        ));
+    }
+    Ok(first)
+}

@@ -1,0 +1,118 @@
+//! Builds responses: the two envelopes, and the headers that every response has.
+
+use crate::problem::Problem;
+use crate::server::DropConnection;
+use crate::service::{Done, Page};
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use guichet::protocol::{Envelope, Spec};
+use guichet::values::Moment;
+use std::time::{Duration, UNIX_EPOCH};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// A response with the mark on which the server closes the connection instead of sending it.
+pub(super) fn drop_connection() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    response.extensions_mut().insert(DropConnection);
+    response
+}
+
+/// Sets the `Date` of a response by the merchant's clock, so that a client can compare `expires_at` with it without a synchronized
+/// clock.
+pub(super) fn date(response: &mut Response<Body>, now: Moment) {
+    let seconds = u64::try_from(now.unix()).unwrap_or_default();
+    let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+    response.headers_mut().extend(HeaderValue::try_from(date).ok().map(|date| (header::DATE, date)));
+}
+
+/// The response of a successful operation.
+pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body> {
+    let body = envelope(&done, spec);
+    let Done { status, replayed, page, .. } = done;
+    let mut response = plain(status, body, request_id);
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    if let Some(Page { limit, next: Some(next) }) = page {
+        let link = format!("<{}?limit={limit}&starting_after={next}>; rel=\"next\"", spec.path);
+        response.headers_mut().extend(HeaderValue::try_from(link).ok().map(|link| (header::LINK, link)));
+    }
+    response
+}
+
+/// The body of a successful operation.
+pub(crate) fn envelope(done: &Done, spec: &Spec) -> String {
+    let Done { status, data, message, page, .. } = done;
+    match spec.envelope {
+        Envelope::Session => {
+            format!(r#"{{"success":true,"message":"{}","data":{data}}}"#, message.unwrap_or_default())
+        }
+        Envelope::Standard => {
+            let message = message.map(|message| format!(r#","message":"{message}""#)).unwrap_or_default();
+            let pagination = page.as_ref().map(pagination).unwrap_or_default();
+            format!(
+                r#"{{"status_code":{},"response_type":"success","data":{data}{message}{pagination}}}"#,
+                status.as_u16()
+            )
+        }
+    }
+}
+
+/// The member `pagination` beside a list's `data`, `decisions.md` 5.
+fn pagination(page: &Page) -> String {
+    let next = page.next.as_ref().map_or("null".to_owned(), |next| format!("\"{next}\""));
+    format!(r#","pagination":{{"has_more":{},"next_cursor":{next},"limit":{}}}"#, page.next.is_some(), page.limit)
+}
+
+/// The response with an error. A client that sends too slowly gets none: its connection is closed. Nor does a request get one of which it
+/// is not known whether it was stored.
+pub(crate) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
+    if problem.status == StatusCode::REQUEST_TIMEOUT { drop_connection() } else { error(problem, request_id, envelope) }
+}
+
+/// The response with an error, whatever its status.
+pub(super) fn error(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
+    let mut response = plain(problem.status, problem.body(request_id, envelope == Envelope::Session), request_id);
+    let headers = response.headers_mut();
+    if let Some(challenge) = problem.challenge() {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    if let Some(allow) = problem.allow().and_then(|allow| HeaderValue::from_str(allow).ok()) {
+        headers.insert(header::ALLOW, allow);
+    }
+    if problem.retryable() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+/// A JSON response with the headers that every response has.
+pub(crate) fn plain(status: StatusCode, body: impl Into<Body>, request_id: &str) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(request_id) = HeaderValue::from_str(request_id) {
+        headers.insert(REQUEST_ID, request_id);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unavailable::Unavailable;
+
+    #[test]
+    fn a_request_that_may_be_stored_gets_no_response_which_could_say_that_it_is_not() {
+        let dropped = |unavailable: Unavailable| {
+            let response = refuse(unavailable.into(), "req_1", Envelope::Standard);
+            response.extensions().get::<DropConnection>().is_some()
+        };
+        assert!(dropped(Unavailable::perhaps_stored("its reply was lost")));
+        assert!(!dropped(Unavailable::because("the disk is full")));
+    }
+}

@@ -1,0 +1,190 @@
+//! The service as a value: a function from request to response, without a socket.
+
+use super::clock::ServiceClock;
+use super::config::Config;
+use super::control::{self, ControlApi};
+use super::http;
+use super::keys::{Keys, control_token};
+use super::open::{open, open_on};
+use super::pages::{self, Pages};
+use super::rules::{EsimPackages, Fees};
+use super::server::{DropConnection, host};
+use super::service::{Merchants, Service};
+use super::start_error::StartError;
+use super::store::{Backend, Database};
+use super::surroundings::{self, Surroundings};
+use super::tokens::InstanceKey;
+use super::unavailable::Unavailable;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use guichet::values::{Secret, printable, read_origin};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tower_service::Service as _;
+
+/// The whole payment service in this process: [`InProcess::respond`] is a function from request to response. It opens no socket and
+/// has no timer, so due work, such as charges of subscriptions, is done before each response. On PostgreSQL, another instance lists its
+/// requests after this one has listed them or was closed.
+#[derive(Clone)]
+pub struct InProcess {
+    pub(super) service: Arc<Service>,
+    pub(super) router: Router,
+    pub(super) base_url: String,
+    pub(super) control_token: Secret,
+    pub(super) secret_key: Secret,
+}
+
+/// The response was dropped by a fault: on a socket, the connection would end without a byte of it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("The connection was dropped by an injected fault.")]
+pub struct Dropped;
+
+/// Its address, unless the configuration has another.
+const BASE_URL: &str = "http://localhost:4243";
+
+impl InProcess {
+    /// Starts the service in memory or on a file, as `config.database` says. The surroundings give it time and randomness; those of the
+    /// first start stay the process's.
+    ///
+    /// # Errors
+    /// If the database or the keys cannot be used. The message says what to do.
+    pub async fn start(config: Config, surroundings: Surroundings) -> Result<Self, StartError> {
+        surroundings::give(surroundings);
+        let opening = config.clone();
+        Self::open(config, None, open(&opening)).await
+    }
+
+    /// Starts the service on a database that is given as a value. `config.database` is not read.
+    ///
+    /// # Errors
+    /// As [`InProcess::start`].
+    pub async fn start_on(
+        config: Config,
+        surroundings: Surroundings,
+        database: impl Database,
+    ) -> Result<Self, StartError> {
+        surroundings::give(surroundings);
+        let opening = config.clone();
+        Self::open(config, None, open_on(&opening, Box::new(database))).await
+    }
+
+    /// Checks the configuration, and then opens the database and the keys. `address` is where it listens.
+    pub(super) async fn open(
+        config: Config,
+        address: Option<SocketAddr>,
+        opening: impl Future<Output = Result<(Keys, Backend), StartError>>,
+    ) -> Result<Self, StartError> {
+        let base_url = match address {
+            Some(address) => format!("http://{address}"),
+            None => config.base_url.as_ref().or(config.public_url.as_ref()).map_or(BASE_URL, String::as_str).to_owned(),
+        };
+        let public_origin = match &config.public_url {
+            Some(url) => origin(url)?,
+            None => base_url.clone(),
+        };
+        let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
+        let hosts = config.allow_hosts.iter().map(|text| allowed_host(text)).collect::<Result<_, _>>()?;
+        let control_token = control_token(&config)?;
+        let (keys, database) = opening.await?;
+        let clock = match ServiceClock::load(&*database.store, config.wall_clock.clone()).await {
+            Ok(clock) => Arc::new(clock),
+            Err(error) => {
+                // Unlocks a file before the error is returned, so that the next start can open it.
+                database.close().await;
+                return Err(StartError::Database(error.to_string()));
+            }
+        };
+        let service = Arc::new(Service {
+            store: Arc::clone(&database.store),
+            clock: Arc::clone(&clock),
+            merchants: Merchants::new(database, clock),
+            fees: Fees::standard(),
+            esim_packages: EsimPackages::standard(),
+            instance_key: InstanceKey::new(&keys.instance),
+            public_origin,
+            public_methods: config.public_methods,
+            strict: config.strict,
+            allow_origins,
+        });
+        let control = ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts };
+        let router = http::routes()
+            .with_state(Arc::clone(&service))
+            .merge(control::routes(Arc::new(control)))
+            .merge(pages::routes(Pages::new(Arc::clone(&service), config.package)));
+        Ok(Self { service, router, base_url, control_token, secret_key: keys.secret_key })
+    }
+
+    /// Answers a request: the service under `/v1`, the hosted page under `/checkout`, the control API under `/sandbox`.
+    ///
+    /// # Errors
+    /// [`Dropped`] if a fault drops the connection. Before or after the request was executed: the fault says.
+    pub async fn respond(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
+        if let Err(error) = self.do_due_work().await {
+            tracing::error!(error = %printable(&error), "due work was not executed");
+        }
+        let Ok(response) = self.router.clone().call(request).await;
+        if response.extensions().get::<DropConnection>().is_some() { Err(Dropped) } else { Ok(response) }
+    }
+
+    async fn do_due_work(&self) -> Result<(), Unavailable> {
+        self.service.bill_all().await?;
+        self.service.delete_expired_keys().await
+    }
+
+    /// Its address, without `/v1`.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The token of the control API.
+    #[must_use]
+    pub fn control_token(&self) -> &Secret {
+        &self.control_token
+    }
+
+    /// The first merchant's secret key.
+    #[must_use]
+    pub fn secret_key(&self) -> &Secret {
+        &self.secret_key
+    }
+
+    /// Closes the store; a store in memory is deleted. Later, each request that needs the store gets 503.
+    pub async fn close(&self) {
+        self.service.merchants.close().await;
+    }
+}
+
+impl std::fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InProcess").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+/// The origin of a public address. It must have no path, since the hosted page's path is `/checkout`.
+fn origin(url: &str) -> Result<String, StartError> {
+    let refused =
+        || format!("{url} is not an origin. Give the public address as scheme and host: https://pay.example.com.");
+    read_origin(url).ok_or_else(|| StartError::Config(refused()))
+}
+
+/// Normalizes an allowed origin, as browsers send it.
+fn allowed_origin(text: &str) -> Result<String, StartError> {
+    let refused = || {
+        format!(
+            "{text} is not an origin. Give scheme and host, and the port if it is not the default: https://shop.example. Without this option, every origin may call."
+        )
+    };
+    read_origin(text).ok_or_else(|| StartError::Config(refused()))
+}
+
+/// Normalizes an allowed host name, as browsers send it.
+fn allowed_host(text: &str) -> Result<String, StartError> {
+    let refused = || {
+        format!(
+            "{text:?} is not a host name. Give the name under which the control API is called, without scheme and port: sandbox.test."
+        )
+    };
+    host::read_name(text).ok_or_else(|| StartError::Config(refused()))
+}

@@ -1,0 +1,81 @@
+#![cfg_attr(doc_labels, feature(doc_cfg))]
+//! A payment service on the developer's machine, to build and test against: sessions, payment intents, fees, customers, plans,
+//! subscriptions with billing, eSIMs, the hosted checkout page, and a control API for tests. No real money moves.
+//!
+//! ```
+//! # #[cfg(feature = "serve")] tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use guichet_sandbox::Sandbox;
+//!
+//! let sandbox = Sandbox::start().await?; // on a free port, everything in memory
+//! let shop = sandbox.merchant().await?; // one per test: its own key, clock and payments
+//! assert!(shop.base_url().starts_with("http://127.0.0.1:"));
+//! assert!(shop.secret_key().expose().starts_with("sk_test_"));
+//! sandbox.stop().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+//!
+//! ```text
+//! /v1/…        the service, as documented and decided
+//! /checkout/…  the hosted checkout page, which uses the npm package like any page
+//! /sandbox/…   the control API: merchants, their clocks, and faults
+//! /            a page that says what runs here
+//! ```
+//!
+//! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,
+//! saves), `rules` (pure functions of the state) and `store` (memory, SQLite, or another crate's). `replies` writes the response.
+//!
+//! [`InProcess`] is the service as a function from request to response, also for wasm32. With the feature `serve`, `Sandbox` is the same
+//! on a port of this machine; with `sqlite`, it can keep everything in a database file. The crate `guichet-sandbox-postgres` lets any number
+//! of sandboxes share a PostgreSQL database, and [`store`] is for those who write another backend.
+
+mod auth;
+mod clock;
+mod config;
+mod control;
+mod events;
+mod faults;
+mod http;
+mod in_process;
+mod keys;
+mod open;
+mod openapi;
+mod package;
+mod pages;
+mod private_file;
+mod problem;
+mod replies;
+mod requests;
+mod rules;
+#[cfg(feature = "serve")]
+mod serve;
+mod server;
+mod service;
+mod start_error;
+pub mod store;
+mod surroundings;
+#[cfg(feature = "serve")]
+mod tenant;
+mod tokens;
+mod unavailable;
+
+#[doc(hidden)]
+pub use clock::WallClock;
+pub use config::Config;
+pub use control::{Call as ControlCall, LONGEST_NAME};
+pub use events::Event;
+pub use faults::{AddFaultError, Fault, FaultKind};
+pub use http::json_errors;
+pub use in_process::{Dropped, InProcess};
+pub use openapi::openapi;
+pub use package::Package;
+pub use requests::Request;
+#[cfg(feature = "serve")]
+pub use serve::Sandbox;
+pub use server::DropConnection;
+#[cfg(feature = "serve")]
+pub use server::{Limits, serve};
+pub use start_error::StartError;
+pub use surroundings::{Sleep, Surroundings};
+#[cfg(feature = "serve")]
+pub use tenant::{Clock, Tenant};
+pub use unavailable::Unavailable;

@@ -1,0 +1,173 @@
+//! The npm package that the hosted page loads.
+
+use askama::Template;
+use axum::body::Bytes;
+use std::path::{Path as FilePath, PathBuf};
+use std::time::SystemTime;
+use std::{env, fs};
+
+/// The package that `build.rs` has embedded: empty unless built with `GUICHET_PACKAGE`.
+static EMBEDDED: Files = include!(concat!(env!("OUT_DIR"), "/package.rs"));
+
+/// File names and contents.
+pub(crate) type Files = &'static [(&'static str, &'static [u8])];
+
+/// The location of the package.
+#[derive(Clone, Debug)]
+pub enum Package {
+    /// In a folder, as `cargo xtask pack` writes it.
+    Folder(PathBuf),
+    /// In this program.
+    Embedded(Files),
+    /// Files that the caller reads, as in wasm32, which has no file system.
+    Given(fn() -> Vec<(String, Bytes)>),
+    /// There is none. The pages that need it say how to get one.
+    Nowhere,
+}
+
+impl Package {
+    /// Finds the package: in the given folder; otherwise in this binary, if embedded; otherwise, for a binary in the `target` folder of
+    /// this project, where `cargo xtask pack` writes it.
+    pub fn find(folder: Option<PathBuf>) -> Self {
+        match folder {
+            Some(folder) => Self::Folder(folder),
+            None if !EMBEDDED.is_empty() => Self::Embedded(EMBEDDED),
+            None => beside_this_binary().map_or(Self::Nowhere, Self::Folder),
+        }
+    }
+
+    /// A fingerprint that changes when a file of the package changes.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let mut files = Vec::new();
+        if let Self::Folder(folder) = self {
+            list(folder, "", 0, &mut files);
+        }
+        files.sort();
+        Fingerprint(files)
+    }
+
+    /// Its file names and contents.
+    pub(crate) fn read(&self, fingerprint: &Fingerprint) -> Vec<(String, Bytes)> {
+        match self {
+            Self::Folder(folder) => fingerprint
+                .0
+                .iter()
+                .filter_map(|(name, ..)| Some((name.clone(), Bytes::from(fs::read(folder.join(name)).ok()?))))
+                .collect(),
+            Self::Embedded(files) => {
+                files.iter().map(|(name, bytes)| ((*name).to_owned(), Bytes::from_static(bytes))).collect()
+            }
+            Self::Given(read) => read(),
+            Self::Nowhere => Vec::new(),
+        }
+    }
+
+    /// A page that says how to get the package, for when a file of it is missing.
+    pub(crate) fn missing(&self) -> String {
+        #[derive(Template)]
+        #[template(
+            source = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>The package is missing</title>\
+                      <h1>The npm package is missing</h1>\
+                      <p>This page uses it, and it is not in <code>{{ place }}</code>. Build it in the project's folder:</p>\
+                      <pre>cargo xtask pack --quick</pre>\
+                      <p>{{ remedy }}</p></html>",
+            ext = "html"
+        )]
+        struct Missing<'a> {
+            place: &'a str,
+            remedy: &'a str,
+        }
+        let page = Missing { place: &self.place(), remedy: self.remedy() }.render();
+        page.unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
+    }
+
+    /// A sentence that says how to get the package, if there is none.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let is_there = match self {
+            Self::Folder(folder) => folder.join("package.json").is_file(),
+            Self::Nowhere => false,
+            _ => true,
+        };
+        let (place, remedy) = (self.place(), self.remedy());
+        (!is_there).then(|| {
+            format!(
+                "There is no npm package in {place}, and the pages for customers need it. Build it in the project's folder with \
+                 cargo xtask pack --quick, which writes target/npm/package. {remedy}"
+            )
+        })
+    }
+
+    fn place(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.display().to_string(),
+            Self::Embedded(_) | Self::Nowhere => "this binary".to_owned(),
+            Self::Given(_) => "this package".to_owned(),
+        }
+    }
+
+    /// What to do after it was built.
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Folder(_) => "Then reload the page. If the package is elsewhere, start again with --package DIR.",
+            _ => {
+                "Then start again with --package DIR, the folder target/npm/package there. A binary that was built with \
+                 GUICHET_PACKAGE contains the package."
+            }
+        }
+    }
+}
+
+/// The folder of the package, if Cargo has built this binary in the project's own `target` folder. Any other binary, such as an
+/// installed one, must not serve files of whatever folder it is started in.
+fn beside_this_binary() -> Option<PathBuf> {
+    let target = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize().ok()?;
+    let binary = env::current_exe().ok()?.canonicalize().ok()?;
+    binary.starts_with(&target).then(|| target.join("npm/package"))
+}
+
+/// The names, sizes and modification times of a package's files. Empty for a package that is in no folder: it does not change.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Fingerprint(Vec<(String, u64, Option<SystemTime>)>);
+
+/// The depth to which folders are read; the package's are two deep.
+const DEPTH: usize = 4;
+/// The most files of a package. A folder with more is not a package.
+const MAX_FILES: usize = 1000;
+
+fn list(folder: &FilePath, prefix: &str, depth: usize, files: &mut Vec<(String, u64, Option<SystemTime>)>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        // Follows links.
+        let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), fs::metadata(entry.path())) else { continue };
+        if metadata.is_dir() && depth < DEPTH && name != "node_modules" {
+            list(&entry.path(), &format!("{prefix}{name}/"), depth + 1, files);
+        } else if metadata.is_file() && files.len() < MAX_FILES {
+            files.push((format!("{prefix}{name}"), metadata.len(), metadata.modified().ok()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILES: Files = &[("hosted.js", b"export {};"), ("core/guichet_hosted_bg.wasm", b"\0asm")];
+
+    #[test]
+    fn an_embedded_package_is_read_by_file_name() {
+        let package = Package::Embedded(FILES);
+        let files = package.read(&package.fingerprint());
+        assert_eq!(files[1], ("core/guichet_hosted_bg.wasm".to_owned(), Bytes::from_static(b"\0asm")));
+    }
+
+    #[test]
+    fn a_given_folder_takes_precedence_over_the_embedded_package() {
+        let Package::Folder(folder) = Package::find(Some("elsewhere".into())) else { panic!("it is not in a folder") };
+        assert_eq!(folder, FilePath::new("elsewhere"));
+        for package in [Package::Folder("a<b".into()), Package::Nowhere] {
+            let page = package.missing();
+            assert!(page.contains("cargo xtask pack --quick") && page.contains("--package") && !page.contains("a<b"));
+        }
+    }
+}

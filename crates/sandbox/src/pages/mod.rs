@@ -1,0 +1,81 @@
+//! The hosted checkout page, under `/checkout`, which uses the npm package like any page; and the page at `/`.
+
+mod challenge;
+mod front;
+mod merchant;
+
+use super::rules::MAX_ATTEMPTS;
+use super::service::Service;
+use crate::package::{Files, Package};
+use crate::server::site::{Page, Site};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::middleware::map_response;
+use axum::routing::get;
+use std::sync::Arc;
+
+/// The content security policy: `decisions.md` 10.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; \
+                      img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The files of `www`, embedded by `build.rs`.
+static FILES: Files = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+const CHECKOUT: Page =
+    Page { name: "index.html", modules: &["checkout.js", "package/hosted.js"], needs: Some("hosted.js") };
+const CHALLENGE: Page = Page { name: "challenge.html", modules: &["challenge.js"], needs: None };
+
+/// The state of the handlers.
+pub(super) struct Pages {
+    service: Arc<Service>,
+    site: Arc<Site>,
+}
+
+impl Pages {
+    pub(super) fn new(service: Arc<Service>, package: Package) -> Arc<Self> {
+        let site = Site::new("/checkout/assets", FILES, &[CHECKOUT, CHALLENGE, front::ENGLISH, front::FRENCH], package)
+            .value("attempts", MAX_ATTEMPTS.to_string())
+            .value("origin", service.public_origin.clone())
+            .value("version", front::VERSION.to_owned());
+        Arc::new(Self { service, site: Arc::new(site) })
+    }
+}
+
+/// The routes of the pages.
+pub(super) fn routes(pages: Arc<Pages>) -> Router {
+    Router::new()
+        .route("/", get(front::page))
+        .route("/checkout/{id}", get(checkout))
+        .route("/checkout/{id}/merchant", get(merchant::name))
+        .route("/checkout/{id}/challenge", get(challenge).post(challenge::decide))
+        .route("/checkout/assets/{*path}", get(file))
+        .layer(map_response(guarded))
+        .with_state(pages)
+}
+
+/// The page of a payment. It is the same for every id, known or not. The client secret is in the address's fragment, which reaches no
+/// server, so without it the page reveals nothing.
+async fn checkout(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response<Body> {
+    pages.site.page(CHECKOUT.name, headers).await
+}
+
+/// The page of the card's issuer. It too is the same for every id.
+async fn challenge(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response<Body> {
+    pages.site.page(CHALLENGE.name, headers).await
+}
+
+async fn file(State(pages): State<Arc<Pages>>, Path(path): Path<String>, headers: HeaderMap) -> Response<Body> {
+    pages.site.file(path, headers).await
+}
+
+/// Adds the security headers of the pages.
+async fn guarded(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}

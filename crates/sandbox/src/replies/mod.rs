@@ -1,0 +1,170 @@
+//! Writes the replies: the interface's resources as JSON, with their secrets.
+
+mod billing;
+mod customers;
+mod esim;
+
+pub(super) use billing::{plan, subscription};
+pub(super) use customers::customer;
+pub(super) use esim::{esim_order, esim_package};
+
+use super::rules::{Fees, Intent, LateApproval, ListedMethod, NextAction, PayingWith, Session};
+use super::tokens::InstanceKey;
+use guichet::operations::{
+    CustomerSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError, NextAction as NextActionReply,
+    PaidWith, PaymentIntent, PaymentMethod, RevokedSession, SessionState,
+};
+use guichet::protocol::{Reveal, Revealed};
+use guichet::values::{Amount, CheckoutUrl, Currency, IntentId, MethodId, Moment, PaymentRef, Secret, SessionToken};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// A payment intent, with its client secret.
+pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_origin: &str) -> String {
+    let terms = &intent.terms;
+    let state = &intent.state;
+    let duplicate_payments = state.duplicate_payments.iter().map(|approval| {
+        let amount = intent.amount_with(&approval.with, fees).map_or(terms.amount, Amount::units);
+        duplicate_payment(None, approval, amount, &terms.currency)
+    });
+    written(&PaymentIntent {
+        id: intent.id.clone(),
+        object: Some("payment_intent".to_owned()),
+        amount: terms.amount,
+        currency: terms.currency.to_string(),
+        status: state.status.as_str().to_owned().into(),
+        client_secret: Some(key.client_secret(&intent.id)),
+        payment_ref: PaymentRef::new(intent.payment_ref.clone()).ok(),
+        merchant_reference: Some(terms.merchant_reference.to_string()),
+        checkout_url: Some(CheckoutUrl::new(checkout_url(intent, key, public_origin))),
+        customer: IntentCustomer {
+            firstname: terms.firstname.clone(),
+            lastname: terms.lastname.clone(),
+            email: terms.email.clone().unwrap_or_default(),
+        },
+        metadata: metadata(terms.metadata.as_deref()),
+        fee_bearer: Some(terms.fee_bearer.to_string()),
+        amount_payable: intent.amount_payable(fees).map(Amount::units),
+        confirmation_method: Some(terms.confirmation_method.to_string()),
+        payment_method: state.paying_with.as_ref().map(paid_with),
+        next_action: state.next_action.map(|action| NextActionReply {
+            kind: action.as_str().to_owned(),
+            url: (action == NextAction::Redirect).then(|| Secret::new(challenge_url(intent, key, public_origin))),
+        }),
+        last_payment_error: state
+            .declined
+            .map(|decline| LastPaymentError { code: decline.code().to_owned(), message: decline.message().to_owned() }),
+        attempts: Some(state.attempts),
+        created_at: Some(intent.created_at.unix()),
+        expires_at: Some(intent.expires_at.to_string()),
+        redirect_url: terms.redirect_url.clone(),
+        description: Some(terms.description.clone()),
+        items: terms.items.as_deref().and_then(|items| serde_json::from_str(items.get()).ok()),
+        payment_method_types: terms.payment_method_types.clone(),
+        cancellation_reason: state.cancellation.map(|reason| reason.as_str().to_owned()),
+        duplicate_payments: duplicate_payments.collect(),
+    })
+}
+
+/// A late approval during another attempt or after the final status. `payment_intent` is set only in a subscription's reply.
+fn duplicate_payment(
+    payment_intent: Option<IntentId>,
+    approval: &LateApproval,
+    amount: Amount,
+    currency: &Currency,
+) -> DuplicatePayment {
+    DuplicatePayment {
+        payment_intent,
+        attempt: approval.attempt,
+        amount: Some(amount),
+        currency: currency.to_string(),
+        payment_method: Some(paid_with(&approval.with)),
+        approved_at: Some(Moment::from_unix(approval.approved_at)),
+    }
+}
+
+/// The address of the hosted page. The client secret is in the fragment, which reaches no log and no `Referer`.
+pub(super) fn checkout_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
+    format!("{public_origin}/checkout/{}#client_secret={}", intent.id, key.client_secret(&intent.id).expose())
+}
+
+/// The address of the simulated issuer's page for the intent's current round.
+fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
+    let token = key.challenge(&intent.id, intent.state.attempts);
+    format!("{public_origin}/checkout/{}/challenge#token={}", intent.id, token.expose())
+}
+
+/// The metadata from its stored text. Empty if none was given.
+fn metadata(stored: Option<&RawValue>) -> BTreeMap<String, Value> {
+    stored.and_then(|stored| serde_json::from_str(stored.get()).ok()).unwrap_or_default()
+}
+
+/// The part of a payment method that a reply shows.
+fn paid_with(with: &PayingWith) -> PaidWith {
+    match with {
+        PayingWith::Card { brand, last4, .. } => PaidWith::Card { brand: brand.to_string(), last4: last4.to_string() },
+        PayingWith::MobileMoney { phone, .. } => PaidWith::MobileMoney { phone: PayingWith::masked_phone(phone) },
+    }
+}
+
+/// A new session with its token, which is shown only here.
+pub(super) fn new_session(session: &Session, token: &SessionToken) -> String {
+    written(&CustomerSession {
+        session_token: token.clone(),
+        customer_email: session.email.clone(),
+        expires_at: Some(session.expires_at.to_string()),
+    })
+}
+
+/// A valid session.
+pub(super) fn valid_session(session: &Session) -> String {
+    written(&SessionState {
+        valid: true,
+        customer_email: Some(session.email.clone()),
+        expires_at: Some(session.expires_at),
+        reason: None,
+    })
+}
+
+/// An invalid session, with the reason: `expired`, `revoked` or `unknown`.
+pub(super) fn invalid_session(reason: &str) -> String {
+    format!(r#"{{"valid":false,"reason":"{reason}"}}"#)
+}
+
+/// A revoked session.
+pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> String {
+    written(&RevokedSession {
+        revoked: true,
+        customer_email: Some(session.email.clone()),
+        revoked_at: Some(revoked_at),
+    })
+}
+
+/// The methods of a country.
+pub(super) fn methods(methods: &[ListedMethod<'_>]) -> String {
+    let list = methods.iter().filter_map(|method| {
+        Some(PaymentMethod {
+            id: MethodId::new(method.id).ok()?,
+            name: method.name.to_owned(),
+            active: true,
+            fee_type: Some("percentage".to_owned()),
+            supported_countries: method.countries.iter().map(ToString::to_string).collect(),
+        })
+    });
+    written(&list.collect::<Vec<_>>())
+}
+
+/// The fee of an amount.
+pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> String {
+    written(&FeeBreakdown {
+        amount: Amount::units(amount),
+        currency: currency.to_string(),
+        fee: Amount::units(fee),
+        total_payable: Amount::units(amount.saturating_add(fee)),
+    })
+}
+
+fn written<T: Reveal>(reply: &T) -> String {
+    serde_json::to_string(&Revealed(reply)).expect("a reply is plain words and numbers")
+}

@@ -1,0 +1,176 @@
+//! The newest requests of a merchant, for tests. No credential, query, body or card is stored.
+
+use super::faults::{FaultKind, SPECS};
+use guichet::protocol::{CredentialKind, Spec};
+use guichet::values::Moment;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// The number of stored requests.
+pub const MAX_REQUESTS: usize = 1000;
+
+/// One request that reached the service. [`Tenant::requests`](super::Tenant::requests) lists them.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let sandbox = guichet_sandbox::Sandbox::start().await?;
+/// let shop = sandbox.merchant().await?;
+/// let created = shop.requests().await?.iter().filter(|request| request.operation == "create_payment_intent").count();
+/// assert_eq!(created, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Request {
+    /// Its time, by the merchant's clock.
+    pub at: Moment,
+    /// The operation's name: `create_payment_intent`.
+    pub operation: &'static str,
+    /// Its HTTP method.
+    pub method: &'static str,
+    /// The operation's path: `/v1/payment-intents/{id}`.
+    pub path: &'static str,
+    /// The payment intent in its path, if there is one.
+    pub intent: Option<String>,
+    /// The kind of credential: `secret_key`, `session_token`, `client_secret` or `none`.
+    pub credential: &'static str,
+    /// The `Request-Id` of the response.
+    pub request_id: String,
+    /// The status of the response. `None` if there is none yet, or the connection ended first.
+    pub status: Option<u16>,
+    /// The injected fault: `lost_response`.
+    pub fault: Option<&'static str>,
+}
+
+impl Request {
+    /// A request that has arrived. Only a valid intent id is taken from its path, so that no secret is stored.
+    pub(super) fn new(
+        at: Moment,
+        spec: &Spec,
+        id: Option<&str>,
+        credential: Option<CredentialKind>,
+        request_id: &str,
+    ) -> Self {
+        let is_intent_id = |id: &&str| {
+            id.strip_prefix("pi_")
+                .is_some_and(|rest| rest.len() == 22 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        };
+        Self {
+            at,
+            operation: spec.name,
+            method: spec.method.as_str(),
+            path: spec.path,
+            intent: id.filter(is_intent_id).map(str::to_owned),
+            credential: match credential {
+                Some(CredentialKind::ClientSecret) => "client_secret",
+                Some(CredentialKind::SecretKey) => "secret_key",
+                Some(CredentialKind::SessionToken) => "session_token",
+                Some(CredentialKind::None) | None => "none",
+            },
+            request_id: request_id.to_owned(),
+            status: None,
+            fault: None,
+        }
+    }
+
+    /// The request as JSON, as the control API and backends write it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "at": self.at.unix(), "operation": self.operation, "method": self.method, "path": self.path, "intent": self.intent,
+            "credential": self.credential, "request_id": self.request_id, "status": self.status, "fault": self.fault,
+        })
+    }
+
+    /// Reads what [`Request::to_json`] has written. `None` for an operation that this version does not know.
+    #[must_use]
+    pub fn from_json(record: &Value) -> Option<Self> {
+        let text = |name: &str| record.get(name).and_then(Value::as_str);
+        let known = |known: &[&'static str], name: &str| {
+            let word = text(name)?;
+            known.iter().find(|known| **known == word).copied()
+        };
+        let operation = text("operation")?;
+        let spec = SPECS.iter().find(|spec| spec.name == operation)?;
+        Some(Self {
+            at: Moment::from_unix(record.get("at")?.as_i64()?),
+            operation: spec.name,
+            method: spec.method.as_str(),
+            path: spec.path,
+            intent: text("intent").map(str::to_owned),
+            credential: known(&["client_secret", "secret_key", "session_token", "none"], "credential")?,
+            request_id: text("request_id")?.to_owned(),
+            status: record.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok()),
+            fault: known(&FaultKind::names(), "fault"),
+        })
+    }
+}
+
+/// The newest requests of a merchant, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Requests(Mutex<VecDeque<Request>>);
+
+impl Requests {
+    /// Adds a request.
+    pub(super) fn add(&self, request: Request) {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if requests.len() == MAX_REQUESTS {
+            requests.pop_front();
+        }
+        requests.push_back(request);
+    }
+
+    /// Records the status of a response.
+    pub(super) fn record_status(&self, request_id: &str, status: u16) {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
+            request.status = Some(status);
+        }
+    }
+
+    pub(super) fn list(&self) -> Vec<Request> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    pub(super) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guichet::operations::ReadPaymentIntent;
+    use guichet::protocol::Operation;
+
+    #[test]
+    fn only_the_newest_requests_are_stored_and_only_valid_ids_of_paths() {
+        let requests = Requests::default();
+        let spec = ReadPaymentIntent::SPEC;
+        for number in 0..MAX_REQUESTS + 5 {
+            requests.add(Request::new(
+                Moment::from_unix(1),
+                &spec,
+                Some("pi_x_secret_y"),
+                None,
+                &format!("req_{number}"),
+            ));
+        }
+        let kept = requests.list();
+        assert_eq!((kept.len(), kept[0].request_id.as_str(), kept[0].intent.as_deref()), (MAX_REQUESTS, "req_5", None));
+        requests.record_status("req_7", 200);
+        assert_eq!(requests.list()[2].status, Some(200));
+    }
+
+    #[test]
+    fn a_written_request_is_read_back_whole() {
+        let id = Some("pi_0123456789abcdefghijkl");
+        let spec = ReadPaymentIntent::SPEC;
+        let request = Request::new(Moment::from_unix(1), &spec, id, Some(CredentialKind::SecretKey), "req_1");
+        let request = Request { status: Some(200), fault: Some("delay"), ..request };
+        assert_eq!(Request::from_json(&request.to_json()), Some(request.clone()));
+        let of_another_version = json!({ "operation": "of_another_version" });
+        assert_eq!(Request::from_json(&of_another_version), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! The test phones and cards, and what happens when each is charged: `decisions.md` 11.
+
+use guichet::operations::{Card, Instrument};
+use guichet::values::CardType;
+use serde::{Deserialize, Serialize};
+
+/// The stored part of a customer's payment method. A card's number is not stored.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum PayingWith {
+    Card { brand: String, last4: String, exp_month: u8, exp_year: u16, card_type: CardType, behaviour: Behaviour },
+    MobileMoney { phone: String, behaviour: Behaviour },
+}
+
+/// The result of a charge of a payment method.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Behaviour {
+    /// Asks for a one-time code before the charge.
+    AsksForCode,
+    /// Sends the customer to the card's issuer before the charge.
+    AsksForRedirect,
+    /// Declined after `after` seconds, and approved by the operator `approved_after` seconds later.
+    ApprovedLate { after: u32, decline: Decline, approved_after: u32 },
+    /// Declined after `after` seconds.
+    Declines { after: u32, decline: Decline },
+    /// Never ends.
+    Hangs,
+    /// The first two attempts are declined at once, the third succeeds.
+    RecoversAtTheThird { decline: Decline },
+    /// Paid after `after` seconds.
+    Succeeds { after: u32 },
+}
+
+/// Why a charge was declined.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Decline {
+    /// The customer would have to approve it, but is not present.
+    AuthenticationRequired,
+    ExpiredCard,
+    FraudBlocked,
+    Generic,
+    IncorrectCvc,
+    IncorrectOtp,
+    InsufficientFunds,
+    LimitExceeded,
+    PayerNotFound,
+    PayerTimeout,
+    ProcessingError,
+    ProviderUnavailable,
+    RejectedByPayer,
+}
+
+/// Reads a payment method. `None` for a card that is not a test card.
+pub(crate) fn read_instrument(instrument: &Instrument) -> Option<PayingWith> {
+    match instrument {
+        Instrument::Card { card } => test_card(card),
+        Instrument::MobileMoney { phone } => {
+            let phone = phone.as_str();
+            let last_seven = phone.get(phone.len().saturating_sub(7)..).unwrap_or(phone);
+            Some(PayingWith::MobileMoney { phone: phone.to_owned(), behaviour: test_phone(last_seven) })
+        }
+    }
+}
+
+/// The last seven digits decide, with any country code.
+fn test_phone(last_seven: &str) -> Behaviour {
+    let at_once = |decline| Behaviour::Declines { after: 0, decline };
+    match last_seven {
+        "0000000" => Behaviour::Succeeds { after: 0 },
+        "0000001" => Behaviour::Succeeds { after: 30 },
+        "0000002" => at_once(Decline::InsufficientFunds),
+        "0000003" => at_once(Decline::RejectedByPayer),
+        "0000004" => Behaviour::Declines { after: 300, decline: Decline::PayerTimeout },
+        "0000005" => Behaviour::Hangs,
+        "0000006" => at_once(Decline::PayerNotFound),
+        "0000007" => Behaviour::RecoversAtTheThird { decline: Decline::ProviderUnavailable },
+        "0000008" => at_once(Decline::LimitExceeded),
+        "0000009" => at_once(Decline::FraudBlocked),
+        "0000010" => Behaviour::AsksForCode,
+        "0000011" => Behaviour::ApprovedLate { after: 300, decline: Decline::PayerTimeout, approved_after: 300 },
+        "0000012" => Behaviour::ApprovedLate { after: 0, decline: Decline::ProviderUnavailable, approved_after: 600 },
+        _ => Behaviour::Succeeds { after: 2 },
+    }
+}
+
+/// The test cards: the number, local or international, and what happens when it is charged.
+const CARDS: [(&str, CardType, Behaviour); 10] = {
+    const SUCCEEDS: Behaviour = Behaviour::Succeeds { after: 0 };
+    const fn declines(decline: Decline) -> Behaviour {
+        Behaviour::Declines { after: 0, decline }
+    }
+    [
+        ("4242424242424242", CardType::Local, SUCCEEDS),
+        ("5555555555554444", CardType::Local, SUCCEEDS),
+        ("4000008260000000", CardType::International, SUCCEEDS),
+        ("4000000000000002", CardType::Local, declines(Decline::Generic)),
+        ("4000000000000341", CardType::Local, declines(Decline::Generic)),
+        ("4000000000009995", CardType::Local, declines(Decline::InsufficientFunds)),
+        ("4000000000000069", CardType::Local, declines(Decline::ExpiredCard)),
+        ("4000000000000127", CardType::Local, declines(Decline::IncorrectCvc)),
+        ("4000000000000119", CardType::Local, declines(Decline::ProcessingError)),
+        ("4000000000003220", CardType::Local, Behaviour::AsksForRedirect),
+    ]
+};
+
+/// The numbers of the test cards.
+pub(crate) fn test_cards() -> Vec<String> {
+    CARDS.iter().map(|(number, ..)| (*number).to_owned()).collect()
+}
+
+fn test_card(card: &Card) -> Option<PayingWith> {
+    let (_, card_type, behaviour) = CARDS.into_iter().find(|(number, ..)| *number == card.number)?;
+    let brand = if card.number.starts_with('5') { "mastercard" } else { "visa" };
+    Some(PayingWith::Card {
+        brand: brand.into(),
+        last4: card.number.get(12..).unwrap_or_default().into(),
+        exp_month: card.exp_month,
+        exp_year: card.exp_year,
+        card_type,
+        behaviour,
+    })
+}
+
+impl PayingWith {
+    /// Its type in the interface, which is also its fee code.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Card { .. } => "card",
+            Self::MobileMoney { .. } => "mobile_money",
+        }
+    }
+
+    /// The result of a charge.
+    pub(crate) fn behaviour(&self) -> Behaviour {
+        match self {
+            Self::Card { behaviour, .. } | Self::MobileMoney { behaviour, .. } => *behaviour,
+        }
+    }
+
+    /// Local or international, for its fee.
+    pub(crate) fn card_type(&self) -> CardType {
+        match self {
+            Self::Card { card_type, .. } => *card_type,
+            Self::MobileMoney { .. } => CardType::Local,
+        }
+    }
+
+    /// The phone with its middle digits masked.
+    pub(crate) fn masked_phone(phone: &str) -> String {
+        let shown = phone.len().saturating_sub(if phone.len() < 10 { 2 } else { 4 });
+        phone.chars().enumerate().map(|(place, digit)| if place < 3 || place >= shown { digit } else { '*' }).collect()
+    }
+}
+
+impl Decline {
+    /// Its code in the interface.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::AuthenticationRequired => "authentication_required",
+            Self::ExpiredCard => "expired_card",
+            Self::FraudBlocked => "fraud_blocked",
+            Self::Generic => "generic_decline",
+            Self::IncorrectCvc => "incorrect_cvc",
+            Self::IncorrectOtp => "incorrect_otp",
+            Self::InsufficientFunds => "insufficient_funds",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::PayerNotFound => "payer_not_found",
+            Self::PayerTimeout => "payer_timeout",
+            Self::ProcessingError => "processing_error",
+            Self::ProviderUnavailable => "provider_unavailable",
+            Self::RejectedByPayer => "rejected_by_payer",
+        }
+    }
+
+    /// A message for people.
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::AuthenticationRequired => "The customer must approve this payment.",
+            Self::ExpiredCard => "The card has expired.",
+            Self::FraudBlocked => "The payment was blocked.",
+            Self::Generic => "The card was declined.",
+            Self::IncorrectCvc => "The security code is incorrect.",
+            Self::IncorrectOtp => "The one-time code is incorrect.",
+            Self::InsufficientFunds => "There is not enough money in the account.",
+            Self::LimitExceeded => "The payment is above the limit of the account.",
+            Self::PayerNotFound => "No mobile money account belongs to this phone.",
+            Self::PayerTimeout => "The payment was not approved on the phone in time.",
+            Self::ProcessingError => "The card could not be processed.",
+            Self::ProviderUnavailable => "The operator cannot be reached at the moment.",
+            Self::RejectedByPayer => "The payer refused the payment.",
+        }
+    }
+
+    /// Whether the customer can try again or pay another way.
+    pub(crate) fn allows_another_attempt(self) -> bool {
+        match self {
+            Self::AuthenticationRequired
+            | Self::ExpiredCard
+            | Self::IncorrectCvc
+            | Self::IncorrectOtp
+            | Self::InsufficientFunds
+            | Self::PayerTimeout
+            | Self::ProcessingError
+            | Self::ProviderUnavailable
+            | Self::RejectedByPayer => true,
+            Self::FraudBlocked | Self::Generic | Self::LimitExceeded | Self::PayerNotFound => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guichet::values::Phone;
+
+    #[test]
+    fn the_last_seven_digits_of_a_phone_decide_in_every_country() {
+        let reads = |phone: &str| {
+            read_instrument(&Instrument::MobileMoney { phone: Phone::new(phone).unwrap() }).unwrap().behaviour()
+        };
+        let declines = |after, decline| Behaviour::Declines { after, decline };
+        let late = |after, decline, approved_after| Behaviour::ApprovedLate { after, decline, approved_after };
+        for prefix in ["23767", "22507", "1", ""] {
+            let table = [
+                ("0000000", Behaviour::Succeeds { after: 0 }),
+                ("0000001", Behaviour::Succeeds { after: 30 }),
+                ("0000002", declines(0, Decline::InsufficientFunds)),
+                ("0000003", declines(0, Decline::RejectedByPayer)),
+                ("0000004", declines(300, Decline::PayerTimeout)),
+                ("0000005", Behaviour::Hangs),
+                ("0000006", declines(0, Decline::PayerNotFound)),
+                ("0000007", Behaviour::RecoversAtTheThird { decline: Decline::ProviderUnavailable }),
+                ("0000008", declines(0, Decline::LimitExceeded)),
+                ("0000009", declines(0, Decline::FraudBlocked)),
+                ("0000010", Behaviour::AsksForCode),
+                ("0000011", late(300, Decline::PayerTimeout, 300)),
+                ("0000012", late(0, Decline::ProviderUnavailable, 600)),
+                ("1234567", Behaviour::Succeeds { after: 2 }),
+            ];
+            for (digits, behaviour) in table {
+                assert_eq!(reads(&format!("{prefix}{digits}")), behaviour, "{prefix}{digits}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_that_is_not_a_test_card_is_refused_and_no_number_is_stored() {
+        let card = |number: &str| {
+            let card = Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+            read_instrument(&Instrument::Card { card })
+        };
+        assert_eq!(card("4111111111111111"), None);
+        let kept = serde_json::to_string(&card("4242424242424242").unwrap()).unwrap();
+        assert!(kept.contains("4242") && !kept.contains("42424242"), "{kept}");
+        assert_eq!(card("4000008260000000").unwrap().card_type(), CardType::International);
+    }
+
+    #[test]
+    fn every_test_card_behaves_as_the_table_says() {
+        let declines = |decline| Behaviour::Declines { after: 0, decline };
+        let table = [
+            ("4242424242424242", Behaviour::Succeeds { after: 0 }),
+            ("5555555555554444", Behaviour::Succeeds { after: 0 }),
+            ("4000008260000000", Behaviour::Succeeds { after: 0 }),
+            ("4000000000000002", declines(Decline::Generic)),
+            ("4000000000009995", declines(Decline::InsufficientFunds)),
+            ("4000000000000069", declines(Decline::ExpiredCard)),
+            ("4000000000000127", declines(Decline::IncorrectCvc)),
+            ("4000000000000119", declines(Decline::ProcessingError)),
+            ("4000000000003220", Behaviour::AsksForRedirect),
+            ("4000000000000341", declines(Decline::Generic)),
+        ];
+        for (number, behaviour) in table {
+            let card = Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+            assert_eq!(read_instrument(&Instrument::Card { card }).unwrap().behaviour(), behaviour, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_phone_is_masked_in_the_middle() {
+        assert_eq!(PayingWith::masked_phone("237670000002"), "237*****0002");
+        assert_eq!(PayingWith::masked_phone("1234567"), "123**67");
+    }
+}

@@ -1,0 +1,237 @@
+//! A payment intent: its terms, which never change, and its state, which does.
+
+mod state;
+
+pub(crate) use state::{Conflict, IntentState, LateApproval, MAX_ATTEMPTS};
+
+use super::{FeeProblem, Fees, PayingWith};
+use guichet::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// How long an intent can be paid, in seconds.
+const LIFETIME: i64 = 24 * 60 * 60;
+/// How long the client secret is valid after the final status, in seconds.
+const SECRET_AFTER_FINAL: i64 = 24 * 60 * 60;
+
+/// A payment intent, as it is stored.
+#[derive(Clone, Debug)]
+pub struct Intent {
+    /// Its id.
+    pub id: IntentId,
+    /// Its merchant's id.
+    pub merchant: String,
+    /// The reference that customers see.
+    pub payment_ref: String,
+    /// The digest of [`Intent::body`]. A repeated create with the same digest is the same.
+    pub digest: String,
+    /// The canonical body of its create: parsed, defaults applied, keys sorted. It has the terms.
+    pub body: String,
+    pub(crate) terms: Terms,
+    pub(crate) state: IntentState,
+    /// When it was created.
+    pub created_at: Moment,
+    /// When it expires.
+    pub expires_at: Moment,
+    /// Its version when it was read.
+    pub version: i64,
+}
+
+/// The terms of an intent, read from the canonical body. They never change.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Terms {
+    pub(crate) firstname: String,
+    pub(crate) lastname: String,
+    pub(crate) email: Option<String>,
+    pub(crate) phone: Option<String>,
+    pub(crate) amount: guichet::values::Amount,
+    pub(crate) currency: Currency,
+    pub(crate) description: String,
+    pub(crate) merchant_reference: String,
+    pub(crate) fee_bearer: FeeBearer,
+    pub(crate) confirmation_method: ConfirmationMethod,
+    pub(crate) confirm: bool,
+    pub(crate) redirect_url: Option<String>,
+    pub(crate) items: Option<Box<RawValue>>,
+    pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) payment_method_types: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    Canceled,
+    Failed,
+    Processing,
+    RequiresAction,
+    Succeeded,
+}
+
+/// The action that the customer, or for `confirm` the merchant, must take before the charge.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NextAction {
+    Confirm,
+    Otp,
+    Redirect,
+}
+
+/// Why an intent was canceled.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Cancellation {
+    Expired,
+    RequestedByCustomer,
+    RequestedByMerchant,
+}
+
+impl Intent {
+    /// Its merchant's reference, unique within the merchant.
+    #[must_use]
+    pub fn merchant_reference(&self) -> &str {
+        &self.terms.merchant_reference
+    }
+
+    /// The eSIM order that it pays.
+    #[must_use]
+    pub fn esim_order(&self) -> Option<String> {
+        self.terms.esim_order()
+    }
+
+    /// Its state as JSON: the part that changes.
+    #[must_use]
+    pub fn state_text(&self) -> String {
+        serde_json::to_string(&self.state).expect("a state is made of words and numbers alone")
+    }
+
+    /// When an intent that is created now expires.
+    pub(crate) fn expiry(now: Moment) -> Moment {
+        now.plus(LIFETIME)
+    }
+
+    /// The intent with everything that time has changed until now.
+    pub(crate) fn at(mut self, now: Moment) -> Self {
+        self.state = self.state.at(now, self.expires_at);
+        self
+    }
+
+    /// Whether its client secret has expired. The secret stays in the browser's history, so it expires some time after the final status.
+    pub(crate) fn secret_has_ended(&self, now: Moment) -> bool {
+        self.state.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_FINAL))
+    }
+
+    /// The total that the customer pays. `None` if it depends on a method that is not known yet.
+    pub(crate) fn amount_payable(&self, fees: &Fees) -> Option<u64> {
+        match (self.terms.fee_bearer, &self.state.paying_with) {
+            (FeeBearer::Merchant, _) => self.terms.amount.whole_units(),
+            (FeeBearer::Customer, None) => None,
+            (FeeBearer::Customer, Some(with)) => self.amount_with(with, fees),
+        }
+    }
+
+    /// The total that the customer pays with a method. `None` if the table has no fee for it.
+    ///
+    /// An intent has no country, so its fee is that of a fee calculation without one, which is what the customer was quoted.
+    pub(crate) fn amount_with(&self, with: &PayingWith, fees: &Fees) -> Option<u64> {
+        let amount = self.terms.amount.whole_units()?;
+        if self.terms.fee_bearer == FeeBearer::Merchant {
+            return Some(amount);
+        }
+        let fee: Result<u64, FeeProblem> =
+            fees.fee(with.kind(), &self.terms.currency, &Country::cm(), with.card_type(), amount);
+        fee.ok().map(|fee| amount.saturating_add(fee))
+    }
+}
+
+impl Terms {
+    /// Reads a canonical body.
+    pub(crate) fn read(body: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(body)
+    }
+
+    /// The eSIM order that it pays, from its metadata.
+    pub(crate) fn esim_order(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Metadata {
+            esim_order_id: String,
+        }
+        let metadata = self.metadata.as_deref()?;
+        serde_json::from_str(metadata.get()).ok().map(|Metadata { esim_order_id }| esim_order_id)
+    }
+
+    /// Whether attaching a method charges it.
+    fn charges_on_attach(&self) -> bool {
+        self.confirmation_method == ConfirmationMethod::Automatic || self.confirm
+    }
+
+    /// Whether this type of method may pay.
+    pub(crate) fn accepts(&self, kind: &str) -> bool {
+        self.payment_method_types.as_ref().is_none_or(|types| types.iter().any(|allowed| allowed == kind))
+    }
+}
+
+impl Status {
+    /// Its name in the interface.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Canceled => "canceled",
+            Self::Failed => "failed",
+            Self::Processing => "processing",
+            Self::RequiresAction => "requires_action",
+            Self::Succeeded => "succeeded",
+        }
+    }
+}
+
+impl NextAction {
+    /// Its name in the interface.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Otp => "otp",
+            Self::Redirect => "redirect",
+        }
+    }
+}
+
+impl Cancellation {
+    /// Its name in the interface.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::RequestedByCustomer => "requested_by_customer",
+            Self::RequestedByMerchant => "requested_by_merchant",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Moment = Moment::from_unix(1_000_000);
+
+    #[test]
+    fn the_amount_payable_is_known_with_the_method() {
+        let intent = |bearer: &str, with: Option<PayingWith>| {
+            let body = state::tests::body("automatic", false).replace("\"merchant\"", &format!("\"{bearer}\""));
+            Intent {
+                id: IntentId::new("pi_1").unwrap(),
+                merchant: String::new(),
+                payment_ref: String::new(),
+                digest: String::new(),
+                terms: Terms::read(&body).unwrap(),
+                body,
+                state: IntentState { paying_with: with, ..IntentState::new() },
+                created_at: START,
+                expires_at: START,
+                version: 1,
+            }
+            .amount_payable(&Fees::standard())
+        };
+        assert_eq!(intent("merchant", None), Some(5_000));
+        assert_eq!(intent("merchant", Some(state::tests::phone("0000000"))), Some(5_000));
+        assert_eq!(intent("customer", None), None);
+        assert_eq!(intent("customer", Some(state::tests::phone("0000000"))), Some(5_100));
+    }
+}

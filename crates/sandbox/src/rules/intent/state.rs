@@ -1,0 +1,614 @@
+//! The states of a payment intent, `decisions.md` 3: what each event changes, and the state at a time.
+//!
+//! **A final status is final, and no attempt is made while another is under way.**
+
+use super::{Cancellation, NextAction, Status, Terms};
+use crate::rules::{Behaviour, Decline, PayingWith};
+use guichet::values::Moment;
+use serde::{Deserialize, Serialize};
+
+/// The most attempts of an intent that a customer pays.
+pub(crate) const MAX_ATTEMPTS: u32 = 3;
+/// The correct one-time code.
+const RIGHT_CODE: &str = "123456";
+
+/// The part of an intent that changes.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct IntentState {
+    pub(crate) status: Status,
+    /// The number of attempts that have begun.
+    pub(crate) attempts: u32,
+    pub(crate) paying_with: Option<PayingWith>,
+    pub(crate) next_action: Option<NextAction>,
+    /// The end of the attempt under way.
+    pub(crate) settlement: Option<Settlement>,
+    /// Why the last attempt was declined.
+    pub(crate) declined: Option<Decline>,
+    pub(crate) cancellation: Option<Cancellation>,
+    /// The statuses after creation, with their times in Unix seconds.
+    pub(crate) status_history: Vec<(i64, Status)>,
+    /// Its maximum number of attempts.
+    pub(crate) max_attempts: u32,
+    /// The declined attempts that the operator will approve, in order of approval.
+    pub(crate) late_approvals: Vec<LateApproval>,
+    /// The late approvals during another attempt or after the final status: money to be refunded.
+    pub(crate) duplicate_payments: Vec<LateApproval>,
+}
+
+/// The end of an attempt: its time and its result.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Settlement {
+    settles_at: i64,
+    /// `None` if it succeeds.
+    decline: Option<Decline>,
+    /// When the operator approves the declined attempt, if it does.
+    approved_at: Option<i64>,
+}
+
+/// An attempt that was shown as declined and that the operator approves later.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct LateApproval {
+    /// The number of the attempt, from 1.
+    pub(crate) attempt: u32,
+    pub(crate) with: PayingWith,
+    /// When the operator approves it, in Unix seconds.
+    pub(crate) approved_at: i64,
+}
+
+/// An event that time alone causes. If two are due at the same time, the earlier variant is applied first: an attempt ends before a late
+/// approval checks whether another is processing, and a payment counts before the intent expires.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum TimeEvent {
+    Settlement,
+    LateApproval,
+    Expiry,
+}
+
+/// A transition that the intent's status does not allow.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Conflict {
+    /// The intent's status.
+    pub(crate) status: Status,
+    /// The rest of the sentence "The payment intent is processing …".
+    pub(crate) why: &'static str,
+}
+
+impl IntentState {
+    /// The state of a new intent.
+    pub(crate) fn new() -> Self {
+        Self {
+            status: Status::RequiresAction,
+            attempts: 0,
+            paying_with: None,
+            next_action: None,
+            settlement: None,
+            declined: None,
+            cancellation: None,
+            status_history: Vec::new(),
+            max_attempts: MAX_ATTEMPTS,
+            late_approvals: Vec::new(),
+            duplicate_payments: Vec::new(),
+        }
+    }
+
+    /// The state of the n-th charge for one period of a subscription, without the customer: its only attempt has begun. A method
+    /// that requires an action of the customer is declined.
+    pub(crate) fn off_session(with: PayingWith, nth: u32, now: Moment) -> Self {
+        let settlement = match with.behaviour() {
+            Behaviour::AsksForCode | Behaviour::AsksForRedirect => {
+                Some(Settlement::at(now, Some(Decline::AuthenticationRequired)))
+            }
+            behaviour => settlement(behaviour, nth, now),
+        };
+        Self { paying_with: Some(with), max_attempts: 1, ..Self::new() }.attempt(settlement, now)
+    }
+
+    /// When the attempt under way ends. `None` if there is none, or it never ends.
+    pub(crate) fn settles_at(&self) -> Option<Moment> {
+        self.settlement.map(|settlement| Moment::from_unix(settlement.settles_at))
+    }
+
+    /// The time of its final status. `None` if it is not final.
+    pub(crate) fn final_since(&self) -> Option<Moment> {
+        let is_final = matches!(self.status, Status::Succeeded | Status::Failed | Status::Canceled);
+        self.status_history.last().filter(|_| is_final).map(|(at, _)| Moment::from_unix(*at))
+    }
+
+    /// The state at a time: applies everything that time alone causes until then, in order.
+    #[must_use]
+    pub(crate) fn at(mut self, now: Moment, expires_at: Moment) -> Self {
+        while let Some((at, next)) = self.next(expires_at).filter(|(at, _)| *at <= now.unix()) {
+            match next {
+                TimeEvent::Settlement => self.end_attempt(at),
+                TimeEvent::LateApproval => self.approve_late(at),
+                TimeEvent::Expiry => self.cancel_as(Cancellation::Expired, at),
+            }
+        }
+        self
+    }
+
+    /// The next event that time alone causes, and when.
+    fn next(&self, expires_at: Moment) -> Option<(i64, TimeEvent)> {
+        let settlement = self.settlement.filter(|_| self.status == Status::Processing);
+        let approval = self.late_approvals.first();
+        // If an attempt ends after the expiry with a decline, the intent expires at that time.
+        let since = self.status_history.last().map_or(0, |(at, _)| *at);
+        let expiry = (self.status == Status::RequiresAction).then(|| expires_at.unix().max(since));
+        let events = [
+            settlement.map(|settlement| (settlement.settles_at, TimeEvent::Settlement)),
+            approval.map(|approval| (approval.approved_at, TimeEvent::LateApproval)),
+            expiry.map(|at| (at, TimeEvent::Expiry)),
+        ];
+        events.into_iter().flatten().min()
+    }
+
+    /// Ends the attempt under way.
+    fn end_attempt(&mut self, at: i64) {
+        let Some(Settlement { decline, approved_at, .. }) = self.settlement.take() else { return };
+        if let (Some(approved_at), Some(with)) = (approved_at, &self.paying_with) {
+            let approval = LateApproval { attempt: self.attempts, with: with.clone(), approved_at };
+            let place = self.late_approvals.partition_point(|other| other.approved_at <= approved_at);
+            self.late_approvals.insert(place, approval);
+        }
+        self.declined = decline;
+        let status = match decline {
+            None => Status::Succeeded,
+            Some(decline) if decline.allows_another_attempt() && self.attempts < self.max_attempts => {
+                Status::RequiresAction
+            }
+            Some(_) => Status::Failed,
+        };
+        self.transition_to(status, at);
+    }
+
+    /// The operator approves an attempt that was shown as declined. It pays the intent if nothing else does. Otherwise the customer has
+    /// paid twice, or the intent stays unpaid although money was taken.
+    fn approve_late(&mut self, at: i64) {
+        let approval = self.late_approvals.remove(0);
+        if self.status == Status::RequiresAction {
+            self.paying_with = Some(approval.with);
+            (self.next_action, self.declined) = (None, None);
+            self.transition_to(Status::Succeeded, at);
+        } else {
+            self.duplicate_payments.push(approval);
+        }
+    }
+
+    /// Attaches a method. `self` is the state at `now`. `Ok(None)`: no effect.
+    ///
+    /// # Errors
+    /// [`Conflict`] if another method is attached to an intent that no longer accepts one.
+    pub(crate) fn attach(&self, terms: &Terms, with: PayingWith, now: Moment) -> Result<Option<Self>, Conflict> {
+        if self.status != Status::RequiresAction {
+            // Attach is the charge, so repeating it must be safe: the first response may be lost.
+            let repeated = self.paying_with.as_ref() == Some(&with);
+            return if repeated { Ok(None) } else { Err(self.conflict("and takes no other payment method.")) };
+        }
+        let behaviour = with.behaviour();
+        let attached = Self { paying_with: Some(with), next_action: None, declined: None, ..self.clone() };
+        Ok(Some(if terms.charges_on_attach() {
+            attached.begin(behaviour, now)
+        } else {
+            Self { next_action: Some(NextAction::Confirm), ..attached }
+        }))
+    }
+
+    /// Charges the attached method.
+    ///
+    /// # Errors
+    /// [`Conflict`] if there is none, or if it is being charged already.
+    pub(crate) fn confirm(&self, now: Moment) -> Result<Self, Conflict> {
+        if self.status != Status::RequiresAction {
+            return Err(self.conflict("and is not confirmed again."));
+        }
+        match (self.next_action, &self.paying_with) {
+            (Some(NextAction::Otp), _) => Err(self.conflict("and waits for the customer's one-time code.")),
+            (Some(NextAction::Redirect), _) => Err(self.conflict("and waits for the customer at the card's issuer.")),
+            (_, None) => Err(self.conflict("and has no payment method: attach one first.")),
+            (Some(NextAction::Confirm) | None, Some(with)) => {
+                Ok(Self { next_action: None, ..self.clone() }.begin(with.behaviour(), now))
+            }
+        }
+    }
+
+    /// Answers with the customer's one-time code.
+    ///
+    /// # Errors
+    /// [`Conflict`] if no code is expected.
+    pub(crate) fn answer(&self, code: &str, now: Moment) -> Result<Self, Conflict> {
+        if self.status != Status::RequiresAction || self.next_action != Some(NextAction::Otp) {
+            return Err(self.conflict("and waits for no one-time code."));
+        }
+        let decline = (code.trim() != RIGHT_CODE).then_some(Decline::IncorrectOtp);
+        Ok(self.clone().attempt(Some(Settlement::at(now, decline)), now))
+    }
+
+    /// The customer approves or refuses the payment at the card's issuer. `None` if that is not expected: it was decided, or the
+    /// customer chose another method.
+    pub(crate) fn decide_challenge(&self, approved: bool, now: Moment) -> Option<Self> {
+        let is_expected = self.status == Status::RequiresAction && self.next_action == Some(NextAction::Redirect);
+        let decline = (!approved).then_some(Decline::RejectedByPayer);
+        is_expected.then(|| self.clone().attempt(Some(Settlement::at(now, decline)), now))
+    }
+
+    /// Whether the issuer's page of this round is still valid. The round is the number of attempts when the customer was sent to
+    /// the page. The open round is valid, and so is the one just decided, because the response to the decision may have been
+    /// lost. Older pages, and those of another method, are invalid.
+    pub(crate) fn is_challenge_valid(&self, round: u32) -> bool {
+        let by_the_issuer = self.paying_with.as_ref().map(PayingWith::behaviour) == Some(Behaviour::AsksForRedirect);
+        by_the_issuer && (round == self.attempts || round + 1 == self.attempts && self.next_action.is_none())
+    }
+
+    /// Cancels the intent. `Ok(None)`: it was canceled before.
+    ///
+    /// # Errors
+    /// [`Conflict`] while an attempt is under way, or if the intent is final otherwise.
+    pub(crate) fn cancel(&self, by: Cancellation, now: Moment) -> Result<Option<Self>, Conflict> {
+        match self.status {
+            Status::RequiresAction => {
+                let mut canceled = self.clone();
+                canceled.cancel_as(by, now.unix());
+                Ok(Some(canceled))
+            }
+            Status::Canceled => Ok(None),
+            Status::Processing => Err(self.conflict("and cannot be canceled while its attempt is under way.")),
+            Status::Failed | Status::Succeeded => Err(self.conflict("and can no longer be canceled.")),
+        }
+    }
+
+    /// Begins an attempt, or asks the customer for the step that it needs first.
+    fn begin(self, behaviour: Behaviour, now: Moment) -> Self {
+        match behaviour {
+            Behaviour::AsksForCode => Self { next_action: Some(NextAction::Otp), ..self },
+            Behaviour::AsksForRedirect => Self { next_action: Some(NextAction::Redirect), ..self },
+            behaviour => {
+                let settlement = settlement(behaviour, self.attempts + 1, now);
+                self.attempt(settlement, now)
+            }
+        }
+    }
+
+    /// Begins an attempt now, which ends with this settlement. Without one, it never ends.
+    fn attempt(self, settlement: Option<Settlement>, now: Moment) -> Self {
+        let mut state = Self { attempts: self.attempts + 1, settlement, declined: None, next_action: None, ..self };
+        state.transition_to(Status::Processing, now.unix());
+        state
+    }
+
+    fn cancel_as(&mut self, cancellation: Cancellation, at: i64) {
+        self.cancellation = Some(cancellation);
+        self.next_action = None;
+        self.transition_to(Status::Canceled, at);
+    }
+
+    fn transition_to(&mut self, status: Status, at: i64) {
+        self.status = status;
+        self.status_history.push((at, status));
+    }
+
+    fn conflict(&self, why: &'static str) -> Conflict {
+        Conflict { status: self.status, why }
+    }
+}
+
+impl Settlement {
+    /// An attempt's end at a time: paid, or declined without a late approval.
+    fn at(moment: Moment, decline: Option<Decline>) -> Self {
+        Self { settles_at: moment.unix(), decline, approved_at: None }
+    }
+}
+
+/// The settlement of the n-th attempt, which begins now. `None` if it never ends.
+fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement> {
+    let ends = |after: u32, decline| Some(Settlement::at(now.plus(i64::from(after)), decline));
+    match behaviour {
+        Behaviour::ApprovedLate { after, decline, approved_after } => {
+            let approved_at = now.plus(i64::from(after)).plus(i64::from(approved_after)).unix();
+            ends(after, Some(decline)).map(|end| Settlement { approved_at: Some(approved_at), ..end })
+        }
+        // Only the customer's action starts the attempt.
+        Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::Hangs => None,
+        Behaviour::Declines { after, decline } => ends(after, Some(decline)),
+        Behaviour::RecoversAtTheThird { decline } => ends(0, (nth < MAX_ATTEMPTS).then_some(decline)),
+        Behaviour::Succeeds { after } => ends(after, None),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::Intent;
+    use super::*;
+    use Status::{Canceled, Failed, Processing, RequiresAction, Succeeded};
+
+    const START: Moment = Moment::from_unix(1_000_000);
+
+    /// For each test phone, the state of an intent after its first, second and third charge, and later.
+    #[test]
+    fn intent_states_follow_the_table_of_the_decisions() {
+        let table = [
+            ("0000000", vec![(0, Succeeded)]),
+            ("0000001", vec![(29, Processing), (30, Succeeded)]),
+            ("0000002", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed)]),
+            ("0000003", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed)]),
+            (
+                "0000004",
+                vec![(299, Processing), (300, RequiresAction), (299, Processing), (300, RequiresAction), (300, Failed)],
+            ),
+            ("0000005", vec![(0, Processing), (90_000, Processing)]),
+            ("0000006", vec![(0, Failed)]),
+            ("0000007", vec![(0, RequiresAction), (0, RequiresAction), (0, Succeeded)]),
+            ("0000008", vec![(0, Failed)]),
+            ("0000009", vec![(0, Failed)]),
+            ("0000010", vec![(0, RequiresAction)]),
+            ("0000011", vec![(299, Processing), (300, RequiresAction), (300, Succeeded)]),
+            ("0000012", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed), (600, Failed)]),
+            ("1234567", vec![(1, Processing), (2, Succeeded)]),
+        ];
+        for (digits, sights) in table {
+            let mut state = IntentState::new();
+            let mut charged_at = START;
+            for (after, expected) in sights {
+                if state.status == RequiresAction {
+                    state = state.attach(&terms("automatic", false), phone(digits), charged_at).unwrap().unwrap();
+                }
+                let seen = state.clone().at(charged_at.plus(after), Intent::expiry(START));
+                assert_eq!(seen.status, expected, "{digits} after {after}");
+                if seen.status == RequiresAction {
+                    charged_at = charged_at.plus(after);
+                    state = seen;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_decline_is_shown_until_the_next_attempt() {
+        let now = START;
+        let declined = IntentState::new()
+            .attach(&terms("automatic", false), phone("0000002"), now)
+            .unwrap()
+            .unwrap()
+            .at(now, Intent::expiry(now));
+        assert_eq!((declined.declined, declined.attempts), (Some(Decline::InsufficientFunds), 1));
+        let again = declined.attach(&terms("automatic", false), phone("0000001"), now).unwrap().unwrap();
+        assert_eq!((again.status, again.declined, again.attempts), (Processing, None, 2));
+    }
+
+    #[test]
+    fn attaching_again_has_no_effect_and_another_method_is_refused() {
+        for digits in ["0000000", "0000001", "0000005", "0000009"] {
+            let state = IntentState::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
+            let state = state.at(START, Intent::expiry(START));
+            assert_eq!(state.attach(&terms("automatic", false), phone(digits), START), Ok(None), "{digits}");
+            let refused = state.attach(&terms("automatic", false), phone("7654321"), START).unwrap_err();
+            assert_eq!(refused.status, state.status, "{digits}");
+        }
+    }
+
+    #[test]
+    fn a_manual_intent_is_not_charged_on_attach_unless_confirm_is_true() {
+        let attached = IntentState::new().attach(&terms("manual", false), phone("0000000"), START).unwrap().unwrap();
+        assert_eq!(
+            (attached.status, attached.next_action, attached.attempts),
+            (RequiresAction, Some(NextAction::Confirm), 0)
+        );
+        let replaced = attached.attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
+        assert_eq!(replaced.paying_with, Some(phone("0000001")));
+        let charged = IntentState::new().attach(&terms("manual", true), phone("0000001"), START).unwrap().unwrap();
+        assert_eq!((charged.status, charged.next_action), (Processing, None));
+    }
+
+    #[test]
+    fn an_unpaid_intent_expires_after_a_day_and_a_processing_one_does_not() {
+        let expiry = Intent::expiry(START);
+        assert_eq!(IntentState::new().at(expiry.plus(-1), expiry).status, RequiresAction);
+        let expired = IntentState::new().at(expiry, expiry);
+        assert_eq!((expired.status, expired.cancellation), (Canceled, Some(Cancellation::Expired)));
+        assert_eq!(expired.attach(&terms("automatic", false), phone("0000000"), expiry).unwrap_err().status, Canceled);
+        let hanging = IntentState::new().attach(&terms("automatic", false), phone("0000005"), START).unwrap().unwrap();
+        assert_eq!(hanging.at(expiry.plus(9), expiry).status, Processing);
+        let late =
+            IntentState::new().attach(&terms("automatic", false), phone("0000001"), expiry.plus(-1)).unwrap().unwrap();
+        assert_eq!(late.at(expiry.plus(60), expiry).status, Succeeded);
+    }
+
+    #[test]
+    fn a_one_time_code_is_requested_before_the_charge() {
+        let waiting = IntentState::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        assert_eq!((waiting.status, waiting.next_action, waiting.attempts), (RequiresAction, Some(NextAction::Otp), 0));
+        assert!(waiting.confirm(START).is_err(), "a code is expected");
+        let paid = waiting.answer("123456", START).unwrap().at(START, Intent::expiry(START));
+        assert_eq!((paid.status, paid.next_action, paid.attempts), (Succeeded, None, 1));
+        assert_eq!(paid.answer("123456", START).unwrap_err().status, Succeeded);
+    }
+
+    #[test]
+    fn a_wrong_code_is_an_attempt_and_the_third_is_final() {
+        let mut state = IntentState::new();
+        for (attempt, status) in [(1, RequiresAction), (2, RequiresAction), (3, Failed)] {
+            state = state.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+            assert_eq!((state.next_action, state.declined), (Some(NextAction::Otp), None));
+            state = state.answer("000000", START).unwrap().at(START, Intent::expiry(START));
+            assert_eq!((state.attempts, state.status, state.declined), (attempt, status, Some(Decline::IncorrectOtp)));
+        }
+    }
+
+    #[test]
+    fn the_issuers_page_decides_once() {
+        for (approved, status, declined) in
+            [(true, Succeeded, None), (false, RequiresAction, Some(Decline::RejectedByPayer))]
+        {
+            let sent = IntentState::new()
+                .attach(&terms("automatic", false), card("4000000000003220"), START)
+                .unwrap()
+                .unwrap();
+            assert_eq!((sent.status, sent.next_action, sent.attempts), (RequiresAction, Some(NextAction::Redirect), 0));
+            let back = sent.decide_challenge(approved, START).unwrap().at(START, Intent::expiry(START));
+            assert_eq!((back.status, back.declined, back.attempts), (status, declined, 1));
+            assert_eq!(back.decide_challenge(!approved, START), None);
+        }
+        assert_eq!(IntentState::new().decide_challenge(true, START), None);
+    }
+
+    #[test]
+    fn the_issuers_page_of_an_earlier_attempt_is_invalid() {
+        let expiry = Intent::expiry(START);
+        let sent = |state: &IntentState| {
+            state.attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap()
+        };
+        let first = sent(&IntentState::new());
+        assert!(first.is_challenge_valid(0) && !first.is_challenge_valid(1));
+        let refused = first.decide_challenge(false, START).unwrap().at(START, expiry);
+        assert!(refused.is_challenge_valid(0), "its answer may have been lost");
+        let second = sent(&refused);
+        assert!(second.is_challenge_valid(1) && !second.is_challenge_valid(0));
+        let paid = second.decide_challenge(true, START).unwrap().at(START, expiry);
+        assert!(paid.is_challenge_valid(1) && !paid.is_challenge_valid(0));
+        let elsewhere = first.attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        assert!(!elsewhere.is_challenge_valid(0), "the customer pays another way");
+        let canceled = first.cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
+        assert!(canceled.is_challenge_valid(0), "the checkout says what has become of it");
+    }
+
+    #[test]
+    fn confirm_charges_the_attached_method() {
+        assert_eq!(IntentState::new().confirm(START).unwrap_err().status, RequiresAction);
+        let attached = IntentState::new().attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
+        let charged = attached.confirm(START).unwrap();
+        assert_eq!((charged.status, charged.attempts, charged.next_action), (Processing, 1, None));
+        assert_eq!(charged.confirm(START).unwrap_err().status, Processing);
+        let asking = IntentState::new()
+            .attach(&terms("manual", false), phone("0000010"), START)
+            .unwrap()
+            .unwrap()
+            .confirm(START)
+            .unwrap();
+        assert_eq!((asking.status, asking.attempts, asking.next_action), (RequiresAction, 0, Some(NextAction::Otp)));
+        let declined = IntentState::new().attach(&terms("automatic", false), phone("0000002"), START).unwrap().unwrap();
+        let again = declined.at(START, Intent::expiry(START)).confirm(START).unwrap();
+        assert_eq!(again.attempts, 2, "the same method may be tried again");
+    }
+
+    #[test]
+    fn an_intent_without_an_attempt_under_way_is_canceled_once() {
+        let canceled = IntentState::new().cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
+        assert_eq!((canceled.status, canceled.cancellation), (Canceled, Some(Cancellation::RequestedByCustomer)));
+        assert_eq!(canceled.cancel(Cancellation::RequestedByMerchant, START), Ok(None));
+        let asking = IntentState::new().attach(&terms("automatic", false), phone("0000010"), START).unwrap().unwrap();
+        let canceled = asking.cancel(Cancellation::RequestedByMerchant, START).unwrap().unwrap();
+        assert_eq!(canceled.next_action, None);
+        for (digits, status) in [("0000000", Succeeded), ("0000005", Processing), ("0000009", Failed)] {
+            let state = IntentState::new().attach(&terms("automatic", false), phone(digits), START).unwrap().unwrap();
+            let state = state.at(START, Intent::expiry(START));
+            assert_eq!(state.cancel(Cancellation::RequestedByCustomer, START).unwrap_err().status, status);
+        }
+    }
+
+    #[test]
+    fn a_late_approval_pays_the_intent_while_nothing_is_processing() {
+        let expiry = Intent::expiry(START);
+        let timed_out = attached(IntentState::new(), "0000011", START).at(START.plus(300), expiry);
+        assert_eq!((timed_out.status, timed_out.declined), (RequiresAction, Some(Decline::PayerTimeout)));
+        let paid = timed_out.clone().at(START.plus(600), expiry);
+        assert_eq!((paid.status, paid.declined, paid.attempts), (Succeeded, None, 1));
+        assert_eq!(paid.final_since(), Some(START.plus(600)));
+        // While a one-time code is expected, no attempt is under way.
+        let asks = attached(timed_out, "0000010", START.plus(301));
+        let paid = asks.at(START.plus(600), expiry);
+        assert_eq!((paid.status, paid.next_action), (Succeeded, None));
+        assert_eq!(paid.paying_with, Some(phone("0000011")), "the method that has paid is shown");
+        assert_eq!(paid.duplicate_payments, []);
+    }
+
+    #[test]
+    fn a_late_approval_beside_another_attempt_or_after_the_end_is_a_duplicate_payment() {
+        let expiry = Intent::expiry(START);
+        let timed_out = |at: Moment| attached(IntentState::new(), "0000011", at).at(at.plus(300), expiry);
+        let first = timed_out(START);
+        let ways = [
+            ("another is processing", attached(first.clone(), "0000005", START.plus(301)), Processing),
+            ("another has succeeded", attached(first.clone(), "0000000", START.plus(301)), Succeeded),
+            ("another has failed for good", attached(first.clone(), "0000009", START.plus(301)), Failed),
+            ("canceled", first.cancel(Cancellation::RequestedByCustomer, START.plus(301)).unwrap().unwrap(), Canceled),
+            ("expired", timed_out(expiry.plus(-301)), Canceled),
+        ];
+        for (why, state, status) in ways {
+            let late = state.clone().at(START.plus(100_000), expiry);
+            assert_eq!(late.status, status, "{why}");
+            let attempts: Vec<u32> = late.duplicate_payments.iter().map(|approval| approval.attempt).collect();
+            assert_eq!((attempts, late.late_approvals.len()), (vec![1], 0), "{why}");
+            let again = late.clone().at(START.plus(900_000), expiry);
+            assert_eq!(again, late, "{why}: it is reported once");
+        }
+    }
+
+    #[test]
+    fn at_most_one_of_three_late_approvals_pays() {
+        let expiry = Intent::expiry(START);
+        let mut state = IntentState::new();
+        for after in [0, 1] {
+            state = attached(state, "0000012", START.plus(after)).at(START.plus(after), expiry);
+        }
+        let one_paid = state.clone().at(START.plus(5_000), expiry);
+        assert_eq!((one_paid.status, one_paid.final_since()), (Succeeded, Some(START.plus(600))));
+        assert_eq!(one_paid.duplicate_payments.len(), 1, "the second is approved after the first has paid");
+        let none_paid = attached(state, "0000012", START.plus(2)).at(START.plus(5_000), expiry);
+        assert_eq!((none_paid.status, none_paid.final_since()), (Failed, Some(START.plus(2))));
+        let duplicates: Vec<_> =
+            none_paid.duplicate_payments.iter().map(|one| (one.attempt, one.approved_at)).collect();
+        assert_eq!(duplicates, [(1, START.unix() + 600), (2, START.unix() + 601), (3, START.unix() + 602)]);
+    }
+
+    #[test]
+    fn reading_once_or_often_gives_the_same_state() {
+        let expiry = Intent::expiry(START);
+        let state = attached(IntentState::new(), "0000012", START);
+        let state = attached(state.at(START, expiry), "0000011", START.plus(400));
+        let mut often = state.clone();
+        for second in 400..90_000 {
+            often = often.at(START.plus(second), expiry);
+        }
+        assert_eq!(often, state.at(START.plus(90_000), expiry));
+        // The first is approved at 600 while the second is processing; the second is declined at 700 and approved at 1000.
+        assert_eq!((often.status, often.duplicate_payments.len()), (Succeeded, 1));
+    }
+
+    #[test]
+    fn the_status_history_has_every_status_with_its_time() {
+        let expiry = Intent::expiry(START);
+        let state = IntentState::new().attach(&terms("automatic", false), phone("0000004"), START).unwrap().unwrap();
+        let state = state.at(START.plus(5_000), expiry).at(expiry.plus(7), expiry);
+        let unix = START.unix();
+        assert_eq!(state.status_history, [(unix, Processing), (unix + 300, RequiresAction), (expiry.unix(), Canceled)]);
+        let late =
+            IntentState::new().attach(&terms("automatic", false), phone("0000004"), expiry.plus(-1)).unwrap().unwrap();
+        let late = late.at(expiry.plus(900), expiry);
+        assert_eq!(late.status_history.iter().map(|(at, _)| at - expiry.unix()).collect::<Vec<_>>(), [-1, 299, 299]);
+    }
+
+    pub(in super::super) fn phone(digits: &str) -> PayingWith {
+        let phone = guichet::values::Phone::new(format!("23767{digits}")).unwrap();
+        crate::rules::read_instrument(&guichet::operations::Instrument::MobileMoney { phone }).unwrap()
+    }
+
+    fn attached(state: IntentState, digits: &str, at: Moment) -> IntentState {
+        state.attach(&terms("automatic", false), phone(digits), at).unwrap().unwrap()
+    }
+
+    fn card(number: &str) -> PayingWith {
+        let card =
+            guichet::operations::Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
+        crate::rules::read_instrument(&guichet::operations::Instrument::Card { card }).unwrap()
+    }
+
+    fn terms(confirmation_method: &str, confirm: bool) -> Terms {
+        Terms::read(&body(confirmation_method, confirm)).unwrap()
+    }
+
+    pub(in super::super) fn body(confirmation_method: &str, confirm: bool) -> String {
+        format!(
+            r#"{{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes",
+            "merchant_reference":"ORDER-17","fee_bearer":"merchant","confirmation_method":"{confirmation_method}","confirm":{confirm}}}"#
+        )
+    }
+}

@@ -1,0 +1,19 @@
+//! The rules of the service as pure functions of a state, an event and the current time. No clock, no store, no socket.
+
+pub(super) mod billing;
+mod esim;
+mod fees;
+mod idempotency;
+mod instruments;
+mod intent;
+mod session;
+
+pub use esim::{EsimOrder, Fulfilment};
+pub(super) use esim::{EsimPackage, EsimPackages};
+pub(super) use fees::{FeeProblem, Fees, Method as ListedMethod};
+pub use idempotency::IdempotentRequest;
+pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument, test_cards};
+pub use intent::Intent;
+pub(super) use intent::{Cancellation, Conflict, IntentState, LateApproval, MAX_ATTEMPTS, NextAction, Status, Terms};
+pub use session::Session;
+pub(super) use session::{LIFETIME, SessionStatus};

@@ -1,0 +1,241 @@
+//! The listener: connection limits, timeouts, and connections that are dropped on purpose.
+
+use super::DropConnection;
+use super::per_address::{PerAddress, Slot};
+use axum::Router;
+use guichet::values::printable;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio_io_timeout::TimeoutWriter;
+
+/// The default limit of open connections per peer address.
+pub(crate) const CONNECTIONS_PER_ADDRESS: usize = 100;
+
+/// Limits and timeouts of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The most open connections. Further ones wait.
+    pub connections: usize,
+    /// The most open connections of one peer address; loopback is not limited. Further ones are closed at once.
+    pub per_address: usize,
+    /// The timeout for receiving the head of a request, and for an idle connection.
+    pub head: Duration,
+    /// The timeout for a response that makes no progress because the client does not read it.
+    pub write: Duration,
+    /// How long a shutdown waits for requests in flight.
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 1024,
+            per_address: CONNECTIONS_PER_ADDRESS,
+            head: Duration::from_secs(30),
+            write: Duration::from_secs(30),
+            shutdown: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Serves until `stopped` resolves, then finishes the requests in flight.
+pub async fn serve(listener: TcpListener, router: Router, limits: Limits, mut stopped: oneshot::Receiver<()>) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head);
+    let open = GracefulShutdown::new();
+    let permits = Arc::new(Semaphore::new(limits.connections));
+    let per_address = PerAddress::new(limits.per_address);
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &permits, &per_address) => accepted,
+            // An error means that the sender was dropped: that is a stop too.
+            _ = &mut stopped => break,
+        };
+        let Some((socket, permit, slot)) = accepted else { continue };
+        // Without a timeout, a client that never reads its response would hold the connection for ever.
+        let mut socket = TimeoutWriter::new(socket);
+        socket.set_timeout(Some(limits.write));
+        let io = TokioIo::new(Box::pin(socket));
+        let connection = open.watch(http.serve_connection(io, service_fn(respond(router.clone()))));
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(error = %printable(&error), "a connection was closed early");
+            }
+            drop((permit, slot));
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(limits.shutdown, open.shutdown()).await.is_err() {
+        tracing::warn!("a request was still in flight when the server stopped");
+    }
+}
+
+/// Accepts the next connection. `None` if accepting failed or the peer address has too many connections.
+async fn accept(
+    listener: &TcpListener,
+    permits: &Arc<Semaphore>,
+    per_address: &Arc<PerAddress>,
+) -> Option<(TcpStream, OwnedSemaphorePermit, Option<Slot>)> {
+    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((socket, peer)) => {
+            let slot = per_address.take(peer.ip()).ok()?;
+            if let Err(error) = socket.set_nodelay(true) {
+                tracing::debug!(error = %printable(&error), "TCP_NODELAY could not be set");
+            }
+            Some((socket, permit, slot))
+        }
+        Err(error) => {
+            tracing::warn!(error = %printable(&error), "a connection could not be accepted");
+            // Probably there are no file descriptors left: retrying at once would only keep a core busy.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            None
+        }
+    }
+}
+
+/// Calls the router. A response that is marked [`DropConnection`] becomes an error, which closes the connection.
+fn respond(router: Router) -> impl Fn(hyper::Request<Incoming>) -> Responding {
+    let router = TowerToHyperService::new(router);
+    move |request| {
+        let response = router.call(request);
+        Box::pin(async move {
+            match response.await {
+                Ok(response) if response.extensions().get::<DropConnection>().is_some() => Err(Dropped),
+                Ok(response) => Ok(response),
+                Err(never) => match never {},
+            }
+        })
+    }
+}
+
+type Responding = std::pin::Pin<Box<dyn Future<Output = Result<axum::response::Response, Dropped>> + Send>>;
+
+/// The connection was dropped on purpose.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was dropped on purpose")]
+struct Dropped;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn a_client_that_does_not_finish_its_head_is_disconnected_and_frees_its_place() {
+        let limits = Limits { connections: 2, head: Duration::from_secs(1), ..Limits::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let router = Router::new().fallback(|| async { "here" });
+        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let mut slow = Vec::new();
+        for _ in 0..2 {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            socket.write_all(b"GET / HTTP/1.1\r\nHost: ").await.unwrap();
+            slow.push(socket);
+        }
+        let mut normal = TcpStream::connect(address).await.unwrap();
+        normal.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut response = String::new();
+        normal.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
+        for mut socket in slow {
+            let mut rest = Vec::new();
+            let _ = socket.read_to_end(&mut rest).await;
+            assert!(!rest.starts_with(b"HTTP/1.1 200"));
+        }
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn clients_that_never_read_their_responses_are_disconnected_and_free_their_places() {
+        const CLIENTS: usize = 8;
+        let limits = Limits { connections: CLIENTS, write: Duration::from_millis(300), ..Limits::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        // Larger than the sockets' buffers.
+        let large = axum::body::Bytes::from(vec![b'x'; 32 << 20]);
+        let router = Router::new()
+            .route("/large", axum::routing::get(async move || large))
+            .route("/small", axum::routing::get(async || "here"));
+        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let mut not_reading = Vec::new();
+        for _ in 0..CLIENTS {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            socket.write_all(&b"GET /large HTTP/1.1\r\nHost: here\r\n\r\n".repeat(4)).await.unwrap();
+            not_reading.push(socket);
+        }
+        let mut normal = TcpStream::connect(address).await.unwrap();
+        normal.write_all(b"GET /small HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut response = String::new();
+        let read = tokio::time::timeout(Duration::from_secs(60), normal.read_to_string(&mut response));
+        read.await.expect("the clients that do not read are disconnected").unwrap();
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
+        drop(not_reading);
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_slowly_but_steadily_gets_the_whole_response() {
+        let limits = Limits { write: Duration::from_secs(3), ..Limits::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let large = axum::body::Bytes::from(vec![b'x'; 32 << 20]);
+        let length = large.len();
+        let router = Router::new().fallback(async move || large);
+        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let mut slow = TcpStream::connect(address).await.unwrap();
+        slow.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let (mut read, mut piece) = (0, vec![0; 256 << 10]);
+        loop {
+            let some = slow.read(&mut piece).await.unwrap();
+            if some == 0 {
+                break;
+            }
+            read += some;
+            // The whole transfer takes far longer than the timeout; each pause is shorter.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(read > length, "{read} of {length}");
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_address_cannot_take_every_connection() {
+        // A connection to a non-loopback address of this machine has that address as its peer.
+        let probe = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+        probe.connect("192.0.2.1:9").expect("this test needs a network: loopback addresses are not limited");
+        let own = probe.local_addr().unwrap().ip();
+        let limits = Limits { per_address: 2, ..Limits::default() };
+        let listener = TcpListener::bind((own, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(serve(listener, Router::new().fallback(async || "here"), limits, stopped));
+        let mut open = Vec::new();
+        for place in 0..3 {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            let _ = socket.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").await;
+            let mut head = [0; 12];
+            let answered = socket.read_exact(&mut head).await.is_ok();
+            assert_eq!(answered, place < 2, "connection {place}");
+            open.push(socket);
+        }
+        drop(open);
+        stop.send(()).unwrap();
+        serving.await.unwrap();
+    }
+}

@@ -1,0 +1,184 @@
+//! The operations that change a payment intent: attach a method, confirm, answer with a code, decide at the card's issuer, cancel.
+
+use super::examples::{Example, Examples, moved, valid};
+use super::{Done, Handle, MAX_ROUNDS, Outcomes, Service};
+use crate::auth::{Caller, client_secret, role_required};
+use crate::problem::Problem;
+use crate::replies;
+use crate::rules::{Cancellation, Intent, IntentState, PayingWith, read_instrument};
+use crate::tokens::same;
+use crate::unavailable::Unavailable;
+use guichet::operations::{
+    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
+};
+use guichet::protocol::{ErrorCode, FieldError, Merchant as MerchantRole, Role};
+use guichet::values::{ConfirmationMethod, IntentId, Moment};
+
+impl Handle<AttachPaymentMethod> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
+        ErrorCode::IntentNotConfirmable,
+        ErrorCode::PaymentMethodUnavailable,
+        ErrorCode::TestCardRequired,
+    ]);
+
+    fn example(examples: &Examples) -> Example<AttachPaymentMethod> {
+        let with = examples.mobile_money();
+        let intent = examples.intent_with(examples.intent(), &with);
+        let request = AttachPaymentMethod::new(intent.id.clone(), with);
+        Example::new(request, Done::ok(examples.intent_reply(&intent)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
+        let with = paying_with(&operation.payment_method)?;
+        self.change_intent(&caller, &operation.id, |intent, now| {
+            if !intent.terms.accepts(with.kind()) {
+                let message = format!("This payment does not take {}.", with.kind());
+                return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
+            }
+            intent
+                .state
+                .attach(&intent.terms, with.clone(), now)
+                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
+        })
+        .await
+    }
+}
+
+impl Handle<ConfirmPaymentIntent> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable, ErrorCode::RoleRequired]);
+
+    fn example(examples: &Examples) -> Example<ConfirmPaymentIntent> {
+        let mut intent = examples.intent();
+        intent.terms.confirmation_method = ConfirmationMethod::Manual;
+        let intent = examples.intent_with(intent, &examples.mobile_money());
+        let confirmed = Intent { state: valid(intent.state.confirm(examples.now)), ..intent };
+        let request = ConfirmPaymentIntent::new(confirmed.id.clone());
+        Example::new(request, Done::ok(examples.intent_reply(&confirmed)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
+        self.change_intent(&caller, &operation.id, |intent, now| {
+            if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_))
+            {
+                return Err(role_required(MerchantRole::NAME));
+            }
+            intent
+                .state
+                .confirm(now)
+                .map(Some)
+                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
+        })
+        .await
+    }
+}
+
+impl Handle<AnswerPaymentIntent> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable]);
+
+    fn example(examples: &Examples) -> Example<AnswerPaymentIntent> {
+        let intent = examples.intent_with(examples.intent(), &examples.phone_with_code());
+        let answered = Intent { state: valid(intent.state.answer("123456", examples.now)), ..intent };
+        let request = AnswerPaymentIntent::new(answered.id.clone(), "123456");
+        Example::new(request, Done::ok(examples.intent_reply(&answered)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
+        self.change_intent(&caller, &operation.id, |intent, now| {
+            intent
+                .state
+                .answer(&operation.otp, now)
+                .map(Some)
+                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
+        })
+        .await
+    }
+}
+
+impl Handle<CancelPaymentIntent> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotCancelable]);
+
+    fn example(examples: &Examples) -> Example<CancelPaymentIntent> {
+        let intent = examples.intent();
+        let state = valid(intent.state.cancel(Cancellation::RequestedByMerchant, examples.now));
+        let canceled = Intent { state: moved(state), ..intent };
+        let request = CancelPaymentIntent::new(canceled.id.clone());
+        Example::new(request, Done::ok(examples.intent_reply(&canceled)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
+        let by = match caller {
+            Caller::Merchant(_) => Cancellation::RequestedByMerchant,
+            _ => Cancellation::RequestedByCustomer,
+        };
+        self.change_intent(&caller, &operation.id, |intent, now| {
+            intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
+        })
+        .await
+    }
+}
+
+impl Service {
+    /// Applies the customer's decision at the card's issuer, and returns the address where the checkout continues.
+    ///
+    /// If the page was opened again, or its response was lost, repeating the decision has no effect and returns the same address. A token
+    /// that is invalid or belongs to an older round gets the 404 of an unknown intent.
+    pub(crate) async fn decide_challenge(&self, id: &IntentId, token: &str, approved: bool) -> Result<String, Problem> {
+        let caller = client_secret(self, id.clone()).await?;
+        for _ in 0..MAX_ROUNDS {
+            let (mut intent, now) = self.intent_of(&caller, id).await?;
+            // Compares every round, so that the response time does not reveal which one matches.
+            let rounds = (0..=intent.state.attempts)
+                .filter(|round| same(self.instance_key.challenge(id, *round).expose(), token));
+            let round = rounds
+                .fold(None, |_, round| Some(round))
+                .filter(|round| intent.state.is_challenge_valid(*round))
+                .ok_or_else(|| Problem::missing("payment intent"))?;
+            let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
+            match intent.state.decide_challenge(approved, now).filter(|_| round == intent.state.attempts) {
+                None => return Ok(onward),
+                Some(state) => intent.state = state,
+            }
+            if self.store.save_intent(intent.at(now)).await? {
+                return Ok(onward);
+            }
+        }
+        Err(Unavailable::contended().into())
+    }
+
+    /// Loads an intent, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule returns
+    /// `None`, nothing changes.
+    async fn change_intent(
+        &self,
+        caller: &Caller,
+        id: &IntentId,
+        rule: impl Fn(&Intent, Moment) -> Result<Option<IntentState>, Problem>,
+    ) -> Result<Done, Problem> {
+        for _ in 0..MAX_ROUNDS {
+            let (mut intent, now) = self.intent_of(caller, id).await?;
+            match rule(&intent, now)? {
+                None => return Ok(Done::ok(self.reply(&intent))),
+                Some(state) => intent.state = state,
+            }
+            // Everything that follows at once, such as a final status, is stored in the same write.
+            let intent = intent.at(now);
+            if self.store.save_intent(intent.clone()).await? {
+                return Ok(Done::ok(self.reply(&intent)));
+            }
+        }
+        Err(Unavailable::contended().into())
+    }
+}
+
+/// Reads a payment method. A card that is not a test card is an error.
+pub(super) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem> {
+    read_instrument(instrument).ok_or_else(|| Problem::fields(vec![no_test_card()]))
+}
+
+/// The field error for a card that is not a test card.
+pub(super) fn no_test_card() -> FieldError {
+    FieldError::of(
+        "payment_method.card.number",
+        &ErrorCode::TestCardRequired,
+        "The sandbox accepts only test cards, such as 4242424242424242. The number was neither stored nor logged.",
+    )
+}

@@ -1,0 +1,249 @@
+//! Creates, reads and lists payment intents.
+
+use super::examples::{Example, Examples, page};
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, billing, to_read};
+use crate::auth::Caller;
+use crate::events::Event;
+use crate::problem::Problem;
+use crate::replies;
+use crate::rules::{Intent, IntentState, Terms};
+use crate::store::{Customer, List, Write};
+use crate::tokens;
+use crate::unavailable::Unavailable;
+use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
+use guichet::protocol::ErrorCode;
+use guichet::values::{IntentId, Moment, PageLimit};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// How many of the newest payments, eSIM orders and subscription events the list of events covers.
+const MAX_EVENTS: i64 = 1000;
+
+impl Handle<CreatePaymentIntent> for Service {
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        ErrorCode::MerchantReferenceConflict,
+        ErrorCode::AmountOutOfRange,
+        ErrorCode::CurrencyUnsupported,
+        ErrorCode::PaymentMethodUnavailable,
+    ]);
+
+    fn example(examples: &Examples) -> Example<CreatePaymentIntent> {
+        Example::new(examples.order(), Done::created(examples.intent_reply(&examples.intent())))
+    }
+
+    /// Creates the intent. `merchant_reference` is unique, so repeating the request returns the same intent.
+    async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        check(&operation)?;
+        let intent = new_intent(merchant.id(), operation, IntentState::new(), merchant.now())?;
+        let customer = customer_of(&intent);
+        let mut existing = None;
+        for _ in 0..MAX_ROUNDS {
+            if self.store.add_intent(intent.clone(), customer.clone()).await? {
+                return Ok(Done::created(self.reply(&intent)));
+            }
+            // If a reset has deleted the other intent meanwhile, the reference is free again.
+            let reference = &intent.terms.merchant_reference;
+            existing = self.store.intent_by_reference(merchant.id(), reference).await?;
+            if existing.is_some() {
+                break;
+            }
+        }
+        let existing = existing.ok_or_else(Unavailable::contended)?;
+        if existing.digest == intent.digest {
+            let existing = self.current_intent(existing, merchant.now()).await?;
+            let existing = existing.ok_or_else(Unavailable::contended)?;
+            return Ok(Done::created_or_replayed(self.reply(&existing), true));
+        }
+        let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
+        Err(Problem::new(ErrorCode::MerchantReferenceConflict, message).existing(existing.id.as_str()))
+    }
+}
+
+impl Handle<ReadPaymentIntent> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ReadPaymentIntent> {
+        let request = ReadPaymentIntent::new(examples.intent_id());
+        Example::new(request, Done::ok(examples.intent_reply(&examples.intent())))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
+        let (intent, _) = self.intent_of(&caller, &operation.id).await?;
+        Ok(Done::ok(self.reply(&intent)))
+    }
+}
+
+impl Handle<ListPaymentIntents> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ListPaymentIntents> {
+        let request = ListPaymentIntents::new().limit(PageLimit::default());
+        Example::new(request, page(&[examples.intent_reply(&examples.intent())]))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        self.bill(merchant).await?;
+        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
+        let after = self.after(List::Intents, merchant, starting_after).await?;
+        let limit = operation.limit.unwrap_or_default();
+        let intents = self.store.intents(merchant.id(), after, to_read(limit)).await?;
+        let intents = self.current_intents(intents, merchant.now()).await?;
+        Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent)))
+    }
+}
+
+impl Service {
+    /// The current state of an intent, and the time of that state. 404 if the caller may not read it.
+    pub(crate) async fn intent_of(&self, caller: &Caller, id: &IntentId) -> Result<(Intent, Moment), Problem> {
+        let missing = || Problem::missing("payment intent");
+        let intent = self.store.intent(id).await?.ok_or_else(missing)?;
+        let theirs = match caller {
+            Caller::Merchant(merchant) => merchant.id() == intent.merchant,
+            Caller::Session(merchant, session) => {
+                let email = intent.terms.email.as_deref();
+                merchant.id() == intent.merchant
+                    && email.is_some_and(|email| email.eq_ignore_ascii_case(&session.email))
+            }
+            Caller::ClientSecret(_, of) => *of == intent.id,
+            Caller::EndedClientSecret | Caller::Anonymous | Caller::UnknownSession => false,
+        };
+        let merchant = caller.known_merchant().filter(|_| theirs).ok_or_else(missing)?;
+        let now = merchant.now();
+        let intent = self.current_intent(intent, now).await?.ok_or_else(missing)?;
+        if matches!(caller, Caller::ClientSecret(..)) && intent.secret_has_ended(now) {
+            return Err(missing());
+        }
+        Ok((intent, now))
+    }
+
+    /// The events of a merchant's newest payments, subscriptions and eSIM orders.
+    pub(crate) async fn events(&self, merchant: &Merchant) -> Result<Vec<Event>, Unavailable> {
+        self.bill(merchant).await?;
+        let now = merchant.now();
+        let intents = self.store.intents(merchant.id(), None, MAX_EVENTS).await?;
+        let happened = self.store.subscription_events(merchant.id(), MAX_EVENTS).await?;
+        let orders = self.esim_orders(merchant, MAX_EVENTS).await?;
+        Ok(Event::of(&self.current_intents(intents, now).await?, &happened, &orders))
+    }
+
+    /// The state of an intent at this time. `None` if a reset has deleted it meanwhile. If time alone made its status final, the status is
+    /// stored before it is returned.
+    pub(super) async fn current_intent(&self, mut intent: Intent, now: Moment) -> Result<Option<Intent>, Unavailable> {
+        for _ in 0..MAX_ROUNDS {
+            let was_final = intent.state.final_since().is_some();
+            intent = intent.at(now);
+            if was_final || intent.state.final_since().is_none() {
+                return Ok(Some(intent));
+            }
+            if self.store.save_intent(intent.clone()).await? {
+                return Ok(Some(Intent { version: intent.version + 1, ..intent }));
+            }
+            let Some(read) = self.store.intent(&intent.id).await? else { return Ok(None) };
+            intent = read;
+        }
+        Err(Unavailable::contended())
+    }
+
+    /// The states of intents at this time, without those that a reset has deleted meanwhile. The statuses that time alone made final are
+    /// stored, in one commit, before they are returned.
+    pub(super) async fn current_intents(&self, intents: Vec<Intent>, now: Moment) -> Result<Vec<Intent>, Unavailable> {
+        let mut ended = Vec::new();
+        let mut all = Vec::with_capacity(intents.len());
+        for intent in intents {
+            let was_final = intent.state.final_since().is_some();
+            let intent = intent.at(now);
+            if !was_final && intent.state.final_since().is_some() {
+                ended.push(intent.clone());
+            }
+            all.push(intent);
+        }
+        if ended.is_empty() || self.store.write(Write::SaveIntents(ended)).await? {
+            return Ok(all);
+        }
+        // Another request changed one of them first, so each is read again.
+        let mut read = Vec::with_capacity(all.len());
+        for intent in all {
+            if let Some(intent) = self.store.intent(&intent.id).await? {
+                read.extend(self.current_intent(intent, now).await?);
+            }
+        }
+        Ok(read)
+    }
+
+    pub(super) fn reply(&self, intent: &Intent) -> String {
+        replies::intent(intent, &self.instance_key, &self.fees, &self.public_origin)
+    }
+}
+
+/// Checks that the reference does not have the format of a subscription's charge.
+fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
+    if !billing::is_charge_reference(operation.merchant_reference.as_str()) {
+        return Ok(());
+    }
+    let message = "A merchant_reference like this names a charge of a subscription. Give the payment another.";
+    Err(Problem::field("merchant_reference", ErrorCode::ParameterInvalid, message))
+}
+
+/// A new intent with the terms of a create request.
+pub(super) fn new_intent(
+    merchant: &str,
+    operation: CreatePaymentIntent,
+    state: IntentState,
+    now: Moment,
+) -> Result<Intent, Problem> {
+    let body = canonical(operation);
+    let terms = Terms::read(&body).map_err(|error| Problem::internal(&error))?;
+    Ok(Intent {
+        id: IntentId::new(tokens::id("pi_")).map_err(|error| Problem::internal(&error))?,
+        merchant: merchant.to_owned(),
+        payment_ref: tokens::id("gch_"),
+        digest: tokens::digest(&body),
+        body,
+        terms,
+        state,
+        created_at: now,
+        expires_at: Intent::expiry(now),
+        version: 1,
+    })
+}
+
+/// The customer that is created with an intent, unless the merchant has one with the same contact.
+fn customer_of(intent: &Intent) -> Customer {
+    let terms = &intent.terms;
+    Customer {
+        id: tokens::id("cus_"),
+        merchant: intent.merchant.clone(),
+        contact: Customer::contact(terms.email.as_deref(), terms.phone.as_deref()),
+        firstname: terms.firstname.clone(),
+        lastname: terms.lastname.clone(),
+        email: terms.email.clone().unwrap_or_default(),
+        phone: terms.phone.clone().unwrap_or_default(),
+        created_at: intent.created_at,
+    }
+}
+
+/// The canonical body: parsed, defaults applied, keys sorted. Equal requests have equal canonical bodies.
+fn canonical(mut operation: CreatePaymentIntent) -> String {
+    operation.metadata = operation.metadata.map(in_one_order);
+    serde_json::to_string(&operation).expect("an operation that was read from JSON is written as JSON")
+}
+
+/// Sorts the keys of metadata at every depth.
+pub(super) fn in_one_order(metadata: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect()
+}
+
+/// Sorts the keys of a JSON value at every depth, even if `serde_json` keeps maps in insertion order.
+pub(super) fn sorted(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        Value::Object(object) => {
+            let mut pairs: Vec<_> = object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Value::Object(Map::from_iter(pairs))
+        }
+        plain => plain,
+    }
+}

@@ -1,0 +1,212 @@
+//! The handlers of the operations. Each loads the state, applies a rule and saves the result. If another request changed the state
+//! meanwhile, it starts again.
+
+mod billing;
+mod customers;
+mod esim;
+mod examples;
+mod idempotency;
+mod intent_actions;
+mod intents;
+mod merchants;
+mod methods;
+mod plans;
+mod sessions;
+mod subscriptions;
+
+pub(super) use examples::{Example, Examples};
+pub(super) use merchants::{Merchant, Merchants};
+
+use super::auth::Caller;
+use super::clock::ServiceClock;
+use super::problem::Problem;
+use super::rules::{EsimPackages, Fees};
+use super::store::{After, List, Store};
+use super::tokens::InstanceKey;
+use axum::http::StatusCode;
+use guichet::protocol::{ErrorCode, Operation};
+use guichet::values::{Moment, PageLimit};
+use std::sync::Arc;
+
+/// How often a request loads, applies and saves when other requests change the same state meanwhile. After that it is refused with a
+/// retryable error.
+const MAX_ROUNDS: u32 = 100;
+
+/// The state and the settings of the service.
+pub(super) struct Service {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<ServiceClock>,
+    pub(super) merchants: Merchants,
+    pub(super) fees: Fees,
+    pub(super) esim_packages: EsimPackages,
+    pub(super) instance_key: InstanceKey,
+    /// The origin under which customers reach the hosted page.
+    pub(super) public_origin: String,
+    pub(super) public_methods: bool,
+    pub(super) strict: bool,
+    pub(super) allow_origins: Vec<String>,
+}
+
+/// Handles one operation. If an operation of the interface has no handler, the service does not compile.
+#[diagnostic::on_unimplemented(
+    message = "the sandbox has no handler of `{O}`",
+    label = "write `impl Handle<{O}> for Service` in the family's file in crates/sandbox/src/service/"
+)]
+pub(super) trait Handle<O: Operation> {
+    /// Its success statuses and error codes, for the OpenAPI description.
+    const OUTCOMES: Outcomes;
+
+    /// A request and its reply, for the OpenAPI description.
+    fn example(examples: &Examples) -> Example<O>;
+
+    /// Executes the operation. The caller is authorized for the operation's role.
+    fn handle(&self, caller: Caller, operation: O) -> impl Future<Output = Result<Done, Problem>> + Send;
+}
+
+/// The success statuses and the error codes of one operation.
+#[derive(Clone, Copy)]
+pub(super) struct Outcomes {
+    /// The statuses of its success.
+    pub(super) statuses: &'static [u16],
+    /// The error codes of its rules. The codes of its credentials, its path and its fields' formats follow from the operation itself
+    /// and are not listed here.
+    pub(super) codes: &'static [ErrorCode],
+}
+
+impl Outcomes {
+    const OK: Self = Self { statuses: &[200], codes: &[] };
+    /// The operation always creates a new object.
+    const CREATED: Self = Self { statuses: &[201], codes: &[] };
+    /// The operation is safe to repeat: 201 if it creates the object, 200 if the object existed before.
+    const CREATED_ONCE: Self = Self { statuses: &[200, 201], codes: &[] };
+
+    /// Adds the error codes of the operation's rules.
+    const fn or(self, codes: &'static [ErrorCode]) -> Self {
+        Self { codes, ..self }
+    }
+}
+
+/// The result of an executed operation.
+pub(super) struct Done {
+    pub(super) status: StatusCode,
+    /// The `data` of the envelope, as JSON.
+    pub(super) data: String,
+    pub(super) message: Option<&'static str>,
+    /// Whether an earlier request with the same content was executed instead: the header `Idempotent-Replayed`.
+    pub(super) replayed: bool,
+    /// `Some` if `data` is a page of a list.
+    pub(super) page: Option<Page>,
+}
+
+/// One page of a list.
+pub(super) struct Page {
+    pub(super) limit: u8,
+    /// The id of the page's last entry, if more entries follow.
+    pub(super) next: Option<String>,
+}
+
+impl Service {
+    /// Moves the service's clock to the current second. Called when a request arrives or continues after a wait.
+    pub(super) async fn catch_up(&self) {
+        self.clock.catch_up(&*self.store).await;
+    }
+
+    /// The service's time, for requests that belong to no merchant.
+    pub(super) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// The position at which a page of a merchant's list begins: after the entry with this id, or at the start if there is no id. 404 if
+    /// the entry does not exist.
+    async fn after(&self, list: List, merchant: &Merchant, id: Option<&str>) -> Result<After, Problem> {
+        let Some(id) = id else { return Ok(None) };
+        let what = match list {
+            List::Customers => "customer",
+            List::Intents => "payment intent",
+            List::Plans => "plan",
+            List::Subscriptions => "subscription",
+        };
+        let place = self.store.place(list, merchant.id(), id).await?;
+        place.map(Some).ok_or_else(|| Problem::missing(&format!("{what} to start after")))
+    }
+}
+
+/// How many entries are read for a page: one more than its limit, to find out whether more follow.
+fn to_read(limit: PageLimit) -> i64 {
+    i64::from(limit.entries()) + 1
+}
+
+/// The largest page, in bytes: `decisions.md` 5. A client may refuse to read more.
+const MAX_PAGE_BYTES: usize = 4 << 20;
+/// The bytes reserved for the envelope and `pagination` around the entries.
+const ENVELOPE_BYTES: usize = 512;
+
+impl Done {
+    /// 200 with this `data`.
+    fn ok(data: String) -> Self {
+        Self { status: StatusCode::OK, data, message: None, replayed: false, page: None }
+    }
+
+    /// 201 with this `data`.
+    fn created(data: String) -> Self {
+        Self { status: StatusCode::CREATED, ..Self::ok(data) }
+    }
+
+    /// A page of a list, from one entry more than its limit if more follow. If the page would exceed [`MAX_PAGE_BYTES`], it ends earlier,
+    /// but it has at least one entry.
+    fn list<T>(
+        entries: Vec<T>,
+        limit: PageLimit,
+        id: impl Fn(&T) -> String,
+        mut reply: impl FnMut(T) -> String,
+    ) -> Self {
+        let read = entries.len();
+        let (mut data, mut last, mut written) = (String::from("["), None, 0);
+        for entry in entries.into_iter().take(usize::from(limit.entries())) {
+            let (id, reply) = (id(&entry), reply(entry));
+            if written > 0 {
+                if data.len() + reply.len() + ENVELOPE_BYTES > MAX_PAGE_BYTES {
+                    break;
+                }
+                data.push(',');
+            }
+            data.push_str(&reply);
+            last = Some(id);
+            written += 1;
+        }
+        data.push(']');
+        let next = last.filter(|_| written < read);
+        Self { page: Some(Page { limit: limit.entries(), next }), ..Self::ok(data) }
+    }
+
+    /// Sets the envelope's message.
+    fn with_message(self, message: &'static str) -> Self {
+        Self { message: Some(message), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page_of(entries: &[usize]) -> (usize, Option<String>) {
+        let limit = PageLimit::new(100).unwrap();
+        let done =
+            Done::list(entries.to_vec(), limit, ToString::to_string, |bytes| format!("\"{}\"", "x".repeat(bytes)));
+        (done.data.len(), done.page.unwrap().next)
+    }
+
+    #[test]
+    fn a_page_ends_before_the_entry_that_would_exceed_its_size() {
+        let half = MAX_PAGE_BYTES / 2 - ENVELOPE_BYTES;
+        let (bytes, next) = page_of(&[half, half, 3]);
+        assert_eq!(next, None, "{bytes}");
+        let (bytes, next) = page_of(&[half - 1, half, 1000]);
+        assert!(bytes <= MAX_PAGE_BYTES);
+        assert_eq!(next, Some(half.to_string()), "it goes on after the second");
+        let (bytes, next) = page_of(&[MAX_PAGE_BYTES * 2, 1]);
+        assert!(bytes > MAX_PAGE_BYTES, "one entry at least, however large");
+        assert_eq!(next, Some((MAX_PAGE_BYTES * 2).to_string()));
+        assert_eq!(page_of(&[]), (2, None));
+    }
+}

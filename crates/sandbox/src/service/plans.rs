@@ -1,0 +1,77 @@
+//! Creates, lists and deactivates plans.
+
+use super::examples::{Example, Examples, page};
+use super::{Done, Handle, Outcomes, Service, to_read};
+use crate::auth::Caller;
+use crate::problem::Problem;
+use crate::replies;
+use crate::rules::billing::{Offer, Plan};
+use crate::store::{List, Write};
+use crate::tokens;
+use guichet::operations::{CreatePlan, DeactivatePlan, ListPlans};
+use guichet::protocol::ErrorCode;
+use guichet::values::{PageLimit, PlanId};
+
+impl Handle<CreatePlan> for Service {
+    const OUTCOMES: Outcomes =
+        Outcomes::CREATED.or(&[ErrorCode::PlanCodeTaken, ErrorCode::AmountOutOfRange, ErrorCode::CurrencyUnsupported]);
+
+    fn example(examples: &Examples) -> Example<CreatePlan> {
+        Example::new(examples.create_plan(), Done::created(replies::plan(&examples.plan())))
+    }
+
+    async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = operation;
+        let plan = Plan {
+            id: PlanId::new(tokens::id("plan_")).map_err(|error| Problem::internal(&error))?,
+            merchant: merchant.id().to_owned(),
+            offer: Offer { name, code, amount, currency, billing_cycle, trial_days },
+            active: true,
+            created_at: merchant.now(),
+        };
+        let reply = replies::plan(&plan);
+        if self.store.write(Write::AddPlan(Box::new(plan))).await? {
+            return Ok(Done::created(reply));
+        }
+        let message = "Another plan has this code. A code stays taken even if its plan is no longer active. Give this plan another code.";
+        Err(Problem::new(ErrorCode::PlanCodeTaken, message))
+    }
+}
+
+impl Handle<ListPlans> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ListPlans> {
+        Example::new(ListPlans::new().limit(PageLimit::default()), page(&[replies::plan(&examples.plan())]))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
+        let merchant = caller.shop()?;
+        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
+        let after = self.after(List::Plans, merchant, starting_after).await?;
+        let limit = operation.limit.unwrap_or_default();
+        let include_inactive = operation.include_inactive.unwrap_or_default();
+        let plans = self.store.plans(merchant.id(), include_inactive, after, to_read(limit)).await?;
+        Ok(Done::list(plans, limit, |plan| plan.id.to_string(), |plan| replies::plan(&plan)))
+    }
+}
+
+impl Handle<DeactivatePlan> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<DeactivatePlan> {
+        let plan = Plan { active: false, ..examples.plan() };
+        Example::new(DeactivatePlan::new(plan.id.clone()), Done::ok(replies::plan(&plan)))
+    }
+
+    /// Deactivates the plan. Deactivating it again succeeds without effect.
+    async fn handle(&self, caller: Caller, operation: DeactivatePlan) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let plan = self.store.plan(merchant.id(), &operation.id).await?.ok_or_else(|| Problem::missing("plan"))?;
+        if plan.active {
+            self.store.write(Write::DeactivatePlan { id: plan.id.clone() }).await?;
+        }
+        Ok(Done::ok(replies::plan(&Plan { active: false, ..plan })))
+    }
+}

@@ -1,0 +1,277 @@
+//! Creates, reads and lists subscriptions, and changes them for the merchant.
+
+use super::billing::Billing;
+use super::examples::{Example, Examples, page, with};
+use super::idempotency::idempotent_request;
+use super::intent_actions::paying_with;
+use super::intents::in_one_order;
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, to_read};
+use crate::auth::Caller;
+use crate::problem::Problem;
+use crate::replies;
+use crate::rules::billing::{Charge, Conflict, Subscription, SubscriptionState, Terms};
+use crate::rules::{IdempotentRequest, read_instrument};
+use crate::store::{Customer, List, Write};
+use crate::tokens;
+use crate::unavailable::Unavailable;
+use guichet::operations::{
+    CancelSubscription, ChangeSubscriptionPaymentMethod, ConfigureFallback, CreateSubscription, ListSubscriptions,
+    PauseSubscription, ReadSubscription, ResumeSubscription,
+};
+use guichet::protocol::{ErrorCode, FieldError};
+use guichet::values::{Moment, PageLimit, SubscriptionId};
+
+impl Handle<CreateSubscription> for Service {
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        ErrorCode::ResourceMissing,
+        ErrorCode::PlanInactive,
+        ErrorCode::TestCardRequired,
+        ErrorCode::IdempotencyKeyReused,
+    ]);
+
+    fn example(examples: &Examples) -> Example<CreateSubscription> {
+        let made = replies::subscription(&examples.subscription(), None);
+        Example::new(examples.create_subscription(), Done::created(made))
+    }
+
+    async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
+        for _ in 0..MAX_ROUNDS {
+            let (id, before) = match self.created_before(request.as_ref()).await? {
+                Some(id) => (SubscriptionId::new(id).map_err(|error| Problem::internal(&error))?, true),
+                None => match self.subscribe(merchant, operation.clone(), request.clone()).await? {
+                    Some(id) => (id, false),
+                    None => continue,
+                },
+            };
+            let made = self.subscription_of(merchant, &id).await?;
+            return Ok(Done::created_or_replayed(replies::subscription(&made, None), before));
+        }
+        Err(Unavailable::contended().into())
+    }
+}
+
+impl Handle<ReadSubscription> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ReadSubscription> {
+        let subscription = replies::subscription(&examples.subscription(), None);
+        Example::new(ReadSubscription::new(examples.subscription_id()), Done::ok(subscription))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ReadSubscription) -> Result<Done, Problem> {
+        let subscription = self.subscription_of(caller.merchant()?, &operation.id).await?;
+        Ok(Done::ok(replies::subscription(&subscription, None)))
+    }
+}
+
+impl Handle<ListSubscriptions> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<ListSubscriptions> {
+        let subscription = replies::subscription(&examples.subscription(), None);
+        Example::new(ListSubscriptions::new().limit(PageLimit::default()), page(&[subscription]))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ListSubscriptions) -> Result<Done, Problem> {
+        let merchant = caller.merchant()?;
+        self.bill(merchant).await?;
+        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
+        let after = self.after(List::Subscriptions, merchant, starting_after).await?;
+        let limit = operation.limit.unwrap_or_default();
+        let all = self.store.subscriptions(merchant.id(), after, to_read(limit)).await?;
+        Ok(Done::list(all, limit, |one| one.id.to_string(), |one| replies::subscription(&one, None)))
+    }
+}
+
+impl Handle<PauseSubscription> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
+
+    fn example(examples: &Examples) -> Example<PauseSubscription> {
+        let paused = examples.moved(examples.subscription(), |state| state.pause(true, examples.now));
+        let request = PauseSubscription::new(paused.id.clone());
+        Example::new(request, Done::ok(replies::subscription(&paused, None)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
+        let PauseSubscription { id, immediately, trigger_after_failures } = operation;
+        let paused = self.change_subscription(&caller, &id, |state, now| state.pause(immediately, now)).await?;
+        Ok(Done::ok(replies::subscription(&paused, trigger_after_failures)))
+    }
+}
+
+impl Handle<ResumeSubscription> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
+
+    fn example(examples: &Examples) -> Example<ResumeSubscription> {
+        let paused = examples.moved(examples.subscription(), |state| state.pause(true, examples.now));
+        let resumed = examples.moved(paused, |state| state.resume(examples.now));
+        let request = ResumeSubscription::new(resumed.id.clone());
+        Example::new(request, Done::ok(replies::subscription(&resumed, None)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
+        let resumed = self.change_subscription(&caller, &operation.id, SubscriptionState::resume).await?;
+        Ok(Done::ok(replies::subscription(&resumed, None)))
+    }
+}
+
+impl Handle<CancelSubscription> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> Example<CancelSubscription> {
+        let rule = |state: &SubscriptionState| Ok(state.cancel(false, examples.now).map(|state| (state, ())));
+        let canceled = examples.moved(examples.subscription(), rule);
+        let request = CancelSubscription::new(canceled.id.clone());
+        Example::new(request, Done::ok(replies::subscription(&canceled, None)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
+        let CancelSubscription { id, immediately } = operation;
+        let canceled = self
+            .change_subscription(&caller, &id, |state, now| {
+                Ok(state.cancel(immediately, now).map(|state| (state, None)))
+            })
+            .await?;
+        Ok(Done::ok(replies::subscription(&canceled, None)))
+    }
+}
+
+impl Handle<ChangeSubscriptionPaymentMethod> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
+
+    fn example(examples: &Examples) -> Example<ChangeSubscriptionPaymentMethod> {
+        let other = examples.other_phone();
+        let changed = examples.moved(examples.subscription(), |state| state.pay_with(with(&other)));
+        let request = ChangeSubscriptionPaymentMethod::new(changed.id.clone(), other);
+        Example::new(request, Done::ok(replies::subscription(&changed, None)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
+        let with = paying_with(&operation.payment_method)?;
+        let changed = self.change_subscription(&caller, &operation.id, |state, _| state.pay_with(with.clone())).await?;
+        Ok(Done::ok(replies::subscription(&changed, None)))
+    }
+}
+
+impl Handle<ConfigureFallback> for Service {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
+
+    fn example(examples: &Examples) -> Example<ConfigureFallback> {
+        let other = examples.other_phone();
+        let changed = examples.moved(examples.subscription(), |state| state.fall_back_on(with(&other), 3));
+        let request = ConfigureFallback::new(changed.id.clone(), other);
+        Example::new(request, Done::ok(replies::subscription(&changed, None)))
+    }
+
+    async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
+        let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
+        let with = paying_with(&payment_method)?;
+        let changed = self
+            .change_subscription(&caller, &id, |state, _| state.fall_back_on(with.clone(), trigger_after_failures))
+            .await?;
+        Ok(Done::ok(replies::subscription(&changed, None)))
+    }
+}
+
+impl Service {
+    /// Creates a subscription, with its first charge if it has no trial, and returns its id. `None` if another was created under the same
+    /// idempotency key meanwhile.
+    pub(super) async fn subscribe(
+        &self,
+        merchant: &Merchant,
+        operation: CreateSubscription,
+        request: Option<IdempotentRequest>,
+    ) -> Result<Option<SubscriptionId>, Problem> {
+        let CreateSubscription { plan, customer_email, firstname, lastname, payment_method, metadata, .. } = operation;
+        let plan = self.store.plan_by_key(merchant.id(), &plan).await?.ok_or_else(|| Problem::missing("plan"))?;
+        let mut faults = Vec::new();
+        if !plan.active {
+            let message = "This plan is no longer active. Subscribe to an active plan.".to_owned();
+            faults.push(FieldError::of("plan", &ErrorCode::PlanInactive, message));
+        }
+        let with = read_instrument(&payment_method);
+        if with.is_none() {
+            faults.push(super::intent_actions::no_test_card());
+        }
+        let (Some(with), true) = (with, faults.is_empty()) else { return Err(Problem::fields(faults)) };
+
+        let now = merchant.now();
+        let email = customer_email.to_string();
+        let customer = Customer {
+            id: tokens::id("cus_"),
+            merchant: merchant.id().to_owned(),
+            contact: Customer::contact(Some(&email), None),
+            firstname: firstname.clone(),
+            lastname: lastname.clone(),
+            email: email.clone(),
+            phone: String::new(),
+            created_at: now,
+        };
+        let metadata = metadata.map(|metadata| serde_json::value::to_raw_value(&in_one_order(metadata)));
+        let first = SubscriptionState::begin(&plan.offer, with, now);
+        let subscription = Subscription {
+            id: SubscriptionId::new(tokens::id("sub_")).map_err(|error| Problem::internal(&error))?,
+            merchant: merchant.id().to_owned(),
+            customer_id: customer.id.clone(),
+            terms: Terms {
+                email,
+                firstname,
+                lastname,
+                plan: plan.id,
+                offer: plan.offer,
+                metadata: metadata.transpose().map_err(|error| Problem::internal(&error))?,
+            },
+            state: first.0.clone(),
+            created_at: now,
+            version: 1,
+        };
+        let id = subscription.id.clone();
+        let mut billing = Billing::of_new(subscription, customer, now);
+        billing.transition(first, now)?;
+        billing.run(now)?;
+        Ok(self.store.add_billed(billing.into_billed(), request).await?.then_some(id))
+    }
+
+    /// The current state of a merchant's subscription.
+    async fn subscription_of(&self, merchant: &Merchant, id: &SubscriptionId) -> Result<Subscription, Problem> {
+        self.bill(merchant).await?;
+        self.store.subscription(merchant.id(), id).await?.ok_or_else(|| Problem::missing("subscription"))
+    }
+
+    /// Loads a subscription, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule
+    /// returns `None`, nothing changes.
+    async fn change_subscription(
+        &self,
+        caller: &Caller,
+        id: &SubscriptionId,
+        rule: impl Fn(&SubscriptionState, Moment) -> Result<Option<(SubscriptionState, Option<Charge>)>, Conflict>,
+    ) -> Result<Subscription, Problem> {
+        let merchant = caller.merchant()?;
+        for _ in 0..MAX_ROUNDS {
+            let subscription = self.subscription_of(merchant, id).await?;
+            let now = merchant.now();
+            if subscription.state.due().is_some_and(|(at, _)| at <= now) {
+                // Something became due after the subscription was read: it is applied first.
+                continue;
+            }
+            let Some(transition) = rule(&subscription.state, now).map_err(refused)? else { return Ok(subscription) };
+            let mut billing = Billing::of(subscription);
+            billing.transition(transition, now)?;
+            billing.run(now)?;
+            let billed = billing.into_billed();
+            let moved = billed.subscription.clone();
+            if self.store.write(Write::SaveBilled(vec![billed])).await? {
+                return Ok(moved);
+            }
+        }
+        Err(Unavailable::contended().into())
+    }
+}
+
+/// The error for a change that the subscription's status does not allow. Its message names the status.
+fn refused(conflict: Conflict) -> Problem {
+    let message = format!("The subscription is {} {}", conflict.status.as_str(), conflict.why);
+    Problem::new(ErrorCode::SubscriptionState, message)
+}

@@ -1,0 +1,77 @@
+//! The shop's routes: its pages, the three routes that `guichet` calls in them, and the shop's own API.
+
+use crate::seller::Seller;
+use crate::{api, own_pages, subscriptions};
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, FromRef, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderValue, Response};
+use axum::middleware::{from_fn, map_response_with_state};
+use guichet::Client;
+use guichet::native::{Routes, SessionGuard, Sessions};
+use guichet::values::Address;
+use std::path::PathBuf;
+use tower_http::services::{ServeDir, ServeFile};
+
+/// What the handlers share.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub client: Client,
+    pub seller: Seller,
+    /// The session tokens of the signed-in customers.
+    pub sessions: Sessions,
+    pub guard: SessionGuard,
+    /// The address of the payment service, and of its checkout pages.
+    pub service: Address,
+    /// The shop's own address, as browsers name it.
+    pub url: String,
+    /// The folder of the pages.
+    pub pages: PathBuf,
+    /// The folder of the npm package.
+    pub package: PathBuf,
+}
+
+impl App {
+    pub(crate) fn router(self) -> Router {
+        let routes = Routes::new(self.client.clone(), self.seller.clone()).sessions(self.sessions.clone());
+        let pages = self.pages();
+        let api = api::router().merge(subscriptions::router()).layer(from_fn(own_pages::own_pages_only));
+        let router = Router::new().nest("/api", api.with_state(self)).nest("/guichet", routes.router()).merge(pages);
+        router.layer(DefaultBodyLimit::max(64 * 1024)).layer(from_fn(own_pages::known_hosts_only))
+    }
+
+    /// The pages and their files. The package is also under an address of its own, for pages that a developer writes.
+    fn pages(&self) -> Router {
+        let page = |name| ServeFile::new(self.pages.join(name));
+        let policy = HeaderValue::from_str(&format!(
+            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' {}; style-src 'self'; img-src 'self'; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            self.service.origin()
+        ));
+        Router::new()
+            .route_service("/", page("index.html"))
+            .route_service("/return", page("return.html"))
+            .route_service("/subscriptions", page("subscriptions.html"))
+            .nest_service("/assets", ServeDir::new(&self.pages))
+            .nest_service("/assets/package", ServeDir::new(&self.package))
+            .nest_service("/package", ServeDir::new(&self.package))
+            .layer(map_response_with_state(policy.expect("an origin is ASCII"), add_headers))
+    }
+}
+
+/// Lets the extractor `CustomerSession` find the guard.
+impl FromRef<App> for SessionGuard {
+    fn from_ref(app: &App) -> Self {
+        app.guard.clone()
+    }
+}
+
+async fn add_headers<B>(State(policy): State<HeaderValue>, mut response: Response<B>) -> Response<B> {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    // The browser asks each time whether a file has changed.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}

@@ -1,0 +1,97 @@
+//! The shop's side of the three routes: who buys, what an order costs, and what happens when it is paid.
+
+use crate::catalogue::{Customer, SHOP_NAME};
+use crate::database::Database;
+use crate::logins::login_of;
+use crate::orders::Order;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use guichet::native::{Buyer, Owner, Reason, Refused, Shop, Sold};
+use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, Item, PaymentIntent};
+use guichet::values::{Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl};
+use serde_json::Value;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Seller {
+    pub database: Database,
+}
+
+impl Seller {
+    /// The signed-in customer, and their login.
+    pub(crate) async fn customer(&self, headers: &HeaderMap) -> Result<Option<(&'static Customer, String)>, Refused> {
+        let Some(login) = login_of(headers) else { return Ok(None) };
+        let id = self.database.customer_of(&login).await?;
+        Ok(id.and_then(|id| Customer::of(&id)).map(|customer| (customer, login)))
+    }
+}
+
+impl Shop for Seller {
+    async fn buyer(&self, request: &Parts) -> Result<Option<Buyer>, Refused> {
+        let Some((customer, login)) = self.customer(&request.headers).await? else { return Ok(None) };
+        // A real shop names an address as verified if the customer has opened a link that was sent there.
+        let email = Email::new(customer.email).map_err(Refused::broken)?;
+        Ok(Some(Buyer::customer(customer.id).login(login).verified_email(email)))
+    }
+
+    /// The page names the order, and the server sets the price, the customer and the reference. Another customer's order gets the
+    /// same 404 as an unknown one.
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
+        let Owner::Customer(customer) = &buyer.owner else { return Err(missing()) };
+        let customer = Customer::of(customer).ok_or_else(missing)?;
+        let id = order.get("id").and_then(Value::as_str).ok_or_else(missing)?;
+        let order = self.database.order_to_pay(id, customer.id).await?.ok_or_else(missing)?;
+        if order.has_failed() {
+            let message = "The shop no longer sells all of this order.";
+            return Err(Refused::new(409, Reason { code: "order_ended", message }));
+        }
+        purchase(&order, customer).map_err(Refused::broken)
+    }
+
+    async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
+        self.database.count_open(owner, next).await
+    }
+
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        self.database.remember(sold).await
+    }
+
+    async fn find(&self, payment_ref: &PaymentRef, owner: &Owner) -> Result<Option<Sold>, Refused> {
+        self.database.returned_to(payment_ref, owner).await
+    }
+
+    /// Every read of a final payment calls it, on any server.
+    async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        self.database.settle(sold, &intent.status).await
+    }
+
+    /// Every read of the payment calls it, on any server. A person makes the refund with the payment company.
+    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+        if self.database.overpaid(sold, duplicate).await? {
+            let (reference, intent) = (sold.merchant_reference.as_str(), sold.intent.as_str());
+            let (amount, currency) = (duplicate.amount.map(|amount| amount.to_string()), &duplicate.currency);
+            tracing::warn!(
+                ?reference,
+                ?intent,
+                duplicate.attempt,
+                ?amount,
+                ?currency,
+                "a refund is due: the customer paid twice"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The payment intent of an order. It depends on the order alone, so that repeated creates are equal, on each server.
+fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, Invalid> {
+    let item = |name: &str, price, quantity| Item::new(name, Amount::units(price), Currency::xaf(), quantity);
+    let items = order.lines.iter().map(|line| item(&line.name, line.price, u64::from(line.quantity))).collect();
+    let (reference, total) = (MerchantReference::new(order.reference())?, Amount::units(order.total()));
+    let name = CustomerName { firstname: customer.firstname, lastname: customer.lastname };
+    Ok(CreatePaymentIntent::new(reference, total, format!("{SHOP_NAME} #{}", order.id), name)
+        .email(Email::new(customer.email)?)
+        .fee_bearer(FeeBearer::Customer)
+        .items(items)
+        .redirect_url(RedirectUrl::new(&order.return_url)?))
+}

@@ -1,0 +1,233 @@
+//! What the shop promises, on SQLite, and with the feature `postgres` on a PostgreSQL server that the tests start.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod payments;
+mod routes;
+mod servers;
+
+use crate::app::App;
+use crate::open::{is_postgres, open};
+use crate::seller::Seller;
+use crate::{install_tls, sessions};
+use guichet::native::{Buyer, Sold};
+use guichet::operations::{Instrument, PaymentIntent};
+use guichet::values::{Address, Amount, Currency, Email, IntentId, MerchantReference, PaymentRef, Phone};
+use guichet::{Client, SecretKey};
+use guichet_sandbox::{Sandbox, Tenant};
+use serde_json::{Value, json};
+use sqlx::any::{Any, AnyArguments, AnyRow};
+use sqlx::query::Query;
+use sqlx::{Row, query};
+use std::path::Path;
+use support::http::{Reply, get, post};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+#[path = "../../../../tests/support"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::disallowed_methods,
+    reason = "the shop uses a part of it, which may read the clock"
+)]
+mod support {
+    #[cfg(feature = "postgres")]
+    mod database_process;
+    pub mod http;
+    #[cfg(feature = "postgres")]
+    mod port;
+    #[cfg(feature = "postgres")]
+    pub mod postgres;
+}
+
+/// Runs each test on each database, in a world of its own.
+macro_rules! on_each_database {
+    ($($test:ident)*) => {
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(super::World::on_sqlite().await).await;
+            })*
+        }
+        #[cfg(feature = "postgres")]
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(super::World::on_postgres().await).await;
+            })*
+        }
+    };
+}
+use on_each_database;
+
+/// As browsers name the shop, on each of its servers.
+const URL: &str = "http://127.0.0.1:4242";
+/// Test phones of the sandbox.
+const PAYS: &str = "237670000000";
+const FAILS: &str = "237670000009";
+/// Its payment is declined at once, and approved 600 seconds later.
+const APPROVED_LATE: &str = "237670000012";
+
+/// A sandbox, an empty database, and a shop.
+struct World {
+    merchant: Tenant,
+    client: Client,
+    database: String,
+    seller: Seller,
+    folder: TempDir,
+    _sandbox: Sandbox,
+}
+
+impl World {
+    async fn on_sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", folder.path().join("shop.sqlite").display());
+        Self::new(folder, database).await
+    }
+
+    #[cfg(feature = "postgres")]
+    async fn on_postgres() -> Self {
+        let server = support::postgres::PostgresServer::shared();
+        Self::new(tempfile::tempdir().unwrap(), server.create_database()).await
+    }
+
+    async fn new(folder: TempDir, database: String) -> Self {
+        install_tls();
+        let sandbox = Sandbox::start().await.unwrap();
+        let merchant = sandbox.merchant().await.unwrap();
+        let key = SecretKey::new(merchant.secret_key().expose()).unwrap();
+        let client = Client::builder(merchant.base_url(), key).build().unwrap();
+        let seller = Seller { database: open(&database).await.unwrap() };
+        std::fs::write(folder.path().join("guichet.js"), "export {};").unwrap();
+        Self { merchant, client, database, seller, folder, _sandbox: sandbox }
+    }
+
+    /// Starts a server of the shop, with connections of its own to the database, and returns its address.
+    async fn serve(&self) -> String {
+        let (sessions, guard) = sessions(&self.client, &self.database).await.unwrap();
+        let app = App {
+            client: self.client.clone(),
+            seller: Seller { database: open(&self.database).await.unwrap() },
+            sessions,
+            guard,
+            service: Address::new(self.merchant.base_url()).unwrap(),
+            url: URL.to_owned(),
+            pages: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../www/shop"),
+            package: self.folder.path().to_owned(),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, app.router()).await });
+        format!("http://{address}")
+    }
+
+    /// Pays as the hosted page does.
+    async fn attach(&self, intent: &IntentId, phone: &str) -> PaymentIntent {
+        let phone = Phone::new(phone).unwrap();
+        self.client.attach_payment_method(intent, Instrument::MobileMoney { phone }).await.unwrap();
+        self.client.read_payment_intent(intent).await.unwrap()
+    }
+
+    fn is_on_postgres(&self) -> bool {
+        is_postgres(&self.database)
+    }
+
+    async fn execute(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(&self.seller.database.pool).await.unwrap();
+    }
+
+    /// The first column of each row, a text.
+    async fn rows(&self, sql: &'static str) -> Vec<String> {
+        self.rows_of(query(sql)).await.iter().map(|row| row.get(0)).collect()
+    }
+
+    async fn rows_of(&self, statement: Query<'_, Any, AnyArguments>) -> Vec<AnyRow> {
+        statement.fetch_all(&self.seller.database.pool).await.unwrap()
+    }
+
+    /// Lets time pass in the database.
+    async fn pass(&self, seconds: f64) {
+        let earlier =
+            "UPDATE payments SET read_at = read_at - $1, created_at = created_at - $1, final_since = final_since - $1";
+        self.rows_of(query(earlier).bind(seconds)).await;
+    }
+}
+
+/// A signed-in customer's browser on a server of the shop.
+struct Visitor {
+    shop: String,
+    cookie: String,
+}
+
+impl Visitor {
+    async fn sign_in(shop: &str, customer: &str) -> Self {
+        let reply = post(&format!("{shop}/api/sign-in"), &[], &json!({"customer": customer}).to_string()).await;
+        assert_eq!(reply.status, 200);
+        let set = reply.header("set-cookie").unwrap();
+        assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax"), "{set}");
+        Self { shop: shop.to_owned(), cookie: reply.cookie().unwrap() }
+    }
+
+    /// The same browser, on another server.
+    fn at(&self, shop: &str) -> Self {
+        Self { shop: shop.to_owned(), cookie: self.cookie.clone() }
+    }
+
+    async fn get(&self, path: &str) -> Reply {
+        get(&format!("{}{path}", self.shop), &[&self.cookie]).await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> Reply {
+        post(&format!("{}{path}", self.shop), &[&self.cookie], body).await
+    }
+
+    /// Places an order of so many pairs, and returns its number.
+    async fn place(&self, pairs: u32) -> String {
+        let basket = json!({"lines": [{"sku": "trainers", "quantity": pairs}]});
+        let reply = self.post("/api/orders", &basket.to_string()).await;
+        assert_eq!(reply.status, 201, "{}", reply.body);
+        reply.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn order(&self, id: &str) -> Value {
+        self.get(&format!("/api/orders/{id}")).await.json()
+    }
+
+    async fn status(&self, id: &str) -> Value {
+        self.order(id).await["status"].clone()
+    }
+
+    /// Asks to pay an order.
+    async fn begin(&self, id: &str) -> Reply {
+        self.post("/guichet/intents", &json!({"id": id}).to_string()).await
+    }
+
+    /// Begins to pay an order.
+    async fn ticket(&self, id: &str) -> Value {
+        let reply = self.begin(id).await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        reply.json()
+    }
+
+    /// The header of the customer for the shop's own API.
+    async fn token(&self) -> String {
+        let session = self.post("/guichet/session", "").await.json();
+        format!("Authorization: Bearer {}", session["session_token"].as_str().unwrap())
+    }
+}
+
+fn intent_of(ticket: &Value) -> IntentId {
+    IntentId::new(ticket["intent"]["id"].as_str().unwrap()).unwrap()
+}
+
+fn sold(intent: &str, reference: &str, customer: &str) -> Sold {
+    Sold {
+        payment_ref: PaymentRef::new(format!("gch_{intent}")).unwrap(),
+        intent: IntentId::new(intent).unwrap(),
+        merchant_reference: MerchantReference::new(reference).unwrap(),
+        amount: Amount::units(45_000),
+        currency: Currency::xaf(),
+        owner: Buyer::customer(customer).owner,
+        email: Some(Email::new(format!("{customer}@example.com")).unwrap()),
+    }
+}
