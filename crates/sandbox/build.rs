@@ -23,7 +23,7 @@ fn main() {
     if let Some(folder) = &named {
         println!("cargo::rerun-if-changed={}", folder.display());
     }
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("www");
+    let own = pages(Path::new(env!("CARGO_MANIFEST_DIR")));
     println!("cargo::rerun-if-changed={}", own.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names it"));
     let write = |name, list| fs::write(out.join(name), list).map_err(|error| error.to_string());
@@ -32,6 +32,12 @@ fn main() {
     if let Err(why) = pages.and(package) {
         println!("cargo::error={why}");
     }
+}
+
+/// The folder of the pages: `www`. It is a symbolic link in the repository, and where git writes none, as on Windows, a file with the path.
+fn pages(package: &Path) -> PathBuf {
+    let www = package.join("www");
+    fs::read_to_string(&www).map(|path| package.join(path.trim())).unwrap_or(www)
 }
 
 /// All files of a package as a Rust expression of type `&[(&str, &[u8])]`; empty without a package.
