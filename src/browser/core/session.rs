@@ -8,7 +8,7 @@ use super::tabs::Tabs;
 use super::time::{CallOptions, Callback, Notification, now, spawn, unless, wall_clock_ms};
 use super::transport::{AuthorizedRequest, Transport};
 use super::value::{get, get_text, merged, object, optional, text};
-use crate::flow::{Lifetime, State};
+use crate::flow::{Lifetime, Ms, State};
 use crate::operations::{RevokeSession, ValidateSession};
 use crate::protocol::Kind;
 use crate::values::SessionToken;
@@ -98,18 +98,22 @@ impl Session {
         self.timer.take();
     }
 
+    #[cfg(feature = "browser")]
     pub(crate) fn status(&self) -> SessionStatus {
-        match &*self.held.borrow() {
-            Some(held) => SessionStatus {
-                state: if held.is_spent { State::Expired } else { held.lifetime.state(now()) },
-                expires_at: held.expires_at,
-                email: held.email.clone(),
-            },
-            None => {
-                let state = if self.is_over.get() { State::Revoked } else { State::None };
-                SessionStatus { state, expires_at: None, email: None }
-            }
-        }
+        self.status_and_rest().0
+    }
+
+    /// The state, and how long it lasts if time will change it. Both are of one moment: else a state that begins between two readings of
+    /// the clock would not be reported.
+    fn status_and_rest(&self) -> (SessionStatus, Option<Ms>) {
+        let Some(held) = &*self.held.borrow() else {
+            let state = if self.is_over.get() { State::Revoked } else { State::None };
+            return (SessionStatus { state, expires_at: None, email: None }, None);
+        };
+        let now = now();
+        let (state, rest) =
+            if held.is_spent { (State::Expired, None) } else { (held.lifetime.state(now), held.lifetime.lasts(now)) };
+        (SessionStatus { state, expires_at: held.expires_at, email: held.email.clone() }, rest)
     }
 
     /// Reports the state, and again when time changes it.
@@ -117,18 +121,15 @@ impl Session {
         if self.is_closed.get() {
             return;
         }
-        (self.on_change)(self.status());
-        let lasts = match &*self.held.borrow() {
-            Some(held) if !held.is_spent => held.lifetime.lasts(now()),
-            _ => None,
-        };
+        let (status, rest) = self.status_and_rest();
+        (self.on_change)(status);
         let own = self.own.clone();
         let report = move |_| {
             if let Some(session) = own.upgrade() {
                 session.notify();
             }
         };
-        self.timer.replace(lasts.map(|time| Callback::after(time, report)));
+        self.timer.replace(rest.map(|time| Callback::after(time, report)));
     }
 
     /// Takes the token from the reply of a session route, after checking it.
