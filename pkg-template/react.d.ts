@@ -75,6 +75,11 @@ export interface QuotesOptions {
   suspense?: boolean;
   /** The time limit of the request. Default: 30 000. */
   timeoutMs?: number;
+  /**
+   * Quotes that the server which renders the page has read for this request, by the same call. They are shown without a request until
+   * `retry`, or until the component asks for something else. Default: none.
+   */
+  initialQuotes?: Quote[];
 }
 
 /**

@@ -22,12 +22,13 @@ export function useSession() {
   }, [session, key]);
 }
 
-export function useQuotes(request, { suspense, timeoutMs } = {}) {
+export function useQuotes(request, { suspense, timeoutMs, initialQuotes } = {}) {
   const client = useClient();
   const key = `quotes ${JSON.stringify([Object.entries(request).sort(), timeoutMs])}`;
-  const [state, retry] = useShared(client, key, QUOTES, suspense, async (signal) => ({
-    quotes: await client.quotes(request, { signal, timeoutMs }),
-  }));
+  // They answer the first question alone: a later one has another amount or other methods.
+  const [given] = useState({ key, state: initialQuotes && { ...QUOTES, quotes: initialQuotes, isLoading: false } });
+  const load = async (signal) => ({ quotes: await client.quotes(request, { signal, timeoutMs }) });
+  const [state, retry] = useShared(client, key, QUOTES, suspense, load, given.key === key ? given.state : undefined);
   return useMemo(() => ({ ...state, retry }), [state, retry]);
 }
 
@@ -73,19 +74,22 @@ const RETURN = { back: undefined, status: undefined, outcome: undefined, error: 
 // The questions of the components of a page by their key, by client.
 const questionsByClient = new WeakMap();
 
-/** Loads once for all components with the same question, and until the last of them is gone. Returns the state, and a function that loads again. */
-function useShared(client, key, initial, suspense, load) {
+/**
+ * Loads once for all components with the same question, and until the last of them is gone; not at all if an answer is given. Returns
+ * the state, and a function that loads again.
+ */
+function useShared(client, key, initial, suspense, load, given = initial) {
   if (!questionsByClient.has(client)) questionsByClient.set(client, new Map());
   const all = questionsByClient.get(client);
   const open = () => {
-    if (!all.has(key)) all.set(key, question(initial, load, (entry) => all.get(key) === entry && all.delete(key)));
+    if (!all.has(key)) all.set(key, question(initial, given, load, (entry) => all.get(key) === entry && all.delete(key)));
     return all.get(key);
   };
-  const snapshot = () => all.get(key)?.state ?? initial;
+  const snapshot = () => all.get(key)?.state ?? given;
   const subscribe = useCallback((listener) => open().subscribe(listener), [all, key]);
   const retry = useCallback(() => open().start(), [all, key]);
   // On a server nothing is loaded but where a component suspends: then the page waits for the answer.
-  const state = useSyncExternalStore(subscribe, snapshot, suspense ? snapshot : () => initial);
+  const state = useSyncExternalStore(subscribe, snapshot, suspense ? snapshot : () => given);
   if (suspense && state.isLoading) {
     const entry = open();
     throw entry.settled ?? entry.start().settled;
@@ -94,15 +98,15 @@ function useShared(client, key, initial, suspense, load) {
   return [state, retry];
 }
 
-function question(initial, load, forget) {
+function question(initial, given, load, forget) {
   const listeners = new Set();
   let controller;
   const entry = {
-    state: initial,
+    state: given,
     settled: undefined,
     subscribe(listener) {
       listeners.add(listener);
-      if (!controller) entry.start();
+      if (!controller && entry.state.isLoading) entry.start();
       return () => {
         listeners.delete(listener);
         setTimeout(leave); // StrictMode subscribes again at once
@@ -130,7 +134,7 @@ function question(initial, load, forget) {
   };
   const leave = () => {
     if (listeners.size) return;
-    controller.abort();
+    controller?.abort();
     forget(entry);
   };
   return entry;

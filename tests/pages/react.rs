@@ -142,7 +142,7 @@ async fn a_component_suspends_until_there_are_quotes_and_an_error_goes_to_the_bo
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
     in_every_react("react-hydrate", async |page| {
-        page.show("all", &page.rendered()).await;
+        page.show("all", &page.rendered("html")).await;
         for (id, shown) in
             [("#first", PRICES), ("#outcome", "no return"), ("#session", "active"), ("#checkout", "idle")]
         {
@@ -156,9 +156,32 @@ async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
+async fn quotes_from_the_server_are_shown_without_a_request_until_a_retry_or_another_question() {
+    in_every_react("react-given", async |page| {
+        page.show("given", &page.rendered("given")).await;
+        page.browser.wait_until("return window.requests !== undefined").await;
+        page.browser.wait_for_text("#first", "given 1").await;
+        assert_eq!(page.shop.count("list_payment_methods").await, 0, "{}", page.react);
+        page.browser.click("#retry").await;
+        page.browser.wait_for_text("#first", PRICES).await;
+        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
+
+        page.show("given", &page.rendered("given")).await;
+        page.browser.wait_for_text("#first", "given 1").await;
+        let asks = "document.querySelector('#ask').click();
+                    return document.querySelector('#first').textContent.includes('svc_mobile_money')";
+        page.browser.wait_until(asks).await;
+        assert_eq!(page.shop.count("list_payment_methods").await, 2, "{}", page.react);
+        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_page_that_hydrates_after_its_questions_are_answered_does_so_without_a_warning() {
     in_every_react("react-hydrate-late", async |page| {
-        page.show_after("quotes", "all", &page.rendered()).await;
+        page.show_after("quotes", "all", &page.rendered("html")).await;
         page.browser.wait_for_text("#before #first", PRICES).await;
         page.browser.run("hydrate()").await;
         for (id, shown) in [("#root #first", PRICES), ("#root #session", "active awa@example.com true")] {
@@ -400,10 +423,10 @@ impl Page<'_> {
         assert_eq!(self.browser.run_async(&script).await, json!([true]), "{}: {part}", self.react);
     }
 
-    /// The HTML of the view `all`, as this React has rendered it in Node.js.
-    fn rendered(&self) -> String {
+    /// The HTML of the view `all` (`html`) or `given`, as this React has rendered it in Node.js.
+    fn rendered(&self, name: &str) -> String {
         let rendered: serde_json::Value = serde_json::from_str(&self.file("server.json")).expect("JSON");
-        rendered["html"].as_str().expect("the HTML of the page").to_owned()
+        rendered[name].as_str().expect("the HTML of the page").to_owned()
     }
 
     /// A file that xtask built for this React.

@@ -34,7 +34,7 @@ function Account(): ReactElement {
 }
 
 function Prices(): ReactElement {
-  const options: QuotesOptions = { timeoutMs: 5000 };
+  const options: QuotesOptions = { timeoutMs: 5000, initialQuotes: [] };
   const prices = useQuotes({ amount: "5000", currency: "XAF", fee_bearer: "customer" }, options);
   holds<Equal<typeof prices, QuotesState>>();
   holds<Equal<QuotesState, LoadingQuotes | LoadedQuotes | FailedQuotes>>();

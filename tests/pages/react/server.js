@@ -8,6 +8,8 @@ const html = renderToString(createElement(Page));
 const shown = (page, ...ids) => ids.map((id) => new RegExp(`id="${id}">([^<]*)<`).exec(page)?.[1]);
 assert.deepEqual(shown(html, "session", "first", "second", "checkout", "outcome"),
   ["none nobody false", "loading", "loading", "idle", "loading"]);
+const given = renderToString(createElement(Page, { view: "given" }));
+assert.deepEqual(shown(given, "first"), ["given 1"]);
 await new Promise((next) => setTimeout(next, 50));
 assert.deepEqual(requests, []);
 
@@ -18,4 +20,4 @@ await assert.rejects(guichet.quotes({ amount: "5000", currency: "XAF", fee_beare
 await new Promise((next) => setTimeout(next));
 const answered = renderToString(createElement(Page, { view: "quotes" }));
 assert.deepEqual(shown(answered, "first", "second"), ["loading", "loading"]);
-console.log(JSON.stringify({ html }));
+console.log(JSON.stringify({ html, given }));

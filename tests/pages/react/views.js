@@ -37,6 +37,13 @@ function Replaced({ request }) {
   return createElement("section", null, createElement(Prices, { key, id: "first", request }), button("replace", () => next(key + 1)));
 }
 
+function GivenPrices() {
+  const [request, ask] = useState(shoes);
+  const { quotes, isLoading, retry } = useQuotes(request, { initialQuotes: [{ method: { id: "given" }, customer_pays: "1" }] });
+  return createElement("section", null, p("first", isLoading ? "loading" : found(quotes)), button("retry", retry),
+    button("ask", () => ask({ ...shoes, amount: "10000" })));
+}
+
 function SuspendedPrices({ id, request }) {
   return p(id, found(useQuotes(request, { suspense: true }).quotes));
 }
@@ -72,6 +79,7 @@ const views = {
   suspense: createElement(Boundary, null,
     createElement(Suspense, { fallback: p("fallback", "suspended") },
       createElement(SuspendedPrices, { id: "first", request: shoes }), createElement(SuspendedPrices, { id: "second", request: shoes }))),
+  given: createElement(GivenPrices),
   replaced: createElement(Replaced, { request: shoes }),
   account: createElement(Account),
   pay: createElement(Pay),
