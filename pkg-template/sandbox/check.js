@@ -1,9 +1,9 @@
 // `guichet-sandbox check`: says which rules of a safe shop a merchant's server keeps. The rules and their reports are in the wasm.
-import { address, CommandError, parse, print } from "./command.js";
 import { CheckArguments, checkHelp } from "./core/guichet_sandbox.js";
 import { Machine } from "./machine.js";
 import { serve } from "./serve.js";
 import { load, Service } from "./service.js";
+import { address, CommandError, parse, print } from "./terminal.js";
 
 const [USAGE, NOT_RUN] = [2, 3];
 

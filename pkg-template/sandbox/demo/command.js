@@ -1,7 +1,7 @@
 // `guichet-sandbox demo`: the sandbox and a shop that uses it, each on a port of its own.
 import { createServer } from "node:http";
-import { address as readAddress, CommandError, parse, print } from "../command.js";
 import { listen, serve } from "../serve.js";
+import { address as readAddress, CommandError, parse, print } from "../terminal.js";
 import { SHOP_NAME } from "./catalogue.js";
 import { Shop } from "./shop.js";
 
