@@ -1,7 +1,8 @@
 // Writes the examples of the declarations (`@example`) to examples/, for the compiler. Fails if an exported name, or a member that is
-// called, has none. The argument is the folder of TypeScript.
+// called, has none, if a file here does not use an exported name, or if a declaration is `any`, which would turn off the user's checks.
+// The argument is the folder of TypeScript.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
@@ -62,6 +63,18 @@ for (const [declaration, name] of declarations) {
 assert.deepEqual(without, [], "exported names without an example");
 assert.ok(count > 100, `only ${count} examples were found`);
 console.log(JSON.stringify({ entries: entries.size, names: entryOf.size, declarations: declarations.size, examples: count }));
+
+const here = new URL("./", import.meta.url);
+const tests = readdirSync(here).filter((name) => /\.tsx?$/.test(name)).map((name) => readFileSync(new URL(name, here), "utf8"));
+const used = new Set(tests.join().match(/[\w$]+/g));
+assert.deepEqual([...entryOf.keys()].filter((name) => !used.has(name)), [], "exported names that tests/types does not use");
+const untyped = [];
+const findAny = (node) => {
+  if (node.kind === ts.SyntaxKind.AnyKeyword) untyped.push(`${node.getSourceFile().fileName}: ${node.parent.getText()}`);
+  ts.forEachChild(node, findAny);
+};
+program.getSourceFiles().filter(isOurs).forEach(findAny);
+assert.deepEqual(untyped, [], "declarations that are `any`");
 
 /** An example as a module: it imports the exported names that it uses, and runs in a function, so that it may `await` and `return`. */
 function asModule(example) {

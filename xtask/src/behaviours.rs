@@ -1,9 +1,11 @@
 //! The size of each behaviour of a page: the functions of its wasm, grouped by the module they come from.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 
 use anyhow::{Context as _, Result};
+use wasmparser::{KnownCustom, Name, Parser, Payload, TypeRef};
 
 use crate::bytes::Weight;
 use crate::cargo::root;
@@ -130,100 +132,32 @@ impl fmt::Display for Behaviours {
 }
 
 /// Each function of a wasm with its name and its code.
-fn functions(wasm: &[u8]) -> Option<Vec<(String, &[u8])>> {
-    let mut codes = Vec::new();
-    let mut names = std::collections::HashMap::new();
-    let mut imported = 0;
-    let mut rest = Reader(wasm.get(8..)?);
-    while let Some(section) = rest.byte() {
-        let mut inside = Reader(rest.bytes()?);
-        match section {
-            2 => {
-                for _ in 0..inside.number()? {
-                    inside.bytes()?;
-                    inside.bytes()?;
-                    imported += usize::from(inside.import()?);
+fn functions(wasm: &[u8]) -> wasmparser::Result<Vec<(String, &[u8])>> {
+    let (mut codes, mut names, mut imported) = (Vec::new(), HashMap::new(), 0);
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload? {
+            Payload::ImportSection(imports) => {
+                for import in imports.into_imports() {
+                    imported += u32::from(matches!(import?.ty, TypeRef::Func(_)));
                 }
             }
-            10 => {
-                for _ in 0..inside.number()? {
-                    codes.push(inside.bytes()?);
-                }
-            }
-            0 if inside.bytes()? == b"name" => {
-                while let Some(part) = inside.byte() {
-                    let mut named = Reader(inside.bytes()?);
-                    // 1: the names of functions.
-                    for _ in 0..if part == 1 { named.number()? } else { 0 } {
-                        let index = named.number()?;
-                        names.insert(index, String::from_utf8_lossy(named.bytes()?).into_owned());
+            Payload::CodeSectionEntry(body) => codes.push(body.as_bytes()),
+            Payload::CustomSection(section) => {
+                if let KnownCustom::Name(sections) = section.as_known() {
+                    for section in sections {
+                        if let Name::Function(functions) = section? {
+                            for function in functions {
+                                let function = function?;
+                                names.insert(function.index, function.name.to_owned());
+                            }
+                        }
                     }
                 }
             }
             _ => {}
         }
     }
-    let name = |index: usize| names.get(&(index + imported)).cloned().unwrap_or_default();
-    Some(codes.into_iter().enumerate().map(|(index, code)| (name(index), code)).collect())
-}
-
-/// Reads the parts of WebAssembly's binary format that are needed here.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    /// An unsigned number in LEB128.
-    fn number(&mut self) -> Option<usize> {
-        let mut number = 0;
-        for shift in (0..35).step_by(7) {
-            let byte = self.byte()?;
-            number |= usize::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    /// Length-prefixed bytes.
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let length = self.number()?;
-        let (bytes, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    /// Reads an import. Returns whether it is a function.
-    fn import(&mut self) -> Option<bool> {
-        let kind = self.byte()?;
-        match kind {
-            0 => drop(self.number()?),
-            1 => {
-                self.byte()?;
-                self.limits()?;
-            }
-            2 => self.limits()?,
-            _ => {
-                self.byte()?;
-                self.byte()?;
-            }
-        }
-        Some(kind == 0)
-    }
-
-    fn limits(&mut self) -> Option<()> {
-        let has_most = self.byte()? & 1 == 1;
-        self.number()?;
-        if has_most {
-            self.number()?;
-        }
-        Some(())
-    }
+    Ok((imported..).zip(codes).map(|(index, code)| (names.remove(&index).unwrap_or_default(), code)).collect())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use crate::cargo::{at_root, root};
@@ -24,9 +24,6 @@ pub fn check(
     oldest_react: &Tools,
     remark: &mut String,
 ) -> Result<()> {
-    for package in [project.package(), project.sandbox()] {
-        declarations(&package)?;
-    }
     let with_oldest_react = project.with_other_react("types-react-oldest", oldest_react)?;
     let examples = "examples/tsconfig.json";
     let (types, readmes, commonjs) = ("tsconfig.json", "readme/tsconfig.json", "commonjs/tsconfig.json");
@@ -88,7 +85,7 @@ impl Consumer {
         script("errors.mjs", &root().join("docs/errors.md")).context("docs/errors.md is out of date")?;
         // The newest TypeScript has no stable interface for programs.
         let examples = script("examples.mjs", &typescript.modules().join("typescript-oldest"))
-            .context("an exported name has no example")?;
+            .context("a declaration is `any`, or an exported name has no example or no use in tests/types")?;
         let examples = serde_json::from_slice::<Value>(&examples)?["examples"].clone();
         let blocks = write_documents(&folder.join("readme"))?;
         Ok(Self { folder, examples, blocks })
@@ -174,27 +171,6 @@ fn scripts(blocks: Vec<Block>) -> Vec<(&'static str, String)> {
     scripts.into_iter().filter_map(|script| Some((extension(&script.language)?, script.code))).collect()
 }
 
-/// Checks the package's declarations: `any` is refused, because it would turn off the user's checks (the compilers report an
-/// implicit `any`), and `tests/types/` must use each exported name.
-fn declarations(package: &Path) -> Result<()> {
-    let mut used = String::new();
-    for kind in [".ts", ".tsx"] {
-        for file in ending(kind, &root().join("tests/types"))? {
-            used.push_str(&fs::read_to_string(file)?);
-        }
-    }
-    for file in ending(".d.ts", package)? {
-        let text = fs::read_to_string(&file)?;
-        if let Some(line) = first_any(&text) {
-            bail!("{}:{line} says `any`", file.display());
-        }
-        if let Some(name) = exported(&text).find(|name| !used.split(|c| !is_of_a_name(c)).any(|word| word == *name)) {
-            bail!("{} exports `{name}`, which tests/types/ does not use", file.display());
-        }
-    }
-    Ok(())
-}
-
 fn ending(ending: &str, folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("{} is missing", folder.display()))? {
@@ -206,55 +182,9 @@ fn ending(ending: &str, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The names that a file declares and exports. Re-exported names are declared in another file.
-fn exported(source: &str) -> impl Iterator<Item = &str> {
-    source.lines().filter_map(|line| {
-        let declared = line.strip_prefix("export ")?;
-        let declared = declared.strip_prefix("declare ").unwrap_or(declared);
-        let (kind, rest) = declared.split_once(' ')?;
-        let name = rest.split(|c| !is_of_a_name(c)).next()?;
-        matches!(kind, "class" | "const" | "function" | "interface" | "type").then_some(name).filter(|n| !n.is_empty())
-    })
-}
-
-/// The line of the first word `any` outside comments and strings.
-fn first_any(source: &str) -> Option<usize> {
-    let mut rest = source;
-    while let Some(first) = rest.chars().next() {
-        let skipped = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if matches!(first, '"' | '\'' | '`') {
-            rest[1..].find(first).map_or(rest.len(), |end| end + 2)
-        } else if is_of_a_name(first) {
-            let end = rest.find(|c| !is_of_a_name(c)).unwrap_or(rest.len());
-            if &rest[..end] == "any" {
-                let before = &source[..source.len() - rest.len()];
-                return Some(before.matches('\n').count() + 1);
-            }
-            end
-        } else {
-            first.len_utf8()
-        };
-        rest = &rest[skipped..];
-    }
-    None
-}
-
-fn is_of_a_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn any_is_found_where_it_is_a_type() {
-        assert_eq!(first_any("export type A = unknown;\nexport type B = any[];"), Some(2));
-        assert_eq!(first_any("export const a: Promise<any>;"), Some(1));
-    }
 
     #[test]
     fn a_block_that_imports_nothing_continues_the_script_before_it() {
@@ -271,18 +201,5 @@ mod tests {
     fn blocks_of_a_list_are_found_too() {
         let document = "```sh\n```\n1. A list:\n   ```tsx\n   f(\n     1);\n   ```\n";
         assert_eq!(blocks(document), [Block { language: "tsx".to_owned(), code: "f(\n  1);".to_owned() }]);
-    }
-
-    #[test]
-    fn the_names_that_a_file_exports_are_found() {
-        let source = "export declare function open(o: Options): Open;\nexport interface Options {\nexport type A =\n\
-            interface Hidden {}\nexport { Other } from \"./other.js\";\nexport * from \"./more.js\";";
-        assert_eq!(exported(source).collect::<Vec<_>>(), ["open", "Options", "A"]);
-    }
-
-    #[test]
-    fn any_is_ignored_in_comments_strings_and_longer_names() {
-        let source = "// any\n/** any\n any */\ntype Many = \"any\" | 'any'; const any_of: Company;";
-        assert_eq!(first_any(source), None);
     }
 }
