@@ -184,10 +184,11 @@ impl BuiltModules {
         write_template(&template, &new, &self.version)?;
         let core = new.join("core");
         for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
-            generate(name, wasm, &core, false)?;
+            generate(name, wasm, &core, optimizer.is_some())?;
             let file = core.join(format!("{name}_bg.wasm"));
             if let Some(tools) = optimizer {
-                optimize(tools, &file)?;
+                let map = npm.join(format!("{name}.symbols"));
+                optimize(tools, &file, &map)?;
             }
             fs::write(core.join(inlined), inline::module(&read(&file)?))?;
         }
@@ -285,9 +286,11 @@ pub fn bindgen(names: bool) -> Result<Bindgen> {
     Ok(bindgen)
 }
 
-/// Optimizes a wasm file in place. wasm-opt reads the allowed WebAssembly features from the file.
-fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
-    run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg(wasm).arg("-o").arg(wasm))?;
+/// Optimizes a wasm file in place, and writes the numbers and names of its functions to `map`: the stack of a panic has the numbers.
+/// wasm-opt reads the allowed WebAssembly features from the file.
+fn optimize(tools: &Tools, wasm: &Path, map: &Path) -> Result<()> {
+    let map = format!("--symbolmap={}", map.display());
+    run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg(map).arg(wasm).arg("-o").arg(wasm))?;
     Ok(())
 }
 
