@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use guichet::operations::CustomerSession;
+use guichet::operations::CreatedSession;
 use guichet::values::Email;
 use guichet::{Client, SecretKey};
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ struct Merchant {
     session: ([(header::HeaderName, &'static str); 1], String),
 }
 
-fn answer(session: &CustomerSession) -> ([(header::HeaderName, &'static str); 1], String) {
+fn answer(session: &CreatedSession) -> ([(header::HeaderName, &'static str); 1], String) {
     let body = serde_json::json!({ "session_token": session.session_token.expose(), "expires_at": session.expires_at });
     ([(header::CONTENT_TYPE, "application/json")], body.to_string())
 }

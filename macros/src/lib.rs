@@ -121,7 +121,7 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```text
 /// /// A new session.
 /// #[resource]
-/// pub struct CustomerSession {
+/// pub struct CreatedSession {
 ///     /// The token. Give it to the customer's browser only.
 ///     #[field(required)]
 ///     pub session_token: SessionToken,
@@ -137,7 +137,7 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// #[derive(Clone, Debug, Deserialize, Serialize)]     // reading is lenient; writing redacts: "session_token":"***"
 /// #[cfg_attr(not(feature = "service"), non_exhaustive)]
 /// #[cfg_attr(feature = "service", derive(JsonSchema), schemars(extend("x-guichet-documented" = ["session_token", "expires_at"])))]
-/// pub struct CustomerSession {
+/// pub struct CreatedSession {
 ///     pub session_token: SessionToken,
 ///     #[serde(default, deserialize_with = "lenient")]
 ///     #[cfg_attr(feature = "service", schemars(with = "Moment"))]
@@ -145,9 +145,9 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 ///
 /// #[cfg(feature = "service")]
-/// impl Reveal for CustomerSession {                   // the service's writer, which nothing outside of the crate can name
+/// impl Reveal for CreatedSession {                   // the service's writer, which nothing outside of the crate can name
 ///     fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-///         let mut fields = serializer.serialize_struct("CustomerSession", 2)?;
+///         let mut fields = serializer.serialize_struct("CreatedSession", 2)?;
 ///         fields.serialize_field("session_token", &Revealed(&self.session_token))?;
 ///         fields.serialize_field("expires_at", &Revealed(&self.expires_at))?;
 ///         fields.end()

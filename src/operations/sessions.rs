@@ -17,7 +17,7 @@ use crate::values::{Email, Moment, SessionToken};
 /// Whether one e-mail may have several sessions at the same time: it may (a decision). For this reason the operation
 /// may be sent again if its response was lost: a session that no client received expires by itself.
 #[operation(
-    POST "/v1/sessions/create" -> CustomerSession,
+    POST "/v1/sessions/create" -> CreatedSession,
     role = Merchant,
     command = "sessions create",
     envelope = Session,
@@ -68,13 +68,13 @@ pub struct RevokeSession {}
 /// A new session.
 ///
 /// ```
-/// use guichet::operations::CustomerSession;
-/// let session: CustomerSession = guichet::protocol::decode(br#"{"data": {"session_token": "cst_test_1", "customer_email": "awa@example.com"}}"#)?;
+/// use guichet::operations::CreatedSession;
+/// let session: CreatedSession = guichet::protocol::decode(br#"{"data": {"session_token": "cst_test_1", "customer_email": "awa@example.com"}}"#)?;
 /// assert_eq!(format!("{:?}", session.session_token), "SessionToken(***)");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[resource]
-pub struct CustomerSession {
+pub struct CreatedSession {
     /// The token. Give it to the customer's browser only.
     #[field(required, schema("pattern" = "^cst_test_[0-9A-Za-z]{43}$"))]
     pub session_token: SessionToken,
@@ -85,7 +85,7 @@ pub struct CustomerSession {
     pub expires_at: Option<String>,
 }
 
-impl CustomerSession {
+impl CreatedSession {
     /// When it ends; `None` if the service does not say, or in a form that cannot be parsed.
     #[must_use]
     pub fn ends(&self) -> Option<Moment> {

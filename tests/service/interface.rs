@@ -124,7 +124,7 @@ fn a_resource_that_is_serialized_shows_no_secret() {
     for text in [serde_json::to_string(&intent).unwrap(), format!("{intent:?}")] {
         assert!(text.contains("***") && !text.contains("secret_2"), "{text}");
     }
-    let session: CustomerSession = serde_json::from_value(json!({ "session_token": "cst_1" })).unwrap();
+    let session: CreatedSession = serde_json::from_value(json!({ "session_token": "cst_1" })).unwrap();
     assert_eq!(serde_json::to_value(&session).unwrap()["session_token"], "***");
     let esim: Esim = serde_json::from_value(json!({ "iccid": "89", "activation_code": "LPA:1$x" })).unwrap();
     assert_eq!(serde_json::to_value(&esim).unwrap()["activation_code"], "***");

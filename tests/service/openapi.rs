@@ -86,7 +86,7 @@ fn fields_labelled_documented_are_those_of_the_document() {
         ("IntentCustomer", "firstname lastname email"),
         ("Item", "name price currency quantity"),
         ("Customer", "id firstname lastname email phone balance active created_at"),
-        ("CustomerSession", "session_token customer_email expires_at"),
+        ("CreatedSession", "session_token customer_email expires_at"),
         ("Plan", "id name code amount currency billing_cycle"),
         ("PaymentMethod", "id name active fee_type supported_countries"),
         ("FeeBreakdown", "amount currency fee total_payable"),

@@ -11,7 +11,7 @@ use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
 use guichet::native::{Buyer, Owner, Reason, Refused, Routes, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, CustomerName, CustomerSession, DuplicatePayment, PaymentIntent};
+use guichet::operations::{CreatePaymentIntent, CreatedSession, CustomerName, DuplicatePayment, PaymentIntent};
 use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
 use guichet::{Client, SecretKey};
 use guichet_sandbox::{Config, Sandbox};
@@ -156,7 +156,7 @@ struct Records {
 }
 
 impl TestShop {
-    async fn create_session(&self) -> CustomerSession {
+    async fn create_session(&self) -> CreatedSession {
         let email = Email::new(CUSTOMER).expect("a valid e-mail address");
         let session = self.client.create_session(&email).await.expect("the sandbox creates a session");
         self.records.lock().unwrap().tokens.push(session.session_token.clone());
@@ -168,7 +168,7 @@ async fn create_session(State(shop): State<Arc<TestShop>>) -> impl IntoResponse 
     (StatusCode::CREATED, Json(session_json(&shop.create_session().await)))
 }
 
-fn session_json(session: &CustomerSession) -> Value {
+fn session_json(session: &CreatedSession) -> Value {
     json!({
         "session_token": session.session_token.expose(), "customer_email": session.customer_email,
         "expires_at": session.expires_at,

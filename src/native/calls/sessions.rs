@@ -1,5 +1,5 @@
 use crate::native::Client;
-use crate::operations::{CreateSession, CustomerSession};
+use crate::operations::{CreateSession, CreatedSession};
 use crate::protocol::Error;
 use crate::values::{Email, Moment};
 
@@ -19,7 +19,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn create_session(&self, customer_email: &Email) -> Result<CustomerSession, Error> {
+    pub async fn create_session(&self, customer_email: &Email) -> Result<CreatedSession, Error> {
         self.create_session_with_date(customer_email).await.map(|(session, _)| session)
     }
 
@@ -27,7 +27,7 @@ impl Client {
     pub(in crate::native) async fn create_session_with_date(
         &self,
         customer_email: &Email,
-    ) -> Result<(CustomerSession, Option<Moment>), Error> {
+    ) -> Result<(CreatedSession, Option<Moment>), Error> {
         let reply = self.send_with(&CreateSession::new(customer_email.clone()), self.key()).await?;
         let date = reply.date();
         Ok((reply.into_output::<CreateSession>()?, date))

@@ -11,7 +11,7 @@ pub(super) use esim::{esim_order, esim_package};
 use super::rules::{Fees, Intent, LateApproval, ListedMethod, NextAction, PayingWith, Session};
 use super::tokens::InstanceKey;
 use guichet::operations::{
-    CustomerSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError, NextAction as NextActionReply,
+    CreatedSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError, NextAction as NextActionReply,
     PaidWith, PaymentIntent, PaymentMethod, RevokedSession, SessionState,
 };
 use guichet::protocol::{Reveal, Revealed};
@@ -110,7 +110,7 @@ fn paid_with(with: &PayingWith) -> PaidWith {
 
 /// A new session with its token, which is shown only here.
 pub(super) fn new_session(session: &Session, token: &SessionToken) -> String {
-    written(&CustomerSession {
+    written(&CreatedSession {
         session_token: token.clone(),
         customer_email: session.email.clone(),
         expires_at: Some(session.expires_at.to_string()),
