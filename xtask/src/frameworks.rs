@@ -1,4 +1,5 @@
-//! Compiles the README's Rust examples for Leptos, Yew and Dioxus for wasm32, with the newest version of each.
+//! Compiles the README's Rust examples for Leptos, Yew and Dioxus for wasm32, with the newest version of each, and that for Leptos also for
+//! a server that renders the page.
 
 use std::fs;
 
@@ -19,7 +20,7 @@ pub fn check(remark: &mut String) -> Result<()> {
         let manifest = format!(
             "[package]\nname = \"readme-{framework}\"\nedition = \"2024\"\n\n[dependencies]\n\
              guichet = {{ path = {:?}, features = [\"browser\"] }}\nserde_json = \"*\"\n\
-             {framework} = {{ version = \"*\", features = [{feature:?}] }}\n",
+             {framework} = \"*\"\n\n[features]\ndefault = [\"page\"]\npage = [\"{framework}/{feature}\"]\nserver = [\"{framework}/ssr\"]\n",
             root()
         );
         let folder = place.join(framework);
@@ -35,7 +36,9 @@ pub fn check(remark: &mut String) -> Result<()> {
     *remark = FRAMEWORKS
         .map(|(framework, _)| format!("{framework} {}", locked_version(&lock, framework).unwrap_or("?")))
         .join(", ");
-    run(cargo(["check", "--quiet", "--target=wasm32-unknown-unknown"]).current_dir(&place))
+    run(cargo(["check", "--quiet", "--target=wasm32-unknown-unknown"]).current_dir(&place))?;
+    let server = ["check", "--quiet", "--package=readme-leptos", "--no-default-features", "--features=server"];
+    run(cargo(server).current_dir(&place))
 }
 
 /// The block of Rust that begins with the framework's own imports.
