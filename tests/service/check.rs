@@ -3,6 +3,7 @@
 mod shop;
 
 use super::command::guichet;
+use crate::support::generated::is_up_to_date;
 use crate::support::http::post;
 use crate::support::port;
 use crate::support::shop_process::{ShopProcess, shop_command};
@@ -25,12 +26,12 @@ async fn a_right_shop_passes_every_rule() {
         assert_eq!((checked.verdicts("fail"), checked.verdicts("not checked")), (vec![], vec![]), "{}", checked.report);
         assert_eq!(checked.output.status.code(), Some(0));
         assert_eq!(checked.verdicts("pass").len(), Broken::EACH.len(), "there is a broken shop for every rule");
-        write_table(&checked.report);
+        compare_table(&checked.report);
     }
 }
 
-/// Writes the table of the rules, `docs/check.md`, if it is stale. Fails then.
-fn write_table(report: &Value) {
+/// Compares the table of the rules, `docs/check.md`.
+fn compare_table(report: &Value) {
     let mut table = "\
 # The rules of `guichet check`
 
@@ -46,11 +47,7 @@ This table is generated from the rules. A failed rule also prints how to fix it.
             rule["needs"].as_array().unwrap().iter().map(|option| format!("`{}`", option.as_str().unwrap())).collect();
         table.push_str(&format!("| `{}` | {} | {} |\n", text("id"), text("title"), needs.join(", ")));
     }
-    let file = crate::support::root().join("docs/check.md");
-    if std::fs::read_to_string(&file).unwrap_or_default() != table {
-        std::fs::write(&file, table).unwrap();
-        panic!("docs/check.md was stale and was written again: review and commit it");
-    }
+    is_up_to_date("docs/check.md", &table);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

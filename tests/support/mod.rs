@@ -11,6 +11,7 @@ pub mod engine;
 pub mod fake_service;
 pub mod firefox;
 pub mod folder;
+pub mod generated;
 pub mod http;
 pub mod model;
 pub mod nat;

@@ -10,6 +10,7 @@ mod demo;
 mod deny;
 mod durations;
 mod frameworks;
+mod generate;
 mod glue;
 mod inline;
 mod next;
@@ -47,6 +48,8 @@ usage: cargo xtask <command>
   test --newest   the newest tools from npm, the other versions of Rust that are
                   installed, the dependencies' licences, sources and advisories,
                   and semver checks against the last tag
+  generate        write the files that follow from the code: docs/errors.md,
+                  docs/trust.md, docs/openapi.json, docs/check.md, README.md
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)
   pack            build the npm packages guichet and guichet-sandbox with optimized
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Some((command, rest)) => match command.as_str() {
             "bench" => bench::command(rest),
             "demo" => demo::command(rest),
+            "generate" => generate::command(rest),
             "test" => test::command(rest),
             "pack" => pack::command(rest),
             "rust-page" => rust_page::command(rest),
