@@ -1,17 +1,20 @@
-//! Generates the OpenAPI 3.1 description of the service from the operations' types, roles and specifications, and from their handlers'
-//! outcomes. If an operation lacks its description, the service does not compile.
+//! Generates the OpenAPI 3.1 description of the service from the operations' types, roles and specifications, and from what
+//! `operations.rs` adds. If an operation lacks its description, the service does not compile.
 
 mod control;
+mod examples;
 mod fields;
+mod operations;
 mod refusals;
 mod responses;
 mod titles;
 
-use super::service::{Example, Examples, Handle, Service};
 use axum::body::Bytes;
+use examples::Examples;
 use fields::Body;
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Role, Served, Source};
+use operations::Described;
 use responses::Responses;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -61,13 +64,12 @@ struct Description {
 impl Description {
     fn add<O>(&mut self)
     where
-        O: Served + JsonSchema,
+        O: Described + Served + JsonSchema,
         O::Output: JsonSchema,
-        Service: Handle<O>,
     {
         let spec = O::SPEC;
         self.operations.push(spec.name);
-        let Example { request, done } = <Service as Handle<O>>::example(&self.examples);
+        let (request, done) = O::example(&self.examples);
         let fields = fields::of::<O>(&request);
         let responses = self.responses.of::<O>(fields.has_body(), &done);
         let mut operation = json!({

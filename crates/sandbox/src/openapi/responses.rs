@@ -4,10 +4,11 @@
 //! `$ref` and adds its own constraints beside it, which validators check and generators ignore.
 
 use super::fields::{label, mark, without_bits, without_null};
+use super::operations::Described;
 use super::refusals::{self, request_id};
 use super::{titles, word};
 use crate::http;
-use crate::service::{Done, Handle, Service};
+use crate::service::Done;
 use guichet::protocol::{Envelope, Operation, Source, is_retryable_status};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -34,12 +35,11 @@ impl Responses {
     /// The responses of an operation, by status. `done` is the example.
     pub(super) fn of<O>(&mut self, has_body: bool, done: &Done) -> Value
     where
-        O: Operation,
+        O: Described,
         O::Output: JsonSchema,
-        Service: Handle<O>,
     {
         let spec = O::SPEC;
-        let outcomes = <Service as Handle<O>>::OUTCOMES;
+        let outcomes = O::OUTCOMES;
         let is_page = spec.query.contains(&"starting_after");
         let envelope = self.envelope::<O>(is_page);
         let mut responses = Map::new();

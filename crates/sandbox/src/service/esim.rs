@@ -1,28 +1,20 @@
 //! eSIM packages, and the orders that payments fulfil.
 
-use super::examples::{Example, Examples, page, valid};
 use super::idempotency::idempotent_request;
-use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Service};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
-use crate::rules::{EsimOrder, Fulfilment, Intent};
+use crate::rules::{EsimOrder, Intent};
 use crate::store::Write;
 use crate::tokens;
 use crate::unavailable::Unavailable;
 use guichet::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use guichet::protocol::ErrorCode;
-use guichet::values::{EsimOrderId, IdempotencyKey, PageLimit};
+use guichet::values::EsimOrderId;
 use std::collections::HashMap;
 
 impl Handle<ListEsimPackages> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ListEsimPackages> {
-        let packages: Vec<_> = examples.packages.all().iter().map(replies::esim_package).collect();
-        Example::new(ListEsimPackages::new().limit(PageLimit::default()), page(&packages))
-    }
-
     async fn handle(&self, _: Caller, operation: ListEsimPackages) -> Result<Done, Problem> {
         let packages = self.esim_packages.all();
         let begin = match &operation.starting_after {
@@ -39,19 +31,6 @@ impl Handle<ListEsimPackages> for Service {
 }
 
 impl Handle<CreateEsimOrder> for Service {
-    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
-        ErrorCode::ResourceMissing,
-        ErrorCode::QuantityOutOfRange,
-        ErrorCode::IdempotencyKeyReused,
-    ]);
-
-    fn example(examples: &Examples) -> Example<CreateEsimOrder> {
-        let order = examples.esim_order();
-        let key = valid(IdempotencyKey::new("basket-17"));
-        let request = CreateEsimOrder::new(order.package.clone()).idempotency_key(key);
-        Example::new(request, Done::created(replies::esim_order(&order, &examples.key)))
-    }
-
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
@@ -75,15 +54,6 @@ impl Handle<CreateEsimOrder> for Service {
 }
 
 impl Handle<ReadEsimOrder> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ReadEsimOrder> {
-        let paid = Fulfilment { paid_by: examples.intent_id(), at: examples.now };
-        let order = EsimOrder { fulfilment: Some(paid), ..examples.esim_order() };
-        let request = ReadEsimOrder::new(order.id.clone());
-        Example::new(request, Done::ok(replies::esim_order(&order, &examples.key)))
-    }
-
     async fn handle(&self, caller: Caller, operation: ReadEsimOrder) -> Result<Done, Problem> {
         let order = self.esim_order_of(caller.merchant()?, &operation.id).await?;
         Ok(Done::ok(replies::esim_order(&order, &self.instance_key)))

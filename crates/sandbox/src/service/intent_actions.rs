@@ -1,7 +1,6 @@
 //! The operations that change a payment intent: attach a method, confirm, answer with a code, decide at the card's issuer, cancel.
 
-use super::examples::{Example, Examples, moved, valid};
-use super::{Done, Handle, MAX_ROUNDS, Outcomes, Service};
+use super::{Done, Handle, MAX_ROUNDS, Service};
 use crate::auth::{Caller, client_secret, role_required};
 use crate::problem::Problem;
 use crate::replies;
@@ -15,19 +14,6 @@ use guichet::protocol::{ErrorCode, FieldError, Merchant as MerchantRole, Role};
 use guichet::values::{ConfirmationMethod, IntentId, Moment};
 
 impl Handle<AttachPaymentMethod> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
-        ErrorCode::IntentNotConfirmable,
-        ErrorCode::PaymentMethodUnavailable,
-        ErrorCode::TestCardRequired,
-    ]);
-
-    fn example(examples: &Examples) -> Example<AttachPaymentMethod> {
-        let with = examples.mobile_money();
-        let intent = examples.intent_with(examples.intent(), &with);
-        let request = AttachPaymentMethod::new(intent.id.clone(), with);
-        Example::new(request, Done::ok(examples.intent_reply(&intent)))
-    }
-
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         self.change_intent(&caller, &operation.id, |intent, now| {
@@ -45,17 +31,6 @@ impl Handle<AttachPaymentMethod> for Service {
 }
 
 impl Handle<ConfirmPaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable, ErrorCode::RoleRequired]);
-
-    fn example(examples: &Examples) -> Example<ConfirmPaymentIntent> {
-        let mut intent = examples.intent();
-        intent.terms.confirmation_method = ConfirmationMethod::Manual;
-        let intent = examples.intent_with(intent, &examples.mobile_money());
-        let confirmed = Intent { state: valid(intent.state.confirm(examples.now)), ..intent };
-        let request = ConfirmPaymentIntent::new(confirmed.id.clone());
-        Example::new(request, Done::ok(examples.intent_reply(&confirmed)))
-    }
-
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
         self.change_intent(&caller, &operation.id, |intent, now| {
             if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_))
@@ -73,15 +48,6 @@ impl Handle<ConfirmPaymentIntent> for Service {
 }
 
 impl Handle<AnswerPaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable]);
-
-    fn example(examples: &Examples) -> Example<AnswerPaymentIntent> {
-        let intent = examples.intent_with(examples.intent(), &examples.phone_with_code());
-        let answered = Intent { state: valid(intent.state.answer("123456", examples.now)), ..intent };
-        let request = AnswerPaymentIntent::new(answered.id.clone(), "123456");
-        Example::new(request, Done::ok(examples.intent_reply(&answered)))
-    }
-
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change_intent(&caller, &operation.id, |intent, now| {
             intent
@@ -95,16 +61,6 @@ impl Handle<AnswerPaymentIntent> for Service {
 }
 
 impl Handle<CancelPaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotCancelable]);
-
-    fn example(examples: &Examples) -> Example<CancelPaymentIntent> {
-        let intent = examples.intent();
-        let state = valid(intent.state.cancel(Cancellation::RequestedByMerchant, examples.now));
-        let canceled = Intent { state: moved(state), ..intent };
-        let request = CancelPaymentIntent::new(canceled.id.clone());
-        Example::new(request, Done::ok(examples.intent_reply(&canceled)))
-    }
-
     async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
         let by = match caller {
             Caller::Merchant(_) => Cancellation::RequestedByMerchant,
@@ -170,7 +126,7 @@ impl Service {
 }
 
 /// Reads a payment method. A card that is not a test card is an error.
-pub(super) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem> {
+pub(crate) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem> {
     read_instrument(instrument).ok_or_else(|| Problem::fields(vec![no_test_card()]))
 }
 

@@ -1,7 +1,6 @@
 //! Creates, reads and lists payment intents.
 
-use super::examples::{Example, Examples, page};
-use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, billing, to_read};
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Service, billing, to_read};
 use crate::auth::Caller;
 use crate::events::Event;
 use crate::problem::Problem;
@@ -12,7 +11,7 @@ use crate::tokens;
 use crate::unavailable::Unavailable;
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use guichet::protocol::ErrorCode;
-use guichet::values::{IntentId, Moment, PageLimit};
+use guichet::values::{IntentId, Moment};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -20,17 +19,6 @@ use std::collections::BTreeMap;
 const MAX_EVENTS: i64 = 1000;
 
 impl Handle<CreatePaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
-        ErrorCode::MerchantReferenceConflict,
-        ErrorCode::AmountOutOfRange,
-        ErrorCode::CurrencyUnsupported,
-        ErrorCode::PaymentMethodUnavailable,
-    ]);
-
-    fn example(examples: &Examples) -> Example<CreatePaymentIntent> {
-        Example::new(examples.order(), Done::created(examples.intent_reply(&examples.intent())))
-    }
-
     /// Creates the intent. `merchant_reference` is unique, so repeating the request returns the same intent.
     async fn handle(&self, caller: Caller, operation: CreatePaymentIntent) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -61,13 +49,6 @@ impl Handle<CreatePaymentIntent> for Service {
 }
 
 impl Handle<ReadPaymentIntent> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ReadPaymentIntent> {
-        let request = ReadPaymentIntent::new(examples.intent_id());
-        Example::new(request, Done::ok(examples.intent_reply(&examples.intent())))
-    }
-
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
         let (intent, _) = self.intent_of(&caller, &operation.id).await?;
         Ok(Done::ok(self.reply(&intent)))
@@ -75,13 +56,6 @@ impl Handle<ReadPaymentIntent> for Service {
 }
 
 impl Handle<ListPaymentIntents> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ListPaymentIntents> {
-        let request = ListPaymentIntents::new().limit(PageLimit::default());
-        Example::new(request, page(&[examples.intent_reply(&examples.intent())]))
-    }
-
     async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;
@@ -187,7 +161,7 @@ fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
 }
 
 /// A new intent with the terms of a create request.
-pub(super) fn new_intent(
+pub(crate) fn new_intent(
     merchant: &str,
     operation: CreatePaymentIntent,
     state: IntentState,

@@ -1,26 +1,18 @@
 //! Payment methods and their fees.
 
-use super::examples::{Example, Examples, valid};
-use super::{Done, Handle, Outcomes, Service};
+use super::{Done, Handle, Service};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::rules::FeeProblem;
-use guichet::operations::{CalculateFee, CreatePaymentIntent, ListPaymentMethods};
+use guichet::operations::{CalculateFee, ListPaymentMethods};
 use guichet::protocol::ErrorCode;
-use guichet::values::{CardType, Country, MethodCode};
+use guichet::values::Country;
 
-const METHODS: &str = "The payment methods of the country.";
-const FEE: &str = "The fee of the amount.";
+pub(crate) const METHODS: &str = "The payment methods of the country.";
+pub(crate) const FEE: &str = "The fee of the amount.";
 
 impl Handle<ListPaymentMethods> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ListPaymentMethods> {
-        let methods = replies::methods(&examples.fees.methods(&Country::cm()));
-        Example::new(ListPaymentMethods::new().country_code(Country::cm()), Done::ok(methods).with_message(METHODS))
-    }
-
     async fn handle(&self, _: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
         let country = operation.country_code.unwrap_or_else(Country::cm);
         Ok(Done::ok(replies::methods(&self.fees.methods(&country))).with_message(METHODS))
@@ -28,22 +20,6 @@ impl Handle<ListPaymentMethods> for Service {
 }
 
 impl Handle<CalculateFee> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
-        ErrorCode::PaymentMethodUnavailable,
-        ErrorCode::AmountOutOfRange,
-        ErrorCode::CurrencyUnsupported,
-    ]);
-
-    fn example(examples: &Examples) -> Example<CalculateFee> {
-        let CreatePaymentIntent { amount, currency, .. } = examples.order();
-        let method = valid(MethodCode::new("mobile_money"));
-        let units = amount.whole_units().unwrap_or_default();
-        let fee = examples.fees.fee(method.as_str(), &currency, &Country::cm(), CardType::Local, units);
-        let data = replies::fee(units, &currency, fee.unwrap_or_default());
-        let request = CalculateFee::new(method, currency, amount).country_code(Country::cm());
-        Example::new(request, Done::ok(data).with_message(FEE))
-    }
-
     async fn handle(&self, _: Caller, operation: CalculateFee) -> Result<Done, Problem> {
         let CalculateFee { payment_method, currency, amount, country_code, card_type } = operation;
         let country = country_code.unwrap_or_else(Country::cm);

@@ -4,17 +4,15 @@
 mod billing;
 mod customers;
 mod esim;
-mod examples;
 mod idempotency;
-mod intent_actions;
-mod intents;
+pub(super) mod intent_actions;
+pub(super) mod intents;
 mod merchants;
-mod methods;
+pub(super) mod methods;
 mod plans;
-mod sessions;
+pub(super) mod sessions;
 mod subscriptions;
 
-pub(super) use examples::{Example, Examples};
 pub(super) use merchants::{Merchant, Merchants};
 
 use super::auth::Caller;
@@ -24,7 +22,7 @@ use super::rules::{EsimPackages, Fees};
 use super::store::{After, List, Store};
 use super::tokens::InstanceKey;
 use axum::http::StatusCode;
-use guichet::protocol::{ErrorCode, Operation};
+use guichet::protocol::Operation;
 use guichet::values::{Moment, PageLimit};
 use std::sync::Arc;
 
@@ -53,37 +51,8 @@ pub(super) struct Service {
     label = "write `impl Handle<{O}> for Service` in the family's file in crates/sandbox/src/service/"
 )]
 pub(super) trait Handle<O: Operation> {
-    /// Its success statuses and error codes, for the OpenAPI description.
-    const OUTCOMES: Outcomes;
-
-    /// A request and its reply, for the OpenAPI description.
-    fn example(examples: &Examples) -> Example<O>;
-
     /// Executes the operation. The caller is authorized for the operation's role.
     fn handle(&self, caller: Caller, operation: O) -> impl Future<Output = Result<Done, Problem>> + Send;
-}
-
-/// The success statuses and the error codes of one operation.
-#[derive(Clone, Copy)]
-pub(super) struct Outcomes {
-    /// The statuses of its success.
-    pub(super) statuses: &'static [u16],
-    /// The error codes of its rules. The codes of its credentials, its path and its fields' formats follow from the operation itself
-    /// and are not listed here.
-    pub(super) codes: &'static [ErrorCode],
-}
-
-impl Outcomes {
-    const OK: Self = Self { statuses: &[200], codes: &[] };
-    /// The operation always creates a new object.
-    const CREATED: Self = Self { statuses: &[201], codes: &[] };
-    /// The operation is safe to repeat: 201 if it creates the object, 200 if the object existed before.
-    const CREATED_ONCE: Self = Self { statuses: &[200, 201], codes: &[] };
-
-    /// Adds the error codes of the operation's rules.
-    const fn or(self, codes: &'static [ErrorCode]) -> Self {
-        Self { codes, ..self }
-    }
 }
 
 /// The result of an executed operation.
@@ -143,18 +112,18 @@ const ENVELOPE_BYTES: usize = 512;
 
 impl Done {
     /// 200 with this `data`.
-    fn ok(data: String) -> Self {
+    pub(super) fn ok(data: String) -> Self {
         Self { status: StatusCode::OK, data, message: None, replayed: false, page: None }
     }
 
     /// 201 with this `data`.
-    fn created(data: String) -> Self {
+    pub(super) fn created(data: String) -> Self {
         Self { status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
     /// A page of a list, from one entry more than its limit if more follow. If the page would exceed [`MAX_PAGE_BYTES`], it ends earlier,
     /// but it has at least one entry.
-    fn list<T>(
+    pub(super) fn list<T>(
         entries: Vec<T>,
         limit: PageLimit,
         id: impl Fn(&T) -> String,
@@ -180,7 +149,7 @@ impl Done {
     }
 
     /// Sets the envelope's message.
-    fn with_message(self, message: &'static str) -> Self {
+    pub(super) fn with_message(self, message: &'static str) -> Self {
         Self { message: Some(message), ..self }
     }
 }

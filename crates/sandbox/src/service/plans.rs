@@ -1,7 +1,6 @@
 //! Creates, lists and deactivates plans.
 
-use super::examples::{Example, Examples, page};
-use super::{Done, Handle, Outcomes, Service, to_read};
+use super::{Done, Handle, Service, to_read};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
@@ -10,16 +9,9 @@ use crate::store::{List, Write};
 use crate::tokens;
 use guichet::operations::{CreatePlan, DeactivatePlan, ListPlans};
 use guichet::protocol::ErrorCode;
-use guichet::values::{PageLimit, PlanId};
+use guichet::values::PlanId;
 
 impl Handle<CreatePlan> for Service {
-    const OUTCOMES: Outcomes =
-        Outcomes::CREATED.or(&[ErrorCode::PlanCodeTaken, ErrorCode::AmountOutOfRange, ErrorCode::CurrencyUnsupported]);
-
-    fn example(examples: &Examples) -> Example<CreatePlan> {
-        Example::new(examples.create_plan(), Done::created(replies::plan(&examples.plan())))
-    }
-
     async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = operation;
@@ -40,12 +32,6 @@ impl Handle<CreatePlan> for Service {
 }
 
 impl Handle<ListPlans> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ListPlans> {
-        Example::new(ListPlans::new().limit(PageLimit::default()), page(&[replies::plan(&examples.plan())]))
-    }
-
     async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
         let merchant = caller.shop()?;
         let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
@@ -58,13 +44,6 @@ impl Handle<ListPlans> for Service {
 }
 
 impl Handle<DeactivatePlan> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<DeactivatePlan> {
-        let plan = Plan { active: false, ..examples.plan() };
-        Example::new(DeactivatePlan::new(plan.id.clone()), Done::ok(replies::plan(&plan)))
-    }
-
     /// Deactivates the plan. Deactivating it again succeeds without effect.
     async fn handle(&self, caller: Caller, operation: DeactivatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;

@@ -1,7 +1,6 @@
 //! Customer sessions.
 
-use super::examples::{Example, Examples};
-use super::{Done, Handle, Outcomes, Service};
+use super::{Done, Handle, Service};
 use crate::auth::{Caller, require_valid, session_unknown};
 use crate::problem::Problem;
 use crate::replies;
@@ -11,18 +10,11 @@ use crate::tokens::{self, SESSION_TOKEN, fingerprint};
 use guichet::operations::{CreateSession, RevokeSession, ValidateSession};
 use guichet::values::SessionToken;
 
-const CREATED: &str = "The session was created.";
-const VALID: &str = "The session is valid.";
-const ENDED: &str = "The session was ended.";
+pub(crate) const CREATED: &str = "The session was created.";
+pub(crate) const VALID: &str = "The session is valid.";
+pub(crate) const ENDED: &str = "The session was ended.";
 
 impl Handle<CreateSession> for Service {
-    const OUTCOMES: Outcomes = Outcomes::CREATED;
-
-    fn example(examples: &Examples) -> Example<CreateSession> {
-        let data = replies::new_session(&examples.session(), &examples.session_token());
-        Example::new(CreateSession::new(examples.email()), Done::created(data).with_message(CREATED))
-    }
-
     async fn handle(&self, caller: Caller, operation: CreateSession) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let token = SessionToken::new(tokens::secret(SESSION_TOKEN).expose());
@@ -42,12 +34,6 @@ impl Handle<CreateSession> for Service {
 }
 
 impl Handle<ValidateSession> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ValidateSession> {
-        Example::new(ValidateSession::new(), Done::ok(replies::valid_session(&examples.session())).with_message(VALID))
-    }
-
     async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
         let about = |problem: Problem, reason| problem.with_data(replies::invalid_session(reason));
         let Caller::Session(merchant, session) = caller else { return Err(about(session_unknown(), "unknown")) };
@@ -59,13 +45,6 @@ impl Handle<ValidateSession> for Service {
 }
 
 impl Handle<RevokeSession> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<RevokeSession> {
-        let data = replies::revoked_session(&examples.session(), examples.now);
-        Example::new(RevokeSession::new(), Done::ok(data).with_message(ENDED))
-    }
-
     /// Revokes the session. Revoking it again succeeds and returns the time of the first revocation, so that a client can repeat a logout.
     async fn handle(&self, caller: Caller, _: RevokeSession) -> Result<Done, Problem> {
         let Caller::Session(merchant, session) = caller else { return Err(session_unknown()) };

@@ -1,11 +1,10 @@
 //! Creates, reads and lists subscriptions, and changes them for the merchant.
 
 use super::billing::Billing;
-use super::examples::{Example, Examples, page, with};
 use super::idempotency::idempotent_request;
 use super::intent_actions::paying_with;
 use super::intents::in_one_order;
-use super::{Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, to_read};
+use super::{Done, Handle, MAX_ROUNDS, Merchant, Service, to_read};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
@@ -19,21 +18,9 @@ use guichet::operations::{
     PauseSubscription, ReadSubscription, ResumeSubscription,
 };
 use guichet::protocol::{ErrorCode, FieldError};
-use guichet::values::{Moment, PageLimit, SubscriptionId};
+use guichet::values::{Moment, SubscriptionId};
 
 impl Handle<CreateSubscription> for Service {
-    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
-        ErrorCode::ResourceMissing,
-        ErrorCode::PlanInactive,
-        ErrorCode::TestCardRequired,
-        ErrorCode::IdempotencyKeyReused,
-    ]);
-
-    fn example(examples: &Examples) -> Example<CreateSubscription> {
-        let made = replies::subscription(&examples.subscription(), None);
-        Example::new(examples.create_subscription(), Done::created(made))
-    }
-
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
@@ -53,13 +40,6 @@ impl Handle<CreateSubscription> for Service {
 }
 
 impl Handle<ReadSubscription> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ReadSubscription> {
-        let subscription = replies::subscription(&examples.subscription(), None);
-        Example::new(ReadSubscription::new(examples.subscription_id()), Done::ok(subscription))
-    }
-
     async fn handle(&self, caller: Caller, operation: ReadSubscription) -> Result<Done, Problem> {
         let subscription = self.subscription_of(caller.merchant()?, &operation.id).await?;
         Ok(Done::ok(replies::subscription(&subscription, None)))
@@ -67,13 +47,6 @@ impl Handle<ReadSubscription> for Service {
 }
 
 impl Handle<ListSubscriptions> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<ListSubscriptions> {
-        let subscription = replies::subscription(&examples.subscription(), None);
-        Example::new(ListSubscriptions::new().limit(PageLimit::default()), page(&[subscription]))
-    }
-
     async fn handle(&self, caller: Caller, operation: ListSubscriptions) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;
@@ -86,14 +59,6 @@ impl Handle<ListSubscriptions> for Service {
 }
 
 impl Handle<PauseSubscription> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
-
-    fn example(examples: &Examples) -> Example<PauseSubscription> {
-        let paused = examples.moved(examples.subscription(), |state| state.pause(true, examples.now));
-        let request = PauseSubscription::new(paused.id.clone());
-        Example::new(request, Done::ok(replies::subscription(&paused, None)))
-    }
-
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
         let PauseSubscription { id, immediately, trigger_after_failures } = operation;
         let paused = self.change_subscription(&caller, &id, |state, now| state.pause(immediately, now)).await?;
@@ -102,15 +67,6 @@ impl Handle<PauseSubscription> for Service {
 }
 
 impl Handle<ResumeSubscription> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
-
-    fn example(examples: &Examples) -> Example<ResumeSubscription> {
-        let paused = examples.moved(examples.subscription(), |state| state.pause(true, examples.now));
-        let resumed = examples.moved(paused, |state| state.resume(examples.now));
-        let request = ResumeSubscription::new(resumed.id.clone());
-        Example::new(request, Done::ok(replies::subscription(&resumed, None)))
-    }
-
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
         let resumed = self.change_subscription(&caller, &operation.id, SubscriptionState::resume).await?;
         Ok(Done::ok(replies::subscription(&resumed, None)))
@@ -118,15 +74,6 @@ impl Handle<ResumeSubscription> for Service {
 }
 
 impl Handle<CancelSubscription> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
-    fn example(examples: &Examples) -> Example<CancelSubscription> {
-        let rule = |state: &SubscriptionState| Ok(state.cancel(false, examples.now).map(|state| (state, ())));
-        let canceled = examples.moved(examples.subscription(), rule);
-        let request = CancelSubscription::new(canceled.id.clone());
-        Example::new(request, Done::ok(replies::subscription(&canceled, None)))
-    }
-
     async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
         let CancelSubscription { id, immediately } = operation;
         let canceled = self
@@ -139,15 +86,6 @@ impl Handle<CancelSubscription> for Service {
 }
 
 impl Handle<ChangeSubscriptionPaymentMethod> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
-
-    fn example(examples: &Examples) -> Example<ChangeSubscriptionPaymentMethod> {
-        let other = examples.other_phone();
-        let changed = examples.moved(examples.subscription(), |state| state.pay_with(with(&other)));
-        let request = ChangeSubscriptionPaymentMethod::new(changed.id.clone(), other);
-        Example::new(request, Done::ok(replies::subscription(&changed, None)))
-    }
-
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         let changed = self.change_subscription(&caller, &operation.id, |state, _| state.pay_with(with.clone())).await?;
@@ -156,15 +94,6 @@ impl Handle<ChangeSubscriptionPaymentMethod> for Service {
 }
 
 impl Handle<ConfigureFallback> for Service {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
-
-    fn example(examples: &Examples) -> Example<ConfigureFallback> {
-        let other = examples.other_phone();
-        let changed = examples.moved(examples.subscription(), |state| state.fall_back_on(with(&other), 3));
-        let request = ConfigureFallback::new(changed.id.clone(), other);
-        Example::new(request, Done::ok(replies::subscription(&changed, None)))
-    }
-
     async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
         let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
         let with = paying_with(&payment_method)?;

@@ -1,12 +1,12 @@
 //! The examples of the OpenAPI description: requests as a client writes them, and replies as the service writes them. They contain
 //! nothing random, so that the description is the same each time.
 
-use super::intent_actions::paying_with;
-use super::intents::new_intent;
-use super::{Done, Page};
 use crate::replies;
 use crate::rules::billing::{Conflict, Offer, Plan, Subscription, SubscriptionState, Terms};
 use crate::rules::{EsimOrder, EsimPackages, Fees, Intent, IntentState, LIFETIME, PayingWith, Session};
+use crate::service::Done;
+use crate::service::intent_actions::paying_with;
+use crate::service::intents::new_intent;
 use crate::store::Customer;
 use crate::tokens::{InstanceKey, SESSION_TOKEN};
 use guichet::operations::{CreatePaymentIntent, CreatePlan, CreateSubscription, CustomerName, Instrument};
@@ -21,20 +21,8 @@ use std::fmt::Debug;
 /// The customer of every example.
 const AWA: CustomerName<'_> = CustomerName { firstname: "Awa", lastname: "Ngono" };
 
-/// A request and its result.
-pub(crate) struct Example<O> {
-    pub(crate) request: O,
-    pub(crate) done: Done,
-}
-
-impl<O> Example<O> {
-    pub(super) fn new(request: O, done: Done) -> Self {
-        Self { request, done }
-    }
-}
-
 /// The values that the examples share: one merchant, one customer, one time.
-pub(crate) struct Examples {
+pub(super) struct Examples {
     pub(super) now: Moment,
     pub(super) fees: Fees,
     pub(super) packages: EsimPackages,
@@ -42,7 +30,7 @@ pub(crate) struct Examples {
 }
 
 impl Examples {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             // 21 November 2026, 10:30 UTC.
             now: Moment::from_unix(1_795_257_000),
@@ -199,8 +187,7 @@ impl Examples {
 
 /// A page that holds the whole list.
 pub(super) fn page(entries: &[String]) -> Done {
-    let page = Page { limit: PageLimit::default().entries(), next: None };
-    Done { page: Some(page), ..Done::ok(format!("[{}]", entries.join(","))) }
+    Done::list(entries.to_vec(), PageLimit::default(), |_| String::new(), |entry| entry)
 }
 
 /// Reads the payment method of an example.
