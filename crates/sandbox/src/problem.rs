@@ -13,6 +13,8 @@ pub(super) struct Problem {
     pub(super) status: StatusCode,
     pub(super) code: ErrorCode,
     pub(super) message: String,
+    /// Whether the connection is closed instead of a response.
+    pub(super) closes_connection: bool,
     more: Box<More>,
 }
 
@@ -34,7 +36,7 @@ impl Problem {
 
     /// An error whose status is not the usual one of its code.
     pub(super) fn with_status(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), more: Box::default() }
+        Self { status, code, message: message.into(), closes_connection: false, more: Box::default() }
     }
 
     /// The 422 of all invalid fields of a request.
@@ -62,6 +64,11 @@ impl Problem {
     pub(super) fn state(code: ErrorCode, conflict: Conflict) -> Self {
         let message = format!("The payment intent is {} {}", conflict.status.as_str(), conflict.why);
         Self::new(code, message)
+    }
+
+    /// Closes the connection instead of a response.
+    pub(super) fn without_response(self) -> Self {
+        Self { closes_connection: true, ..self }
     }
 
     /// Adds the id of the existing object.
@@ -161,10 +168,9 @@ impl Problem {
 impl From<Unavailable> for Problem {
     fn from(cause: Unavailable) -> Self {
         tracing::error!(cause = %printable(&cause), "the store is unavailable");
-        if cause.may_be_stored() {
-            // No response: a 503 with `retryable` would mean that nothing was executed.
-            return Self::with_status(StatusCode::REQUEST_TIMEOUT, ErrorCode::Unavailable, "It may have been stored.");
-        }
-        Self::new(ErrorCode::Unavailable, "The sandbox cannot store or read what this request needs now. Try again.")
+        let message = "The sandbox cannot store or read what this request needs now. Try again.";
+        let problem = Self::new(ErrorCode::Unavailable, message);
+        // A 503 with `retryable` would mean that nothing was executed.
+        if cause.may_be_stored() { problem.without_response() } else { problem }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
 }
 
 async fn read_within(body: Body, time_limit: Duration) -> Result<Bytes, Problem> {
-    let too_slow = || Problem::new(ErrorCode::BodyTooSlow, "The body did not arrive in time.");
+    let too_slow = || Problem::new(ErrorCode::BodyTooSlow, "The body did not arrive in time.").without_response();
     let read = within(time_limit, axum::body::to_bytes(body, BODY_LIMIT)).await.ok_or_else(too_slow)?;
     read.map_err(|_| Problem::new(ErrorCode::BodyTooLarge, "A body is 64 KiB at most."))
 }

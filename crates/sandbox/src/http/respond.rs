@@ -69,7 +69,7 @@ fn pagination(page: &Page) -> String {
 /// The response with an error. A client that sends too slowly gets none: its connection is closed. Nor does a request get one of which it
 /// is not known whether it was stored.
 pub(crate) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
-    if problem.status == StatusCode::REQUEST_TIMEOUT { drop_connection() } else { error(problem, request_id, envelope) }
+    if problem.closes_connection { drop_connection() } else { error(problem, request_id, envelope) }
 }
 
 /// The response with an error, whatever its status.
