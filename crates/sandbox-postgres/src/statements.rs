@@ -1,6 +1,7 @@
 //! The statements of writes, by table: each for all rows of a group. They return the ids of the rows that had an effect.
 
 use guichet::values::{EsimOrderId, Moment, PlanId};
+use guichet_sandbox::store::sql::{ADD_MERCHANT, ADVANCE_CLOCK, DELETE_RECORDS, SAVE_SECOND};
 use guichet_sandbox::store::{
     Billed, Customer, EsimOrder, Fulfilment, IdempotentRequest, Intent, MerchantRow, Plan, Session, Subscription,
 };
@@ -11,8 +12,8 @@ type Result<T> = std::result::Result<T, sqlx::Error>;
 
 /// Stores a second of the service's clock; a later one that is stored already stays.
 pub(crate) async fn save_second(connection: &mut PgConnection, second: i64) -> Result<bool> {
-    let update = sqlx::query("UPDATE service_clock SET latest = $1 WHERE latest < $1").bind(second);
-    Ok(update.execute(connection).await?.rows_affected() == 1)
+    let saved = sqlx::query(SAVE_SECOND).bind(second).execute(connection).await?;
+    Ok(saved.rows_affected() == 1)
 }
 
 /// Adds the customers that do not exist yet, in this order.
@@ -148,8 +149,7 @@ pub(crate) async fn save_intents(connection: &mut PgConnection, intents: &[(usiz
 }
 
 pub(crate) async fn add_merchant(connection: &mut PgConnection, merchant: &MerchantRow) -> Result<bool> {
-    let text = "INSERT INTO merchants (id, name, key_fingerprint, clock_offset, place) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
-    let added = sqlx::query(text)
+    let added = sqlx::query(ADD_MERCHANT)
         .bind(&merchant.id)
         .bind(&merchant.name)
         .bind(&merchant.key_fingerprint)
@@ -169,31 +169,19 @@ pub(crate) async fn change_key(connection: &mut PgConnection, merchant: &str, ke
 }
 
 pub(crate) async fn advance_clock(connection: &mut PgConnection, merchant: &str, seconds: i64) -> Result<bool> {
-    let advanced = sqlx::query("UPDATE merchants SET clock_offset = clock_offset + $1 WHERE id = $2")
-        .bind(seconds)
-        .bind(merchant)
-        .execute(connection)
-        .await?;
+    let advanced = sqlx::query(ADVANCE_CLOCK).bind(seconds).bind(merchant).execute(connection).await?;
     Ok(advanced.rows_affected() == 1)
 }
 
 /// Deletes everything of a merchant but its name and its key.
 pub(crate) async fn reset(connection: &mut PgConnection, merchant: &str) -> Result<()> {
-    let texts = [
-        "DELETE FROM intents WHERE merchant = $1",
-        "DELETE FROM plans WHERE merchant = $1",
-        "DELETE FROM subscriptions WHERE merchant = $1",
-        "DELETE FROM subscription_events WHERE merchant = $1",
-        "DELETE FROM esim_orders WHERE merchant = $1",
-        "DELETE FROM idempotency_keys WHERE merchant = $1",
-        "DELETE FROM customers WHERE merchant = $1",
-        "DELETE FROM sessions WHERE merchant = $1",
+    let own = [
         "UPDATE merchants SET clock_offset = 0, reset_at_number = nextval('request_numbers') WHERE id = $1",
         // After the merchant: who adds a fault locks it first, too.
         "DELETE FROM faults WHERE merchant = $1",
         "DELETE FROM requests WHERE merchant = $1",
     ];
-    for text in texts {
+    for text in DELETE_RECORDS.into_iter().chain(own) {
         sqlx::query(text).bind(merchant).execute(&mut *connection).await?;
     }
     Ok(())

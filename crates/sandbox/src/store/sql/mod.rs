@@ -1,14 +1,17 @@
-//! For databases in SQL: the reads of a [`Store`](super::Store) from tables, and the writer that groups writes.
+//! For databases in SQL: the reads of a [`Store`](super::Store) from tables, the writes that are the same in every database, and the
+//! writer that groups writes.
 //!
 //! A backend has the tables and columns that [`SqlStore`] reads, executes a statement, and implements [`GroupCommit`] for the writes.
 
 mod reads;
 mod rows;
 mod writer;
+mod writes;
 
 pub use reads::{ANY_EXPIRED_KEYS, MERCHANTS_DUE, newest};
 pub use rows::StoredRow;
 pub use writer::{GroupCommit, Writer};
+pub use writes::{ADD_MERCHANT, ADVANCE_CLOCK, DELETE_RECORDS, SAVE_SECOND};
 
 use super::{PendingWrite, Unavailable, Write};
 use async_trait::async_trait;

@@ -3,6 +3,7 @@
 use super::insert::{Insert, Statement};
 use crate::rules::billing::{Plan, Subscription};
 use crate::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, Session};
+use crate::store::sql::{ADD_MERCHANT, ADVANCE_CLOCK, DELETE_RECORDS, SAVE_SECOND};
 use crate::store::{Billed, Customer, MerchantRow};
 use guichet::values::{EsimOrderId, Moment, PlanId};
 use sqlx::SqliteConnection;
@@ -114,8 +115,7 @@ impl Inserts {
 
 /// Stores a second of the service's clock; a later one that is stored already stays.
 pub(super) async fn save_second(connection: &mut SqliteConnection, second: i64) -> Result<bool> {
-    let update = sqlx::query("UPDATE service_clock SET latest = $1 WHERE latest < $1").bind(second);
-    changes_one(connection, update).await
+    changes_one(connection, sqlx::query(SAVE_SECOND).bind(second)).await
 }
 
 pub(super) async fn add_esim_order(connection: &mut SqliteConnection, order: &EsimOrder) -> Result<bool> {
@@ -183,8 +183,7 @@ pub(super) async fn save_intent(connection: &mut SqliteConnection, intent: &Inte
 }
 
 pub(super) async fn add_merchant(connection: &mut SqliteConnection, merchant: &MerchantRow) -> Result<bool> {
-    let text = "INSERT INTO merchants (id, name, key_fingerprint, clock_offset, place) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
-    let insert = sqlx::query(text)
+    let insert = sqlx::query(ADD_MERCHANT)
         .bind(&merchant.id)
         .bind(&merchant.name)
         .bind(&merchant.key_fingerprint)
@@ -203,24 +202,12 @@ pub(super) async fn change_key(
 }
 
 pub(super) async fn advance_clock(connection: &mut SqliteConnection, merchant: &str, seconds: i64) -> Result<bool> {
-    let text = "UPDATE merchants SET clock_offset = clock_offset + $1 WHERE id = $2";
-    changes_one(connection, sqlx::query(text).bind(seconds).bind(merchant)).await
+    changes_one(connection, sqlx::query(ADVANCE_CLOCK).bind(seconds).bind(merchant)).await
 }
 
 /// Deletes everything of a merchant but its name and its key.
 pub(super) async fn reset(connection: &mut SqliteConnection, merchant: &str) -> Result<()> {
-    let texts = [
-        "DELETE FROM intents WHERE merchant = $1",
-        "DELETE FROM plans WHERE merchant = $1",
-        "DELETE FROM subscriptions WHERE merchant = $1",
-        "DELETE FROM subscription_events WHERE merchant = $1",
-        "DELETE FROM esim_orders WHERE merchant = $1",
-        "DELETE FROM idempotency_keys WHERE merchant = $1",
-        "DELETE FROM customers WHERE merchant = $1",
-        "DELETE FROM sessions WHERE merchant = $1",
-        "UPDATE merchants SET clock_offset = 0 WHERE id = $1",
-    ];
-    for text in texts {
+    for text in DELETE_RECORDS.into_iter().chain(["UPDATE merchants SET clock_offset = 0 WHERE id = $1"]) {
         sqlx::query(text).bind(merchant).execute(&mut *connection).await?;
     }
     Ok(())
