@@ -1,11 +1,13 @@
 //! Errors of requests, and the error envelope in which they are sent: `decisions.md` 1.
 
+use super::replies::Reply;
 use super::rules::Conflict;
 use super::store::Unavailable;
 use axum::http::StatusCode;
 use guichet::protocol::{ErrorCode, ErrorType, FieldError, is_retryable_status};
 use guichet::values::printable;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// The error with which a request is refused.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ pub(super) struct Problem {
 struct More {
     fields: Vec<FieldError>,
     existing_id: Option<String>,
-    data: Option<String>,
+    data: Option<Reply>,
     allow: Option<String>,
 }
 
@@ -77,8 +79,8 @@ impl Problem {
         self
     }
 
-    /// Sets `data`, as JSON. Only the 401 of `validate_session` has one.
-    pub(super) fn with_data(mut self, data: String) -> Self {
+    /// Sets `data`. Only the 401 of `validate_session` has one.
+    pub(super) fn with_data(mut self, data: Reply) -> Self {
         self.more.data = Some(data);
         self
     }
@@ -115,7 +117,7 @@ impl Problem {
             status_code: u16,
             response_type: &'static str,
             message: &'a str,
-            data: Option<&'a serde_json::value::RawValue>,
+            data: Option<&'a RawValue>,
             error: Member<'a>,
         }
         #[derive(Serialize)]
@@ -136,7 +138,7 @@ impl Problem {
             status_code: self.status.as_u16(),
             response_type: "error",
             message: &self.message,
-            data: self.more.data.as_deref().and_then(|data| serde_json::from_str(data).ok()),
+            data: self.more.data.as_deref(),
             error: Member {
                 r#type: ErrorType::of(self.status.as_u16()).as_str(),
                 code: self.code.as_str(),

@@ -7,6 +7,8 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use guichet::protocol::{Envelope, Spec};
 use guichet::values::Moment;
+use serde::Serialize;
+use serde_json::value::RawValue;
 use std::time::{Duration, UNIX_EPOCH};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -35,7 +37,7 @@ pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body
     if replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
-    if let Some(Page { limit, next: Some(next) }) = page {
+    if let Some(Page { limit, next_cursor: Some(next), .. }) = page {
         let link = format!("<{}?limit={limit}&starting_after={next}>; rel=\"next\"", spec.path);
         response.headers_mut().extend(HeaderValue::try_from(link).ok().map(|link| (header::LINK, link)));
     }
@@ -44,26 +46,33 @@ pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body
 
 /// The body of a successful operation.
 pub(crate) fn envelope(done: &Done, spec: &Spec) -> String {
+    #[derive(Serialize)]
+    struct OfSession<'a> {
+        success: bool,
+        message: &'a str,
+        data: &'a RawValue,
+    }
+    #[derive(Serialize)]
+    struct Standard<'a> {
+        status_code: u16,
+        response_type: &'a str,
+        data: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pagination: Option<&'a Page>,
+    }
     let Done { status, data, message, page, .. } = done;
-    match spec.envelope {
+    let (message, pagination, status_code) = (*message, page.as_ref(), status.as_u16());
+    let body = match spec.envelope {
         Envelope::Session => {
-            format!(r#"{{"success":true,"message":"{}","data":{data}}}"#, message.unwrap_or_default())
+            serde_json::to_string(&OfSession { success: true, message: message.unwrap_or_default(), data })
         }
         Envelope::Standard => {
-            let message = message.map(|message| format!(r#","message":"{message}""#)).unwrap_or_default();
-            let pagination = page.as_ref().map(pagination).unwrap_or_default();
-            format!(
-                r#"{{"status_code":{},"response_type":"success","data":{data}{message}{pagination}}}"#,
-                status.as_u16()
-            )
+            serde_json::to_string(&Standard { status_code, response_type: "success", data, message, pagination })
         }
-    }
-}
-
-/// The member `pagination` beside a list's `data`, `decisions.md` 5.
-fn pagination(page: &Page) -> String {
-    let next = page.next.as_ref().map_or("null".to_owned(), |next| format!("\"{next}\""));
-    format!(r#","pagination":{{"has_more":{},"next_cursor":{next},"limit":{}}}"#, page.next.is_some(), page.limit)
+    };
+    body.expect("a reply is plain words and numbers")
 }
 
 /// The response with an error. A client that sends too slowly gets none: its connection is closed. Nor does a request get one of which it

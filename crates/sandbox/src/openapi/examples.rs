@@ -1,7 +1,7 @@
 //! The examples of the OpenAPI description: requests as a client writes them, and replies as the service writes them. They contain
 //! nothing random, so that the description is the same each time.
 
-use crate::replies;
+use crate::replies::{self, Reply};
 use crate::rules::billing::{Conflict, Offer, Plan, Subscription, SubscriptionState, Terms};
 use crate::rules::{EsimOrder, EsimPackages, Fees, Intent, IntentState, LIFETIME, PayingWith, Session};
 use crate::service::Done;
@@ -82,7 +82,7 @@ impl Examples {
         Intent { state: moved(valid(state)), ..intent }
     }
 
-    pub(super) fn intent_reply(&self, intent: &Intent) -> String {
+    pub(super) fn intent_reply(&self, intent: &Intent) -> Reply {
         replies::intent(intent, &self.key, &self.fees, "http://127.0.0.1:4243")
     }
 
@@ -186,7 +186,7 @@ impl Examples {
 }
 
 /// A page that holds the whole list.
-pub(super) fn page(entries: &[String]) -> Done {
+pub(super) fn page(entries: &[Reply]) -> Done {
     Done::list(entries.to_vec(), PageLimit::default(), |_| String::new(), |entry| entry)
 }
 

@@ -1,11 +1,11 @@
 //! Plans and subscriptions.
 
-use super::{duplicate_payment, metadata, paid_with, written};
+use super::{Reply, duplicate_payment, metadata, paid_with, written};
 use crate::rules::billing::{LateCharge, Plan, Subscription};
 use guichet::operations::{Plan as PlanReply, SubscribedPlan, Subscription as SubscriptionReply};
 
 /// A plan.
-pub(crate) fn plan(plan: &Plan) -> String {
+pub(crate) fn plan(plan: &Plan) -> Reply {
     let offer = &plan.offer;
     written(&PlanReply {
         id: plan.id.clone(),
@@ -21,7 +21,7 @@ pub(crate) fn plan(plan: &Plan) -> String {
 }
 
 /// A subscription. `echoed` is written in place of its own `trigger_after_failures`.
-pub(crate) fn subscription(subscription: &Subscription, echoed: Option<u32>) -> String {
+pub(crate) fn subscription(subscription: &Subscription, echoed: Option<u32>) -> Reply {
     let Subscription { id, customer_id, terms, state, created_at, .. } = subscription;
     let offer = &terms.offer;
     let duplicate_payments = state.duplicate_payments.iter().map(|LateCharge { intent, approval }| {

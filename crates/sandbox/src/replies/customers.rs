@@ -1,10 +1,10 @@
-use super::written;
+use super::{Reply, written};
 use crate::store::Customer;
 use guichet::operations::Customer as CustomerReply;
 use guichet::values::{Amount, CustomerId};
 
 /// A customer. Its balance and its status are constant: no operation of the interface changes them.
-pub(crate) fn customer(customer: &Customer) -> String {
+pub(crate) fn customer(customer: &Customer) -> Reply {
     let Customer { id, firstname, lastname, email, phone, created_at, .. } = customer.clone();
     written(&CustomerReply {
         id: CustomerId::new(id).expect("the service has made the identifier"),

@@ -1,11 +1,11 @@
-use super::written;
+use super::{Reply, written};
 use crate::rules::{EsimOrder, EsimPackage};
 use crate::tokens::InstanceKey;
 use guichet::operations::{Esim, EsimOrder as EsimOrderReply, EsimPackage as EsimPackageReply};
 use guichet::values::{Amount, EsimOrderStatus};
 
 /// A package.
-pub(crate) fn esim_package(package: &EsimPackage) -> String {
+pub(crate) fn esim_package(package: &EsimPackage) -> Reply {
     let EsimPackage {
         id, name, data_mb, validity_days, amount, currency, supported_countries, network, active, ..
     } = package.clone();
@@ -24,7 +24,7 @@ pub(crate) fn esim_package(package: &EsimPackage) -> String {
 }
 
 /// An order. If it is paid, with its eSIMs.
-pub(crate) fn esim_order(order: &EsimOrder, key: &InstanceKey) -> String {
+pub(crate) fn esim_order(order: &EsimOrder, key: &InstanceKey) -> Reply {
     let esim = |number| {
         let (iccid, activation_code) = key.esim(&order.id, number);
         Esim { iccid, activation_code }

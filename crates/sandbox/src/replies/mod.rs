@@ -17,11 +17,14 @@ use guichet::operations::{
 use guichet::protocol::{Reveal, Revealed};
 use guichet::values::{Amount, CheckoutUrl, Currency, IntentId, MethodId, Moment, PaymentRef, Secret, SessionToken};
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
+/// A reply as JSON.
+pub(super) type Reply = Box<RawValue>;
+
 /// A payment intent, with its client secret.
-pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_origin: &str) -> String {
+pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_origin: &str) -> Reply {
     let terms = &intent.terms;
     let state = &intent.state;
     let duplicate_payments = state.duplicate_payments.iter().map(|approval| {
@@ -109,7 +112,7 @@ fn paid_with(with: &PayingWith) -> PaidWith {
 }
 
 /// A new session with its token, which is shown only here.
-pub(super) fn new_session(session: &Session, token: &SessionToken) -> String {
+pub(super) fn new_session(session: &Session, token: &SessionToken) -> Reply {
     written(&CreatedSession {
         session_token: token.clone(),
         customer_email: session.email.clone(),
@@ -118,7 +121,7 @@ pub(super) fn new_session(session: &Session, token: &SessionToken) -> String {
 }
 
 /// A valid session.
-pub(super) fn valid_session(session: &Session) -> String {
+pub(super) fn valid_session(session: &Session) -> Reply {
     written(&SessionState {
         valid: true,
         customer_email: Some(session.email.clone()),
@@ -128,12 +131,12 @@ pub(super) fn valid_session(session: &Session) -> String {
 }
 
 /// An invalid session, with the reason: `expired`, `revoked` or `unknown`.
-pub(super) fn invalid_session(reason: &str) -> String {
-    format!(r#"{{"valid":false,"reason":"{reason}"}}"#)
+pub(super) fn invalid_session(reason: &str) -> Reply {
+    RawValue::from_string(format!(r#"{{"valid":false,"reason":"{reason}"}}"#)).expect("the reasons are plain words")
 }
 
 /// A revoked session.
-pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> String {
+pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> Reply {
     written(&RevokedSession {
         revoked: true,
         customer_email: Some(session.email.clone()),
@@ -142,7 +145,7 @@ pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> String {
 }
 
 /// The methods of a country.
-pub(super) fn methods(methods: &[ListedMethod<'_>]) -> String {
+pub(super) fn methods(methods: &[ListedMethod<'_>]) -> Reply {
     let list = methods.iter().filter_map(|method| {
         Some(PaymentMethod {
             id: MethodId::new(method.id).ok()?,
@@ -156,7 +159,7 @@ pub(super) fn methods(methods: &[ListedMethod<'_>]) -> String {
 }
 
 /// The fee of an amount.
-pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> String {
+pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> Reply {
     written(&FeeBreakdown {
         amount: Amount::units(amount),
         currency: currency.to_string(),
@@ -165,6 +168,6 @@ pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> String {
     })
 }
 
-fn written<T: Reveal>(reply: &T) -> String {
-    serde_json::to_string(&Revealed(reply)).expect("a reply is plain words and numbers")
+fn written<T: Reveal>(reply: &T) -> Reply {
+    to_raw_value(&Revealed(reply)).expect("a reply is plain words and numbers")
 }

@@ -3,6 +3,7 @@
 use super::intents::sorted;
 use super::{Done, Merchant, Service};
 use crate::problem::Problem;
+use crate::replies::Reply;
 use crate::rules::IdempotentRequest;
 use crate::tokens;
 use crate::unavailable::Unavailable;
@@ -73,7 +74,7 @@ impl Service {
 
 impl Done {
     /// The result of a create that is safe to repeat: 201 if the object was created now. If it existed before, 200 with its current state.
-    pub(super) fn created_or_replayed(data: String, replayed: bool) -> Self {
+    pub(super) fn created_or_replayed(data: Reply, replayed: bool) -> Self {
         if replayed { Self { replayed, ..Self::ok(data) } } else { Self::created(data) }
     }
 }

@@ -4,7 +4,7 @@ use super::{Done, Handle, MAX_ROUNDS, Merchant, Service, billing, to_read};
 use crate::auth::Caller;
 use crate::events::Event;
 use crate::problem::Problem;
-use crate::replies;
+use crate::replies::{self, Reply};
 use crate::rules::{Intent, IntentState, Terms};
 use crate::store::{Customer, List, Write};
 use crate::tokens;
@@ -146,7 +146,7 @@ impl Service {
         Ok(read)
     }
 
-    pub(super) fn reply(&self, intent: &Intent) -> String {
+    pub(super) fn reply(&self, intent: &Intent) -> Reply {
         replies::intent(intent, &self.instance_key, &self.fees, &self.public_origin)
     }
 }

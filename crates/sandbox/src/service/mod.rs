@@ -18,12 +18,15 @@ pub(super) use merchants::{Merchant, Merchants};
 use super::auth::Caller;
 use super::clock::ServiceClock;
 use super::problem::Problem;
+use super::replies::Reply;
 use super::rules::{EsimPackages, Fees};
 use super::store::{After, List, Store};
 use super::tokens::InstanceKey;
 use axum::http::StatusCode;
 use guichet::protocol::Operation;
 use guichet::values::{Moment, PageLimit};
+use serde::Serialize;
+use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
 /// How often a request loads, applies and saves when other requests change the same state meanwhile. After that it is refused with a
@@ -58,8 +61,8 @@ pub(super) trait Handle<O: Operation> {
 /// The result of an executed operation.
 pub(super) struct Done {
     pub(super) status: StatusCode,
-    /// The `data` of the envelope, as JSON.
-    pub(super) data: String,
+    /// The `data` of the envelope.
+    pub(super) data: Reply,
     pub(super) message: Option<&'static str>,
     /// Whether an earlier request with the same content was executed instead: the header `Idempotent-Replayed`.
     pub(super) replayed: bool,
@@ -67,11 +70,13 @@ pub(super) struct Done {
     pub(super) page: Option<Page>,
 }
 
-/// One page of a list.
+/// One page of a list: the member `pagination` beside its `data`, `decisions.md` 5.
+#[derive(Serialize)]
 pub(super) struct Page {
-    pub(super) limit: u8,
+    has_more: bool,
     /// The id of the page's last entry, if more entries follow.
-    pub(super) next: Option<String>,
+    pub(super) next_cursor: Option<String>,
+    pub(super) limit: u8,
 }
 
 impl Service {
@@ -112,12 +117,12 @@ const ENVELOPE_BYTES: usize = 512;
 
 impl Done {
     /// 200 with this `data`.
-    pub(super) fn ok(data: String) -> Self {
+    pub(super) fn ok(data: Reply) -> Self {
         Self { status: StatusCode::OK, data, message: None, replayed: false, page: None }
     }
 
     /// 201 with this `data`.
-    pub(super) fn created(data: String) -> Self {
+    pub(super) fn created(data: Reply) -> Self {
         Self { status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
@@ -127,25 +132,24 @@ impl Done {
         entries: Vec<T>,
         limit: PageLimit,
         id: impl Fn(&T) -> String,
-        mut reply: impl FnMut(T) -> String,
+        mut reply: impl FnMut(T) -> Reply,
     ) -> Self {
         let read = entries.len();
-        let (mut data, mut last, mut written) = (String::from("["), None, 0);
+        let (mut replies, mut last, mut bytes) = (Vec::new(), None, 0);
         for entry in entries.into_iter().take(usize::from(limit.entries())) {
             let (id, reply) = (id(&entry), reply(entry));
-            if written > 0 {
-                if data.len() + reply.len() + ENVELOPE_BYTES > MAX_PAGE_BYTES {
-                    break;
-                }
-                data.push(',');
+            if !replies.is_empty() && bytes + reply.get().len() + ENVELOPE_BYTES > MAX_PAGE_BYTES {
+                break;
             }
-            data.push_str(&reply);
+            // With the bracket or the comma before it.
+            bytes += 1 + reply.get().len();
+            replies.push(reply);
             last = Some(id);
-            written += 1;
         }
-        data.push(']');
-        let next = last.filter(|_| written < read);
-        Self { page: Some(Page { limit: limit.entries(), next }), ..Self::ok(data) }
+        let next_cursor = last.filter(|_| replies.len() < read);
+        let data = to_raw_value(&replies).expect("a list of replies is JSON");
+        let page = Page { has_more: next_cursor.is_some(), next_cursor, limit: limit.entries() };
+        Self { page: Some(page), ..Self::ok(data) }
     }
 
     /// Sets the envelope's message.
@@ -160,9 +164,9 @@ mod tests {
 
     fn page_of(entries: &[usize]) -> (usize, Option<String>) {
         let limit = PageLimit::new(100).unwrap();
-        let done =
-            Done::list(entries.to_vec(), limit, ToString::to_string, |bytes| format!("\"{}\"", "x".repeat(bytes)));
-        (done.data.len(), done.page.unwrap().next)
+        let entry = |bytes| to_raw_value(&"x".repeat(bytes)).unwrap();
+        let done = Done::list(entries.to_vec(), limit, ToString::to_string, entry);
+        (done.data.get().len(), done.page.unwrap().next_cursor)
     }
 
     #[test]
