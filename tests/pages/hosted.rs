@@ -30,6 +30,7 @@ in_chromium!(
     waiting_without_any_response_is_an_error_and_returns_no_old_intent,
     a_local_phone_number_is_charged_with_its_country_prefix,
     paying_a_settled_intent_is_an_error_with_the_remedy,
+    the_checkout_page_preloads_every_module_that_it_loads,
 );
 
 async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {
@@ -310,6 +311,23 @@ async fn a_reload_while_the_charge_is_sent_charges_once(engine: Engine) {
     browser.wait_for("[data-status='succeeded'],[data-status='settled']").await;
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
+    page.browser.close().await;
+}
+
+async fn the_checkout_page_preloads_every_module_that_it_loads(engine: Engine) {
+    let page = Page::open(engine, "preloads").await;
+    let intent = page.demo.create_intent(order(&page.demo, "ORDER-PRELOADS")).await;
+    open(&page.browser, &intent).await;
+    page.browser.wait_for("[data-status='ready']").await;
+    let modules = page
+        .browser
+        .run(
+            "const loaded = performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js'));
+             const preloaded = [...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href);
+             return [loaded.sort(), preloaded.sort()];",
+        )
+        .await;
+    assert_eq!(modules[0], modules[1], "a module of www/checkout/index.html");
     page.browser.close().await;
 }
 

@@ -155,14 +155,15 @@ async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     assert_eq!(get(&shop, "/checkout/pi_1").await.status, 503);
 }
 
-/// A package with the entries that the pages load.
+/// A package with the files that the hosted page links to.
 fn package(test: &str) -> Folder {
     let package = Folder::new(&format!("site-{test}"));
     let long = "// A line of a module that is long enough to be worth compressing.\n".repeat(40);
-    for entry in ["hosted.js", "guichet.js", "words.js"] {
-        fs::write(package.path.join(entry), format!("export const entry = '{entry}';\n{long}")).unwrap();
-    }
     fs::create_dir(package.path.join("core")).unwrap();
+    let linked = include_str!("../../www/checkout/index.html").split('"');
+    for module in linked.filter_map(|text| text.strip_prefix("{{ assets }}/package/")) {
+        fs::write(package.path.join(module), format!("export const module = '{module}';\n{long}")).unwrap();
+    }
     fs::write(package.path.join("core/guichet_hosted_bg.wasm"), b"\0asm\x01\0\0\0".repeat(300)).unwrap();
     package
 }

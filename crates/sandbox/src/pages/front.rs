@@ -12,8 +12,8 @@ use serde_json::json;
 use std::sync::Arc;
 use url::form_urlencoded;
 
-pub(super) const ENGLISH: Page = Page { name: "sandbox.en.html", modules: &[], needs: None };
-pub(super) const FRENCH: Page = Page { name: "sandbox.fr.html", modules: &[], needs: None };
+pub(super) const ENGLISH: Page = Page { name: "sandbox.en.html", needs: None };
+pub(super) const FRENCH: Page = Page { name: "sandbox.fr.html", needs: None };
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Responds with the page, or with JSON to a client that prefers it.

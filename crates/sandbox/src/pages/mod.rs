@@ -22,9 +22,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 
 /// The files of `www`, embedded by `build.rs`.
 static FILES: Files = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
-const CHECKOUT: Page =
-    Page { name: "index.html", modules: &["checkout.js", "package/hosted.js"], needs: Some("hosted.js") };
-const CHALLENGE: Page = Page { name: "challenge.html", modules: &["challenge.js"], needs: None };
+const CHECKOUT: Page = Page { name: "index.html", needs: Some("hosted.js") };
+const CHALLENGE: Page = Page { name: "challenge.html", needs: None };
 
 /// The state of the handlers.
 pub(super) struct Pages {

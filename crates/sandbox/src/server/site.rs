@@ -7,7 +7,6 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The folder of the package within a site's files.
@@ -28,13 +27,11 @@ pub(crate) struct Site {
     current: Mutex<Option<Arc<Version>>>,
 }
 
-/// One page. In its text, `{{ assets }}` is replaced by the versioned folder and `{{ modules }}` by links that preload its modules.
+/// One page. In its text, `{{ assets }}` is replaced by the versioned folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     /// Its file name.
     pub(crate) name: &'static str,
-    /// Its entry modules. These and everything that they import are preloaded in parallel.
-    pub(crate) modules: &'static [&'static str],
     /// The file of the package that the page requires.
     pub(crate) needs: Option<&'static str>,
 }
@@ -127,20 +124,15 @@ impl Site {
             files.insert(name.clone(), StaticFile::new(&name, bytes));
         }
         let name = name_of(&files);
-        let pages = self.pages.iter().map(|page| (page.name, self.page_of(page, &name, &files))).collect();
+        let pages = self.pages.iter().map(|page| (page.name, self.page_of(page, &name))).collect();
         Version { package, name, files, pages }
     }
 
-    fn page_of(&self, page: &Page, version: &str, files: &BTreeMap<String, Arc<StaticFile>>) -> Arc<StaticFile> {
+    fn page_of(&self, page: &Page, version: &str) -> Arc<StaticFile> {
         let template = self.files.iter().find(|(name, _)| *name == page.name).map_or(&b""[..], |(_, bytes)| bytes);
         let template = String::from_utf8_lossy(template);
         let assets = format!("{}/{version}", self.base);
-        let mut links = String::new();
-        for module in modules(page.modules, files) {
-            // Writing to a string cannot fail.
-            let _ = write!(links, "<link rel=\"modulepreload\" href=\"{assets}/{module}\">\n  ");
-        }
-        let text = template.replace("{{ modules }}", links.trim_end()).replace("{{ assets }}", &assets);
+        let text = template.replace("{{ assets }}", &assets);
         let text =
             self.values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{{ {name} }}}}"), value));
         StaticFile::new(page.name, Bytes::from(text))
@@ -171,49 +163,6 @@ fn is_version(name: &str) -> bool {
     name.len() == VERSION_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// These modules and everything that they import, in the order in which a browser would find them.
-fn modules(entries: &[&str], files: &BTreeMap<String, Arc<StaticFile>>) -> Vec<String> {
-    let mut found: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
-    let mut next = 0;
-    while let Some(module) = found.get(next).cloned() {
-        next += 1;
-        let text = files.get(&module).map(|file| String::from_utf8_lossy(file.bytes()).into_owned());
-        for imported in text.iter().flat_map(|text| imports(text)) {
-            let imported = resolve(&module, imported);
-            if files.contains_key(&imported) && !found.contains(&imported) {
-                found.push(imported);
-            }
-        }
-    }
-    found.retain(|module| files.contains_key(module));
-    found
-}
-
-/// The static imports of a module, as written: `import … from "./a.js"`, `export … from "./a.js"`, `import "./a.js"`. Other text that
-/// looks like one names no file, so the caller drops it.
-fn imports(text: &str) -> impl Iterator<Item = &str> {
-    let names = |keyword| text.split(keyword).skip(1);
-    fn quoted(rest: &str) -> Option<&str> {
-        let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-        rest[1..].split(quote).next()
-    }
-    names(" from ").chain(names("import ")).filter_map(quoted).filter(|name| name.starts_with('.'))
-}
-
-/// Resolves a relative address against the module that contains it.
-fn resolve(module: &str, name: &str) -> String {
-    let mut parts: Vec<&str> = module.split('/').collect();
-    parts.pop();
-    for part in name.split('/') {
-        match part {
-            "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
-}
-
 fn not_found() -> Response<Body> {
     plain(StatusCode::NOT_FOUND, "There is no such file.")
 }
@@ -225,22 +174,4 @@ fn plain(status: StatusCode, text: impl Into<Body>) -> Response<Body> {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_preloads_every_module_that_it_imports() {
-        let file = |name: &str, text: &str| (name.to_owned(), StaticFile::new(name, Bytes::from(text.to_owned())));
-        let files = BTreeMap::from([
-            file("a.js", "import { b } from \"./b/b.js\";\nimport './c.js';\nconst d = () => import(\"./d.js\");"),
-            file("b/b.js", "export * from '../c.js';\n// a comment from \"./none.js\"\nimport x from \"b\";"),
-            file("c.js", "import { a } from \"./a.js\";"),
-            file("d.js", ""),
-        ]);
-        assert_eq!(modules(&["a.js"], &files), ["a.js", "b/b.js", "c.js"], "dynamic imports are not preloaded");
-        assert_eq!(modules(&["a.js", "d.js", "none.js"], &files), ["a.js", "d.js", "b/b.js", "c.js"]);
-    }
 }

@@ -69,11 +69,6 @@ impl StaticFile {
         Arc::clone(file)
     }
 
-    /// Its uncompressed content.
-    pub(crate) fn bytes(&self) -> &Bytes {
-        &self.bytes
-    }
-
     /// The SHA-256 of its content, in hexadecimal.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
