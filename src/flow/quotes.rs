@@ -170,8 +170,8 @@ pub fn cheapest_first<M, E>(quotes: Vec<Quote<M, E>>) -> Vec<Quote<M, E>> {
     // `sort_by` adds 1.5 KB (brotli) to a page's module.
     let mut ordered: Vec<Quote<M, E>> = Vec::new();
     for quote in quotes {
-        let place = ordered.iter().position(|other| costs_less(quote.customer_pays(), other.customer_pays()));
-        ordered.insert(place.unwrap_or(ordered.len()), quote);
+        let position = ordered.iter().position(|other| costs_less(quote.customer_pays(), other.customer_pays()));
+        ordered.insert(position.unwrap_or(ordered.len()), quote);
     }
     ordered
 }

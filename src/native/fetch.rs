@@ -401,12 +401,12 @@ mod tests {
             }
         }
         let (alive, text) = (Arc::new(()), Zeroizing::new("Bearer sk_test_1".to_owned()));
-        let place = text.as_ptr();
+        let address = text.as_ptr();
         let header = sensitive_header(Owner { text, _alive: Arc::clone(&alive) }).expect("a header");
         let clone = header.clone();
         for header in [&header, &clone] {
             assert!(header.is_sensitive() && header == "Bearer sk_test_1");
-            assert_eq!(header.as_bytes().as_ptr(), place, "it is a copy, which is never wiped");
+            assert_eq!(header.as_bytes().as_ptr(), address, "it is a copy, which is never wiped");
         }
         drop(header);
         assert_eq!(Arc::strong_count(&alive), 2);

@@ -38,14 +38,14 @@ impl Client {
         for method in methods.into_iter().filter(|method| method.active) {
             let code = method.id.code();
             for card_type in card_types(code.as_str()) {
-                let place = calls.len();
+                let position = calls.len();
                 let quoting = quote(self.clone(), request.clone(), method.clone(), code.clone(), *card_type);
                 // A task does not inherit the caller's span.
-                calls.spawn(async move { (place, quoting.await) }.in_current_span());
+                calls.spawn(async move { (position, quoting.await) }.in_current_span());
             }
         }
         let mut quotes = calls.join_all().await;
-        quotes.sort_by_key(|(place, _)| *place);
+        quotes.sort_by_key(|(position, _)| *position);
         Ok(cheapest_first(quotes.into_iter().map(|(_, quote)| quote).collect()))
     }
 }

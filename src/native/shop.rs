@@ -114,7 +114,7 @@ pub trait Shop: Send + Sync + 'static {
     /// that was reported as declined. Store it by the intent and the attempt; `Ok` means stored. A refund is due, which
     /// is made with the payment company.
     ///
-    /// If the service's number of the attempt cannot be parsed, `attempt` is `u32::MAX` minus the entry's place in the
+    /// If the service's number of the attempt cannot be parsed, `attempt` is `u32::MAX` minus the entry's position in the
     /// list, so that each entry has a different number.
     ///
     /// Every read of the payment reports it again: a repeated call with the same payment does nothing.

@@ -304,8 +304,8 @@ pub struct PaymentIntent {
 }
 
 /// Reads duplicate payments so that no two of an intent have the same number. If the number of an attempt cannot be
-/// read, the entry's place in the list replaces it, counted down from `u32::MAX`, which no attempt reaches. The
-/// service's list only grows, so an entry keeps its place.
+/// read, the entry's position in the list replaces it, counted down from `u32::MAX`, which no attempt reaches. The
+/// service's list only grows, so an entry keeps its position.
 pub(super) fn duplicate_payments<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<DuplicatePayment>, D::Error> {

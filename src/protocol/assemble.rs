@@ -1,7 +1,7 @@
 //! Makes the request of an operation: a serde serializer that puts each field into the path, the query, the body or the
 //! header, as the [`Spec`] says, and omits absent fields.
 
-use super::operation::{Place, around};
+use super::operation::{FieldLocation, around};
 use super::{Method, Operation, Spec};
 use crate::platform::to_json;
 use serde::Serialize;
@@ -114,11 +114,11 @@ impl<const BODY: bool> Assembly<BODY> {
     fn put(
         &mut self,
         name: &str,
-        write: &dyn Fn(Place) -> Result<Option<String>, Unwritable>,
+        write: &dyn Fn(FieldLocation) -> Result<Option<String>, Unwritable>,
     ) -> Result<(), Unwritable> {
-        let place = self.spec.place(name);
-        match (place, write(place)?) {
-            (Place::Path, text) => {
+        let location = self.spec.location(name);
+        match (location, write(location)?) {
+            (FieldLocation::Path, text) => {
                 // A URL parser resolves `..` and `.`, and an empty segment changes the path: the request would reach another
                 // operation.
                 let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
@@ -128,17 +128,17 @@ impl<const BODY: bool> Assembly<BODY> {
                 path.push_str(after);
                 self.path = path;
             }
-            (Place::Header, key) => self.idempotency_key = key,
+            (FieldLocation::Header, key) => self.idempotency_key = key,
             (_, None) => {}
-            (Place::Query, Some(text)) => {
+            (FieldLocation::Query, Some(text)) => {
                 self.query += if self.query.is_empty() { "?" } else { "&" };
                 self.query += name;
                 self.query += "=";
                 percent_encode(&mut self.query, &text);
             }
             // An absent field.
-            (Place::Body, Some(json)) if json == "null" => {}
-            (Place::Body, Some(json)) => {
+            (FieldLocation::Body, Some(json)) if json == "null" => {}
+            (FieldLocation::Body, Some(json)) => {
                 self.body.push_str(if self.body.is_empty() { "{\"" } else { ",\"" });
                 self.body.push_str(name);
                 self.body.push_str("\":");
@@ -155,9 +155,9 @@ impl<const BODY: bool> SerializeStruct for Assembly<BODY> {
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
         // The compiler generates this method for each field type, so everything that does not depend on the type is in `put`.
-        self.put(name, &|place| match place {
-            Place::Body if BODY => to_json(value).map(Some).ok_or(Unwritable),
-            Place::Body => Err(Unwritable),
+        self.put(name, &|location| match location {
+            FieldLocation::Body if BODY => to_json(value).map(Some).ok_or(Unwritable),
+            FieldLocation::Body => Err(Unwritable),
             _ => value.serialize(PlainText),
         })
     }

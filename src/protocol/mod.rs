@@ -29,7 +29,7 @@ pub use field_type::whole;
 pub use field_type::{Argument, FieldType, Shorthand, Whole};
 pub(crate) use field_type::{Switch, Written, written_by_its_type};
 pub use fields::{Fields, Served};
-pub use operation::{Envelope, IDEMPOTENCY_KEY, Method, Operation, Place, Repeat, Source, Spec};
+pub use operation::{Envelope, FieldLocation, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
 pub use retry::{Attempt, is_retryable_status, pause_before_retry};
 #[cfg(feature = "service")]
 pub use reveal::{Reveal, Revealed};

@@ -117,15 +117,15 @@ impl Spec {
 
     /// The part of the request that contains a field.
     #[must_use]
-    pub fn place(&self, field: &str) -> Place {
+    pub fn location(&self, field: &str) -> FieldLocation {
         if around(self.path, field).is_some() {
-            Place::Path
+            FieldLocation::Path
         } else if self.query.contains(&field) {
-            Place::Query
+            FieldLocation::Query
         } else if self.repeat == Repeat::Keyed && field == IDEMPOTENCY_KEY {
-            Place::Header
+            FieldLocation::Header
         } else {
-            Place::Body
+            FieldLocation::Body
         }
     }
 }
@@ -144,7 +144,7 @@ pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 /// The part of a request that contains a field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Place {
+pub enum FieldLocation {
     /// The JSON body.
     Body,
     /// A header.

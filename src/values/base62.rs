@@ -9,14 +9,14 @@ pub fn base62(bytes: &[u8], digits: usize) -> String {
     let limb = |four: &[u8]| four.iter().fold(0u32, |limb, byte| limb << 8 | u32::from(*byte));
     let mut limbs: Vec<u32> = bytes.rchunks(4).rev().map(limb).collect();
     let mut text = vec![b'0'; digits];
-    for place in text.iter_mut().rev() {
+    for digit in text.iter_mut().rev() {
         let mut rest = 0u64;
         for limb in &mut limbs {
             let dividend = rest << 32 | u64::from(*limb);
             *limb = u32::try_from(dividend / 62).expect("a rest is below 62, so a quotient is below 2^32");
             rest = dividend % 62;
         }
-        *place = ALPHABET[usize::try_from(rest).expect("a rest is below 62")];
+        *digit = ALPHABET[usize::try_from(rest).expect("a rest is below 62")];
     }
     text.into_iter().map(char::from).collect()
 }

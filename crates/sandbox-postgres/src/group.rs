@@ -13,8 +13,8 @@ use std::hash::Hash;
 pub(crate) async fn write_all(connection: &mut PgConnection, group: &[Write]) -> Result<Vec<bool>, sqlx::Error> {
     let mut effects = vec![true; group.len()];
     let mut rows = Rows::default();
-    for (place, write) in reserve(connection, group, &mut effects).await? {
-        rows.add(place, write);
+    for (position, write) in reserve(connection, group, &mut effects).await? {
+        rows.add(position, write);
     }
     rows.change(connection, &mut effects).await?;
     rows.create(connection, &mut effects).await?;
@@ -22,8 +22,8 @@ pub(crate) async fn write_all(connection: &mut PgConnection, group: &[Write]) ->
     for merchant in rows.resets {
         statements::reset(connection, merchant).await?;
     }
-    for (place, second) in rows.seconds {
-        effects[place] = statements::save_second(connection, second).await?;
+    for (position, second) in rows.seconds {
+        effects[position] = statements::save_second(connection, second).await?;
     }
     Ok(effects)
 }
@@ -36,29 +36,29 @@ async fn reserve<'a>(
 ) -> Result<Vec<(usize, &'a Write)>, sqlx::Error> {
     let mut left = Vec::new();
     let mut reserved: Vec<(usize, &IdempotentRequest, &str)> = Vec::new();
-    for (place, write) in group.iter().enumerate() {
+    for (position, write) in group.iter().enumerate() {
         match write {
             // The key is reserved in the same transaction: it exists only with its object.
             Write::IfKeyIsNew { request, made, write } => {
-                reserved.push((place, request, made));
-                left.push((place, &**write));
+                reserved.push((position, request, made));
+                left.push((position, &**write));
             }
-            Write::AddMerchant(merchant) => effects[place] = statements::add_merchant(connection, merchant).await?,
+            Write::AddMerchant(merchant) => effects[position] = statements::add_merchant(connection, merchant).await?,
             Write::ChangeKey { merchant, key_fingerprint } => {
-                effects[place] = statements::change_key(connection, merchant, key_fingerprint).await?;
+                effects[position] = statements::change_key(connection, merchant, key_fingerprint).await?;
             }
             Write::AdvanceClock { merchant, seconds } => {
-                effects[place] = statements::advance_clock(connection, merchant, *seconds).await?;
+                effects[position] = statements::advance_clock(connection, merchant, *seconds).await?;
             }
             Write::DeleteExpiredKeys { wall, limit } => {
                 take(connection, std::mem::take(&mut reserved), effects).await?;
-                effects[place] = statements::delete_expired_keys(connection, *wall, *limit).await?;
+                effects[position] = statements::delete_expired_keys(connection, *wall, *limit).await?;
             }
-            write => left.push((place, write)),
+            write => left.push((position, write)),
         }
     }
     take(connection, reserved, effects).await?;
-    left.retain(|(place, _)| effects[*place]);
+    left.retain(|(position, _)| effects[*position]);
     Ok(left)
 }
 
@@ -69,12 +69,12 @@ async fn take(
 ) -> Result<(), sqlx::Error> {
     for keys in rounds(reserved, |(_, request, _)| (&*request.merchant, request.operation, &*request.fingerprint)) {
         let taken = statements::take_keys(connection, &keys).await?;
-        mark(effects, keys.iter().map(|(place, _, made)| (*place, *made)), taken);
+        mark(effects, keys.iter().map(|(position, _, made)| (*position, *made)), taken);
     }
     Ok(())
 }
 
-/// The rows that a group writes, by table, each with its write's place in the group.
+/// The rows that a group writes, by table, each with its write's position in the group.
 #[derive(Default)]
 struct Rows<'a> {
     billed: Vec<(usize, &'a Billed)>,
@@ -91,20 +91,20 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn add(&mut self, place: usize, write: &'a Write) {
+    fn add(&mut self, position: usize, write: &'a Write) {
         match write {
-            Write::AddEsimOrder(order) => self.esim_orders.push((place, order)),
-            Write::AddIntent(row) => self.new_intents.push((place, &row.0, &row.1)),
-            Write::AddPlan(plan) => self.plans.push((place, plan)),
+            Write::AddEsimOrder(order) => self.esim_orders.push((position, order)),
+            Write::AddIntent(row) => self.new_intents.push((position, &row.0, &row.1)),
+            Write::AddPlan(plan) => self.plans.push((position, plan)),
             Write::AddSession(session) => self.sessions.push(session),
-            Write::DeactivatePlan { id } => self.deactivated.push((place, id)),
+            Write::DeactivatePlan { id } => self.deactivated.push((position, id)),
             Write::Fulfil(fulfilled) => self.fulfilled.extend(fulfilled),
             Write::Reset { merchant } => self.resets.push(merchant),
-            Write::RevokeSession { fingerprint, at } => self.revoked.push((place, fingerprint, *at)),
-            Write::SaveBilled(billed) => self.billed.extend(billed.iter().map(|billed| (place, billed))),
-            Write::SaveIntent(intent) => self.saved_intents.push((place, intent)),
-            Write::SaveIntents(intents) => self.saved_intents.extend(intents.iter().map(|intent| (place, intent))),
-            Write::SaveSecond(second) => self.seconds.push((place, *second)),
+            Write::RevokeSession { fingerprint, at } => self.revoked.push((position, fingerprint, *at)),
+            Write::SaveBilled(billed) => self.billed.extend(billed.iter().map(|billed| (position, billed))),
+            Write::SaveIntent(intent) => self.saved_intents.push((position, intent)),
+            Write::SaveIntents(intents) => self.saved_intents.extend(intents.iter().map(|intent| (position, intent))),
+            Write::SaveSecond(second) => self.seconds.push((position, *second)),
             Write::AddMerchant(_)
             | Write::AdvanceClock { .. }
             | Write::ChangeKey { .. }
@@ -117,18 +117,18 @@ impl<'a> Rows<'a> {
     async fn change(&mut self, connection: &mut PgConnection, effects: &mut [bool]) -> Result<(), sqlx::Error> {
         for intents in rounds(std::mem::take(&mut self.saved_intents), |(_, intent)| intent.id.as_str()) {
             let saved = statements::save_intents(connection, &intents).await?;
-            mark(effects, intents.iter().map(|(place, intent)| (*place, intent.id.as_str())), saved);
+            mark(effects, intents.iter().map(|(position, intent)| (*position, intent.id.as_str())), saved);
         }
         for ids in rounds(std::mem::take(&mut self.deactivated), |(_, id)| id.as_str()) {
             let exist = statements::deactivate_plans(connection, &ids).await?;
-            mark(effects, ids.iter().map(|(place, id)| (*place, id.as_str())), exist);
+            mark(effects, ids.iter().map(|(position, id)| (*position, id.as_str())), exist);
         }
         for fulfilled in rounds(std::mem::take(&mut self.fulfilled), |(order, _)| order.as_str()) {
             statements::fulfil(connection, &fulfilled).await?;
         }
         for revoked in rounds(std::mem::take(&mut self.revoked), |(_, fingerprint, _)| *fingerprint) {
             let done = statements::revoke_sessions(connection, &revoked).await?;
-            mark(effects, revoked.iter().map(|(place, fingerprint, _)| (*place, *fingerprint)), done);
+            mark(effects, revoked.iter().map(|(position, fingerprint, _)| (*position, *fingerprint)), done);
         }
         Ok(())
     }
@@ -141,11 +141,11 @@ impl<'a> Rows<'a> {
         }
         if !self.plans.is_empty() {
             let added = statements::add_plans(connection, &self.plans).await?;
-            mark(effects, self.plans.iter().map(|(place, plan)| (*place, plan.id.as_str())), added);
+            mark(effects, self.plans.iter().map(|(position, plan)| (*position, plan.id.as_str())), added);
         }
         if !self.esim_orders.is_empty() {
             let added = statements::add_esim_orders(connection, &self.esim_orders).await?;
-            mark(effects, self.esim_orders.iter().map(|(place, order)| (*place, order.id.as_str())), added);
+            mark(effects, self.esim_orders.iter().map(|(position, order)| (*position, order.id.as_str())), added);
         }
         let billed = self.bill(connection, effects).await?;
         let mut charges: Vec<&Intent> = billed.iter().flat_map(|billed| &billed.charges).collect();
@@ -154,9 +154,10 @@ impl<'a> Rows<'a> {
         let new: Vec<&Intent> = self.new_intents.iter().map(|(_, intent, _)| *intent).chain(charges).collect();
         if !new.is_empty() {
             let added = statements::add_intents(connection, &new).await?;
-            mark(effects, self.new_intents.iter().map(|(place, intent, _)| (*place, intent.id.as_str())), added);
+            mark(effects, self.new_intents.iter().map(|(position, intent, _)| (*position, intent.id.as_str())), added);
         }
-        let payers = self.new_intents.iter().filter(|(place, _, _)| effects[*place]).map(|(_, _, customer)| *customer);
+        let payers =
+            self.new_intents.iter().filter(|(position, _, _)| effects[*position]).map(|(_, _, customer)| *customer);
         let customers: Vec<&Customer> =
             payers.chain(billed.iter().filter_map(|billed| billed.customer.as_ref())).collect();
         statements::add_customers(connection, &customers).await
@@ -182,8 +183,8 @@ impl<'a> Rows<'a> {
             let added = statements::add_subscriptions(connection, &rows).await?;
             mark(&mut stored, new.iter().map(|(row, (billed, _))| (*row, billed.subscription.id.as_str())), added);
         }
-        for ((place, _), stored) in self.billed.iter().zip(&stored) {
-            effects[*place] &= stored;
+        for ((position, _), stored) in self.billed.iter().zip(&stored) {
+            effects[*position] &= stored;
         }
         let kept = self.billed.iter().zip(stored).filter(|(_, stored)| *stored);
         let kept: Vec<&Billed> = kept.map(|((_, billed), _)| *billed).collect();
@@ -214,7 +215,7 @@ fn rounds<T, K: Copy + Eq + Hash + Ord>(rows: Vec<T>, key: impl Fn(&T) -> K) -> 
 /// Takes the effect from the rows whose key the statement did not return.
 fn mark<'a>(effects: &mut [bool], rows: impl Iterator<Item = (usize, &'a str)>, returned: Vec<String>) {
     let mut returned: HashSet<String> = returned.into_iter().collect();
-    for (place, key) in rows {
-        effects[place] &= returned.remove(key);
+    for (position, key) in rows {
+        effects[position] &= returned.remove(key);
     }
 }

@@ -42,7 +42,7 @@ macro_rules! merchants {
     };
 }
 
-/// Reads the merchant of each text in `$1`, with the place of the text among them, from 1.
+/// Reads the merchant of each text in `$1`, with the position of the text among them, from 1.
 macro_rules! merchants_by {
     ($column:literal) => {
         merchants!(
@@ -82,8 +82,9 @@ impl Readers {
         let mut found = vec![None; texts.len()];
         for row in self.all(sqlx::query(statement).bind(texts.bind_iter())).await? {
             let nth = usize::try_from(row.number("nth")?).unwrap_or_default();
-            let place = found.get_mut(nth.wrapping_sub(1)).ok_or_else(|| Unavailable::because("a row has no place"))?;
-            *place = Some(read_merchant(&row)?);
+            let merchant =
+                found.get_mut(nth.wrapping_sub(1)).ok_or_else(|| Unavailable::because("a row has no position"))?;
+            *merchant = Some(read_merchant(&row)?);
         }
         Ok(found)
     }

@@ -24,7 +24,7 @@ pub(crate) async fn add_customers(connection: &mut PgConnection, customers: &[&C
     let text = "INSERT INTO customers (id, merchant, contact, firstname, lastname, email, phone, created_at) \
         SELECT id, merchant, contact, firstname, lastname, email, phone, created_at FROM unnest($1::text[], $2::text[], $3::text[], \
         $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[]) WITH ORDINALITY \
-        AS new (id, merchant, contact, firstname, lastname, email, phone, created_at, place) ORDER BY place ON CONFLICT DO NOTHING";
+        AS new (id, merchant, contact, firstname, lastname, email, phone, created_at, ordinality) ORDER BY ordinality ON CONFLICT DO NOTHING";
     sqlx::query(text)
         .bind(customers.iter().map(|customer| &*customer.id).bind_iter())
         .bind(customers.iter().map(|customer| &*customer.merchant).bind_iter())
@@ -47,7 +47,7 @@ pub(crate) async fn add_esim_orders(
     let text = "INSERT INTO esim_orders (id, merchant, package, quantity, amount, currency, created_at) \
         SELECT id, merchant, package, quantity, amount, currency, created_at FROM unnest($1::text[], $2::text[], $3::text[], \
         $4::bigint[], $5::bigint[], $6::text[], $7::bigint[]) WITH ORDINALITY \
-        AS new (id, merchant, package, quantity, amount, currency, created_at, place) ORDER BY place ON CONFLICT DO NOTHING RETURNING id";
+        AS new (id, merchant, package, quantity, amount, currency, created_at, ordinality) ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING id";
     let orders = || orders.iter().map(|(_, order)| *order);
     sqlx::query_scalar(text)
         .bind(orders().map(|order| order.id.as_str()).bind_iter())
@@ -117,8 +117,8 @@ pub(crate) async fn add_intents(connection: &mut PgConnection, intents: &[&Inten
         SELECT id, merchant, merchant_reference, payment_ref, digest, body, state, created_at, expires_at, version, esim_order \
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], \
         $10::bigint[], $11::text[]) WITH ORDINALITY \
-        AS new (id, merchant, merchant_reference, payment_ref, digest, body, state, created_at, expires_at, version, esim_order, place) \
-        ORDER BY place ON CONFLICT DO NOTHING RETURNING id";
+        AS new (id, merchant, merchant_reference, payment_ref, digest, body, state, created_at, expires_at, version, esim_order, ordinality) \
+        ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING id";
     sqlx::query_scalar(text)
         .bind(intents.iter().map(|intent| intent.id.as_str()).bind_iter())
         .bind(intents.iter().map(|intent| &*intent.merchant).bind_iter())
@@ -191,8 +191,8 @@ pub(crate) async fn reset(connection: &mut PgConnection, merchant: &str) -> Resu
 pub(crate) async fn add_plans(connection: &mut PgConnection, plans: &[(usize, &Plan)]) -> Result<Vec<String>> {
     let text = "INSERT INTO plans (id, merchant, code, offer, active, created_at) \
         SELECT id, merchant, code, offer, active, created_at FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bool[], \
-        $6::bigint[]) WITH ORDINALITY AS new (id, merchant, code, offer, active, created_at, place) \
-        ORDER BY place ON CONFLICT DO NOTHING RETURNING id";
+        $6::bigint[]) WITH ORDINALITY AS new (id, merchant, code, offer, active, created_at, ordinality) \
+        ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING id";
     let plans = || plans.iter().map(|(_, plan)| *plan);
     sqlx::query_scalar(text)
         .bind(plans().map(|plan| plan.id.as_str()).bind_iter())
@@ -250,8 +250,8 @@ pub(crate) async fn add_subscriptions(
     let text = "INSERT INTO subscriptions (id, merchant, contact, terms, state, due_at, created_at, version) \
         SELECT id, merchant, contact, terms, state, due_at, created_at, version FROM unnest($1::text[], $2::text[], $3::text[], \
         $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[]) WITH ORDINALITY \
-        AS new (id, merchant, contact, terms, state, due_at, created_at, version, place) \
-        ORDER BY place ON CONFLICT DO NOTHING RETURNING id";
+        AS new (id, merchant, contact, terms, state, due_at, created_at, version, ordinality) \
+        ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING id";
     let subscriptions = || new.iter().map(|(billed, _)| &billed.subscription);
     sqlx::query_scalar(text)
         .bind(subscriptions().map(|of| of.id.as_str()).bind_iter())
@@ -290,7 +290,7 @@ pub(crate) async fn add_events(connection: &mut PgConnection, billed: &[&Billed]
     }
     let text = "INSERT INTO subscription_events (subscription, number, merchant, kind, at) \
         SELECT subscription, number, merchant, kind, at FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) \
-        WITH ORDINALITY AS new (subscription, number, merchant, kind, at, place) ORDER BY place ON CONFLICT DO NOTHING";
+        WITH ORDINALITY AS new (subscription, number, merchant, kind, at, ordinality) ORDER BY ordinality ON CONFLICT DO NOTHING";
     sqlx::query(text)
         .bind(events().map(|(of, _)| of.id.as_str()).bind_iter())
         .bind(events().map(|(_, (number, _, _))| number).bind_iter())

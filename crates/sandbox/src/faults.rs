@@ -267,11 +267,11 @@ impl Faults {
     /// Takes the fault of this call, if there is one, and decrements its count.
     pub(super) fn take(&self, operation: &str) -> Option<FaultKind> {
         let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = faults.iter().position(|fault| fault.operation == operation)?;
-        let kind = faults[place].kind;
-        faults[place].count -= 1;
-        if faults[place].count == 0 {
-            faults.remove(place);
+        let position = faults.iter().position(|fault| fault.operation == operation)?;
+        let kind = faults[position].kind;
+        faults[position].count -= 1;
+        if faults[position].count == 0 {
+            faults.remove(position);
         }
         Some(kind)
     }

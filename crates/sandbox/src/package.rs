@@ -68,16 +68,16 @@ impl Package {
         #[template(
             source = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>The package is missing</title>\
                       <h1>The npm package is missing</h1>\
-                      <p>This page uses it, and it is not in <code>{{ place }}</code>. Build it in the project's folder:</p>\
+                      <p>This page uses it, and it is not in <code>{{ location }}</code>. Build it in the project's folder:</p>\
                       <pre>cargo xtask pack --quick</pre>\
                       <p>{{ remedy }}</p></html>",
             ext = "html"
         )]
         struct Missing<'a> {
-            place: &'a str,
+            location: &'a str,
             remedy: &'a str,
         }
-        let page = Missing { place: &self.place(), remedy: self.remedy() }.render();
+        let page = Missing { location: &self.location(), remedy: self.remedy() }.render();
         page.unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
     }
 
@@ -89,16 +89,16 @@ impl Package {
             Self::Nowhere => false,
             _ => true,
         };
-        let (place, remedy) = (self.place(), self.remedy());
+        let (location, remedy) = (self.location(), self.remedy());
         (!is_there).then(|| {
             format!(
-                "There is no npm package in {place}, and the pages for customers need it. Build it in the project's folder with \
+                "There is no npm package in {location}, and the pages for customers need it. Build it in the project's folder with \
                  cargo xtask pack --quick, which writes target/npm/package. {remedy}"
             )
         })
     }
 
-    fn place(&self) -> String {
+    fn location(&self) -> String {
         match self {
             Self::Folder(folder) => folder.display().to_string(),
             Self::Embedded(_) | Self::Nowhere => "this binary".to_owned(),

@@ -95,7 +95,7 @@ impl InstanceKey {
 fn with_check_digit(number: String) -> String {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
     let digits = number.bytes().rev().map(|byte| u32::from(byte - b'0')).enumerate();
-    let sum: u32 = digits.map(|(place, digit)| if place % 2 == 0 { doubled(digit) } else { digit }).sum();
+    let sum: u32 = digits.map(|(position, digit)| if position % 2 == 0 { doubled(digit) } else { digit }).sum();
     format!("{number}{}", (10 - sum % 10) % 10)
 }
 

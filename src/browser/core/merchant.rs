@@ -22,7 +22,7 @@ pub(crate) static STATUS: Spec = Spec::get("merchant_status", "");
 pub(crate) struct MerchantRoutes {
     pub(crate) transport: Rc<Transport>,
     /// The address of the routes, or an object of functions in their place.
-    pub(crate) place: JsValue,
+    pub(crate) merchant: JsValue,
     /// The page's own headers for the routes.
     pub(crate) headers: Option<Box<dyn Fn() -> Result<Headers, CallError>>>,
     pub(crate) locale: Option<String>,
@@ -42,7 +42,7 @@ struct MerchantRequest {
 impl MerchantRoutes {
     /// Whether there is a route or a function: for `session`, `intent`, `status`.
     pub(crate) fn has(&self, function: &str) -> bool {
-        self.place.is_string() || get(&self.place, function).is_some_and(|function| function.is_function())
+        self.merchant.is_string() || get(&self.merchant, function).is_some_and(|function| function.is_function())
     }
 
     /// Requests a token: the reply is a string, an object, or `null` if no customer is signed in.
@@ -73,7 +73,7 @@ impl MerchantRoutes {
     fn call(self: &Rc<Self>, request: MerchantRequest, options: CallOptions) -> Pending<JsValue> {
         let routes = Rc::clone(self);
         Box::pin(async move {
-            match text(&routes.place) {
+            match text(&routes.merchant) {
                 Some(address) => routes.call_route(&address, request, options).await,
                 None => routes.call_function(request, options).await,
             }
@@ -104,7 +104,7 @@ impl MerchantRoutes {
 
     async fn call_function(&self, request: MerchantRequest, options: CallOptions) -> Result<JsValue, CallError> {
         let MerchantRequest { spec, function, argument, .. } = request;
-        let function = get(&self.place, function).and_then(|function| function.dyn_into::<Function>().ok());
+        let function = get(&self.merchant, function).and_then(|function| function.dyn_into::<Function>().ok());
         let Some(function) = function else {
             let message = "Missing option `merchant`. Pass the address of your three routes, or functions.";
             return Err(CallError::of(Kind::Unsupported, message, spec.name, None));
@@ -114,8 +114,8 @@ impl MerchantRoutes {
         let deadline = Deadline::within(left, now());
         let how = object(&[("signal", aborter.signal().map(JsValue::from)), ("timeoutMs", Some(left.into()))]);
         let result = match argument {
-            None => function.call1(&self.place, &how),
-            Some(argument) => function.call2(&self.place, &argument, &how),
+            None => function.call1(&self.merchant, &how),
+            Some(argument) => function.call2(&self.merchant, &argument, &how),
         };
         let result = deadline.result(&result.map_err(CallError::thrown)?).await;
         if result.is_some() {
@@ -142,7 +142,7 @@ impl MerchantRoutes {
         }
         let checked = Object::new().into();
         for header in Array::from(&headers).iter() {
-            let [name, value] = ["0", "1"].map(|place| get_text(&header, place).unwrap_or_default());
+            let [name, value] = ["0", "1"].map(|index| get_text(&header, index).unwrap_or_default());
             check_no_secret_key_in(&name)?;
             check_no_secret_key_in(&value)?;
             // `sk_SK` is a language that begins like a secret key.

@@ -139,8 +139,8 @@ fn checkout(what: &JsValue, how: Option<&JsValue>, popup: Option<Object>) -> Res
 
 fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError> {
     let transport = Rc::new(options::transport(given)?);
-    let place = get(given, "merchant").unwrap_or_default();
-    check_no_secret_key(&text(&place).unwrap_or_default())?;
+    let merchant = get(given, "merchant").unwrap_or_default();
+    check_no_secret_key(&text(&merchant).unwrap_or_default())?;
     let headers = match (function(given, "merchantHeaders"), get(given, "merchantHeaders")) {
         (None, Some(_)) => {
             return Err(CallError::field("merchantHeaders", "It is a function that returns headers."));
@@ -154,7 +154,7 @@ fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError
     if checkout_origins.is_empty() {
         checkout_origins.push(transport.base.origin().to_owned());
     }
-    let merchant = MerchantRoutes { transport, place, headers, locale };
+    let merchant = MerchantRoutes { transport, merchant, headers, locale };
     let reads_with_session = match get_text(given, "publicReads").as_deref() {
         Some("anonymous") => false,
         None | Some("session") => merchant.has("session"),

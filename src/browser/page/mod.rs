@@ -91,7 +91,7 @@ impl Engine {
         });
         let merchant = MerchantRoutes {
             transport: Rc::new(Transport { base, fetch: None, on_call, shared_calls: Default::default() }),
-            place: options.merchant.map_or(JsValue::UNDEFINED, JsValue::from),
+            merchant: options.merchant.map_or(JsValue::UNDEFINED, JsValue::from),
             headers,
             locale: options.locale.clone(),
         };

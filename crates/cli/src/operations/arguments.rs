@@ -5,7 +5,7 @@ use crate::connection::first_line;
 use crate::failure::Failure;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
-use guichet::protocol::{Argument, Place, Served, Shorthand};
+use guichet::protocol::{Argument, FieldLocation, Served, Shorthand};
 use guichet_sandbox::json_errors;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -29,7 +29,7 @@ pub(super) struct Field {
     required: bool,
     /// A secret is read from standard input, because other users of the machine can read a command line.
     secret: bool,
-    place: Place,
+    location: FieldLocation,
 }
 
 impl Description {
@@ -46,21 +46,21 @@ impl Description {
         let properties = schema["properties"].as_object().into_iter().flatten();
         let mut fields: Vec<Field> = properties
             .map(|(name, schema)| {
-                let place = spec.place(name);
+                let location = spec.location(name);
                 Field {
                     help: help(schema),
-                    argument: if place == Place::Body { argument_of::<O>(name) } else { Argument::Text },
-                    required: place == Place::Path
+                    argument: if location == FieldLocation::Body { argument_of::<O>(name) } else { Argument::Text },
+                    required: location == FieldLocation::Path
                         || (required.contains(&name.as_str()) && schema.get("default").is_none()),
                     secret: schema["x-guichet-secret"] == true,
                     name: name.clone(),
-                    place,
+                    location,
                 }
             })
             .collect();
         // The fields of the path in its order, then the required ones.
         fields.sort_by_key(|field| {
-            (field.place != Place::Path, spec.path.find(&format!("{{{}}}", field.name)), !field.required)
+            (field.location != FieldLocation::Path, spec.path.find(&format!("{{{}}}", field.name)), !field.required)
         });
         Self { about, long_about: documentation, fields }
     }
@@ -130,7 +130,11 @@ impl Field {
         };
         let help = format!("{} {hint}", self.help);
         let argument = argument.help(help.trim().to_owned()).allow_negative_numbers(true);
-        if self.place == Place::Path { argument } else { argument.long(self.name.replace('_', "-").to_lowercase()) }
+        if self.location == FieldLocation::Path {
+            argument
+        } else {
+            argument.long(self.name.replace('_', "-").to_lowercase())
+        }
     }
 
     /// The field's value as JSON, as the service reads it. `None` if the argument is missing.

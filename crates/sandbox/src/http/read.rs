@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::surroundings::within;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
-use guichet::protocol::{ErrorCode, IDEMPOTENCY_KEY, Method, Place, Spec};
+use guichet::protocol::{ErrorCode, FieldLocation, IDEMPOTENCY_KEY, Method, Spec};
 use serde_json::{Map, Value};
 use std::time::Duration;
 use url::form_urlencoded;
@@ -24,14 +24,14 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
         Method::Get => Map::new(),
         Method::Delete | Method::Post | Method::Put => read_object(&request.headers, &read_body(request.body).await?)?,
     };
-    if let Some(name) = fields.keys().find(|name| spec.place(name) != Place::Body) {
-        let message = match spec.place(name) {
-            Place::Header => format!("{name} belongs in a header, and not in the body."),
+    if let Some(name) = fields.keys().find(|name| spec.location(name) != FieldLocation::Body) {
+        let message = match spec.location(name) {
+            FieldLocation::Header => format!("{name} belongs in a header, and not in the body."),
             _ => format!("{name} belongs in the address alone, and not in the body."),
         };
         return Err(Problem::field(name, ErrorCode::ParameterInvalid, message));
     }
-    if spec.place(IDEMPOTENCY_KEY) == Place::Header
+    if spec.location(IDEMPOTENCY_KEY) == FieldLocation::Header
         && let Some(key) = request.headers.get(IDEMPOTENCY_KEY)
     {
         // A key that is not text is refused like an empty one.
@@ -42,7 +42,7 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
     // Body fields are not read from the query, which logs may store: a one-time code, an amount.
     let query = form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes())
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .filter(|(name, _)| spec.place(name) == Place::Query);
+        .filter(|(name, _)| spec.location(name) == FieldLocation::Query);
     for (name, value) in path.chain(query) {
         if fields.contains_key(&name) {
             return Err(Problem::field(&name, ErrorCode::ParameterInvalid, format!("{name} is given twice.")));

@@ -2,7 +2,7 @@
 
 use super::{titles, word};
 use crate::rules::{Fees, test_cards};
-use guichet::protocol::{Method, Place, Served, Source, Spec};
+use guichet::protocol::{FieldLocation, Method, Served, Source, Spec};
 use guichet::values::NOT_BLANK;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -47,15 +47,19 @@ pub(super) fn of<O: Served + JsonSchema>(example: &O) -> Taken {
     required.retain(|name| properties.get(name).is_some_and(|property| property.get("default").is_none()));
     let (mut parameters, mut body) = (Vec::new(), Map::new());
     for (name, property) in properties {
-        match O::SPEC.place(&name) {
-            Place::Path => parameters.push(parameter("path", &name, property, true, &example)),
-            Place::Query => parameters.push(parameter("query", &name, property, required.contains(&name), &example)),
-            Place::Header => parameters.push(parameter("header", &name, property, required.contains(&name), &example)),
-            Place::Body if required.contains(&name) => drop(body.insert(name, property)),
-            Place::Body => drop(body.insert(name, or_null(property))),
+        match O::SPEC.location(&name) {
+            FieldLocation::Path => parameters.push(parameter("path", &name, property, true, &example)),
+            FieldLocation::Query => {
+                parameters.push(parameter("query", &name, property, required.contains(&name), &example))
+            }
+            FieldLocation::Header => {
+                parameters.push(parameter("header", &name, property, required.contains(&name), &example))
+            }
+            FieldLocation::Body if required.contains(&name) => drop(body.insert(name, property)),
+            FieldLocation::Body => drop(body.insert(name, or_null(property))),
         }
     }
-    let order = |parameter: &Value| place_in(&O::SPEC, parameter["name"].as_str().unwrap_or_default());
+    let order = |parameter: &Value| position_in(&O::SPEC, parameter["name"].as_str().unwrap_or_default());
     parameters.sort_by_key(order);
     let body = (O::SPEC.method != Method::Get && !body.is_empty()).then(|| {
         let required: Vec<&String> = required.iter().filter(|name| body.contains_key(*name)).collect();
@@ -164,7 +168,7 @@ fn known_values(table: &str) -> Vec<String> {
     }
 }
 
-fn parameter(place: &str, name: &str, mut schema: Value, required: bool, example: &Value) -> Value {
+fn parameter(location: &str, name: &str, mut schema: Value, required: bool, example: &Value) -> Value {
     without_null(&mut schema);
     let source = schema["x-guichet-source"].take();
     let description = schema["description"].take();
@@ -173,7 +177,7 @@ fn parameter(place: &str, name: &str, mut schema: Value, required: bool, example
         schema.remove("description");
     }
     let mut parameter = json!({
-        "name": name, "in": place, "required": required, "description": description, "schema": schema,
+        "name": name, "in": location, "required": required, "description": description, "schema": schema,
         "x-guichet-source": source,
     });
     if !example[name].is_null() {
@@ -183,7 +187,7 @@ fn parameter(place: &str, name: &str, mut schema: Value, required: bool, example
 }
 
 /// The sort position of a parameter: first those of the path, then those of the query, in the operation's order.
-fn place_in(spec: &Spec, name: &str) -> usize {
+fn position_in(spec: &Spec, name: &str) -> usize {
     let in_path = spec.path.find(&format!("{{{name}}}"));
     in_path.unwrap_or_else(|| spec.path.len() + spec.query.iter().position(|field| *field == name).unwrap_or_default())
 }

@@ -150,7 +150,11 @@ impl PayingWith {
     /// The phone with its middle digits masked.
     pub(crate) fn masked_phone(phone: &str) -> String {
         let shown = phone.len().saturating_sub(if phone.len() < 10 { 2 } else { 4 });
-        phone.chars().enumerate().map(|(place, digit)| if place < 3 || place >= shown { digit } else { '*' }).collect()
+        phone
+            .chars()
+            .enumerate()
+            .map(|(position, digit)| if position < 3 || position >= shown { digit } else { '*' })
+            .collect()
     }
 }
 

@@ -226,12 +226,12 @@ mod tests {
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(serve(listener, Router::new().fallback(async || "here"), limits, stopped));
         let mut open = Vec::new();
-        for place in 0..3 {
+        for number in 0..3 {
             let mut socket = TcpStream::connect(address).await.unwrap();
             let _ = socket.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").await;
             let mut head = [0; 12];
             let answered = socket.read_exact(&mut head).await.is_ok();
-            assert_eq!(answered, place < 2, "connection {place}");
+            assert_eq!(answered, number < 2, "connection {number}");
             open.push(socket);
         }
         drop(open);

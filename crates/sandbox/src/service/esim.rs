@@ -20,8 +20,8 @@ impl Handle<ListEsimPackages> for Service {
         let begin = match &operation.starting_after {
             None => 0,
             Some(id) => {
-                let place = packages.iter().position(|package| package.id == *id);
-                place.ok_or_else(|| Problem::missing("eSIM package to start after"))? + 1
+                let position = packages.iter().position(|package| package.id == *id);
+                position.ok_or_else(|| Problem::missing("eSIM package to start after"))? + 1
             }
         };
         let limit = operation.limit.unwrap_or_default();

@@ -100,8 +100,8 @@ impl Service {
             List::Plans => "plan",
             List::Subscriptions => "subscription",
         };
-        let place = self.store.place(list, merchant.id(), id).await?;
-        place.map(Some).ok_or_else(|| Problem::missing(&format!("{what} to start after")))
+        let position = self.store.position(list, merchant.id(), id).await?;
+        position.map(Some).ok_or_else(|| Problem::missing(&format!("{what} to start after")))
     }
 }
 

@@ -162,7 +162,7 @@ async fn an_id_with_u0000_is_unknown(opened: &[Backend]) {
     store.add_intent(one, customer).await.unwrap();
     assert!(store.intent(&IntentId::new("pi_1\0").unwrap()).await.unwrap().is_none());
     assert!(store.intent_by_reference("m0", "ORDER-1\0").await.unwrap().is_none());
-    assert!(store.place(List::Intents, "m0", "\0").await.unwrap().is_none());
+    assert!(store.position(List::Intents, "m0", "\0").await.unwrap().is_none());
     assert!(store.plan_by_key("m0", &PlanKey::new("\0").unwrap()).await.unwrap().is_none());
     assert!(opened[0].instances.merchant(By::Id("m0\0")).await.unwrap().is_none());
     assert!(store.intents("m0", None, 9).await.unwrap().len() == 1, "the next read works");
@@ -478,15 +478,15 @@ impl Known {
                     (List::Subscriptions, subscription_id(number).to_string()),
                 ];
                 for (list, id) in named {
-                    let place = store.place(list, merchant, &id).await.unwrap();
-                    all.push(format!("{list:?} of {merchant}: {id} is there: {}", place.is_some()));
+                    let position = store.position(list, merchant, &id).await.unwrap();
+                    all.push(format!("{list:?} of {merchant}: {id} is there: {}", position.is_some()));
                     // Each store numbers positions its own way, but the entries after a position must be the same.
-                    if place.is_some() {
+                    if position.is_some() {
                         all.push(match list {
-                            List::Customers => text(&store.customers(merchant, place, 2).await),
-                            List::Intents => text(&store.intents(merchant, place, 2).await),
-                            List::Plans => text(&store.plans(merchant, false, place, 2).await),
-                            List::Subscriptions => text(&store.subscriptions(merchant, place, 2).await),
+                            List::Customers => text(&store.customers(merchant, position, 2).await),
+                            List::Intents => text(&store.intents(merchant, position, 2).await),
+                            List::Plans => text(&store.plans(merchant, false, position, 2).await),
+                            List::Subscriptions => text(&store.subscriptions(merchant, position, 2).await),
                         });
                     }
                 }

@@ -24,7 +24,7 @@
 //!   it expires, exclusive, another creation under it has no effect. An expired key is free at once, even before it is deleted. Each
 //!   merchant's own clock decides which keys have expired. A deletion removes at most as many keys as the write says.
 //! - **The order of lists.** Newest first, by a sequence number that the store assigns at creation and never changes: entries of one second
-//!   have the order in which they were stored. A page begins after a [`Place`], so that new entries are neither skipped nor repeated. The
+//!   have the order in which they were stored. A page begins after a [`Position`], so that new entries are neither skipped nor repeated. The
 //!   intents of an eSIM order are listed oldest first. Due subscriptions are sorted by their due time, then by id; events by time, newest
 //!   first, then by sequence number; merchants by place, then by id.
 //! - **A subscription's customer** is the one with the same contact when it is read.
@@ -45,7 +45,7 @@ mod write;
 
 pub(super) use memory::Memory;
 pub(super) use one_instance::OneInstance;
-pub use records::{After, Billed, Customer, List, Made, MerchantRow, Place, SubscriptionEvent};
+pub use records::{After, Billed, Customer, List, Made, MerchantRow, Position, SubscriptionEvent};
 #[cfg(feature = "sqlite")]
 pub(super) use sqlite::Sqlite;
 pub use write::Write;
@@ -135,7 +135,7 @@ pub trait Store: Send + Sync + 'static {
     async fn any_expired_keys(&self, now: Moment) -> Result<bool, Unavailable>;
 
     /// The position of an entry in one of a merchant's lists.
-    async fn place(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable>;
+    async fn position(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable>;
 
     /// An intent by its id.
     async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable>;

@@ -125,8 +125,8 @@ pub enum List {
 }
 
 /// The position after which a page begins. `None`: the beginning of the list.
-pub type After = Option<Place>;
+pub type After = Option<Position>;
 
 /// The position of an entry in its list: its sequence number, which the store assigns at creation and never changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Place(pub i64);
+pub struct Position(pub i64);

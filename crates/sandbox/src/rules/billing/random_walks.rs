@@ -229,15 +229,16 @@ impl World {
 
     fn check_invariants(&self) {
         let mut paid: Vec<&Charged> = Vec::new();
-        for (place, charge) in self.charges.iter().enumerate() {
-            let before = place.checked_sub(1).and_then(|before| self.charges.get(before));
+        for (position, charge) in self.charges.iter().enumerate() {
+            let before = position.checked_sub(1).and_then(|before| self.charges.get(before));
             let expected = match before {
                 Some(before) if before.period == charge.period => (before.period, before.attempt + 1),
                 Some(before) => (before.period + 1, 1),
                 None => (0, 1),
             };
             assert_eq!((charge.period, charge.attempt), expected, "charges are numbered consecutively");
-            let fallbacks = self.charges[..=place].iter().filter(|one| one.period == charge.period && one.by_fallback);
+            let fallbacks =
+                self.charges[..=position].iter().filter(|one| one.period == charge.period && one.by_fallback);
             let its_turn = charge.attempt == 5 && charge.by_fallback && fallbacks.count() == 1;
             assert!(charge.attempt <= 4 || its_turn, "at most four attempts, plus the fallback: {charge:?}");
             assert!(before.is_none_or(|before| before.at <= charge.at), "charges are in order of time");

@@ -199,8 +199,8 @@ impl SubscriptionState {
         self.paid |= paid;
         if let Some(approval) = late {
             let earlier = |other: &LateCharge| other.approval.approved_at <= approval.approved_at;
-            let place = self.late_charges.partition_point(earlier);
-            self.late_charges.insert(place, LateCharge { intent, approval });
+            let position = self.late_charges.partition_point(earlier);
+            self.late_charges.insert(position, LateCharge { intent, approval });
         }
         if self.status == Status::Canceled {
             return (self, None);

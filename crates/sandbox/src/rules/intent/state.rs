@@ -147,8 +147,8 @@ impl IntentState {
         let Some(Settlement { decline, approved_at, .. }) = self.settlement.take() else { return };
         if let (Some(approved_at), Some(with)) = (approved_at, &self.paying_with) {
             let approval = LateApproval { attempt: self.attempts, with: with.clone(), approved_at };
-            let place = self.late_approvals.partition_point(|other| other.approved_at <= approved_at);
-            self.late_approvals.insert(place, approval);
+            let position = self.late_approvals.partition_point(|other| other.approved_at <= approved_at);
+            self.late_approvals.insert(position, approval);
         }
         self.declined = decline;
         let status = match decline {

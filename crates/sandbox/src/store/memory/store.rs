@@ -8,7 +8,7 @@ use super::{Memory, SubscriptionRow, Tables};
 use crate::rules::billing::{Plan, Subscription};
 use crate::rules::{EsimOrder, IdempotentRequest, Intent, Session};
 use crate::store::{
-    After, Customer, List, Made, MerchantRow, PendingWrite, Place, Store, SubscriptionEvent, Unavailable, Write,
+    After, Customer, List, Made, MerchantRow, PendingWrite, Position, Store, SubscriptionEvent, Unavailable, Write,
 };
 use async_trait::async_trait;
 use guichet::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
@@ -44,14 +44,14 @@ impl Store for Memory {
         })
     }
 
-    async fn place(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
+    async fn position(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
         let number = self.read(|tables| match list {
             List::Customers => tables.customers.number(merchant, id),
             List::Intents => tables.intents.number(merchant, id),
             List::Plans => tables.plans.number(merchant, id),
             List::Subscriptions => tables.subscriptions.number(merchant, id),
         });
-        Ok(number?.map(Place))
+        Ok(number?.map(Position))
     }
 
     async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
@@ -196,7 +196,7 @@ impl Tables {
 
 /// A merchant's rows after this position, newest first.
 fn newest<'a, T: Row>(table: &'a Table<T>, merchant: &str, after: After) -> impl Iterator<Item = &'a T> + use<'a, T> {
-    let Place(number) = after.unwrap_or(Place(i64::MAX));
+    let Position(number) = after.unwrap_or(Position(i64::MAX));
     table.newest_before(merchant, number)
 }
 

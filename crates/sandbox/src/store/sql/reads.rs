@@ -5,7 +5,7 @@ use super::{SqlStore, Value};
 use crate::rules::billing::{Plan, Subscription};
 use crate::rules::{EsimOrder, IdempotentRequest, Intent, Session};
 use crate::store::{
-    After, Customer, List, Made, MerchantRow, PendingWrite, Place, Store, SubscriptionEvent, Unavailable, Write,
+    After, Customer, List, Made, MerchantRow, PendingWrite, Position, Store, SubscriptionEvent, Unavailable, Write,
 };
 use async_trait::async_trait;
 use guichet::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
@@ -89,7 +89,7 @@ impl<T: SqlStore> Store for T {
         Ok(!self.rows(ANY_EXPIRED_KEYS, &[now.unix().into()]).await?.is_empty())
     }
 
-    async fn place(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
+    async fn position(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
         let text = match list {
             List::Customers => "SELECT seq FROM customers WHERE merchant = $1 AND id = $2",
             List::Intents => "SELECT seq FROM intents WHERE merchant = $1 AND id = $2",
@@ -97,7 +97,7 @@ impl<T: SqlStore> Store for T {
             List::Subscriptions => "SELECT seq FROM subscriptions WHERE merchant = $1 AND id = $2",
         };
         let row = first(self.rows(text, &[merchant.into(), id.into()]).await?);
-        row.map(|row| row.number("seq").map(Place)).transpose()
+        row.map(|row| row.number("seq").map(Position)).transpose()
     }
 
     async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
@@ -218,6 +218,6 @@ fn first<T>(rows: Vec<T>) -> Option<T> {
 
 /// The values of a list.
 fn page(merchant: &str, after: After, limit: i64) -> [Value<'_>; 3] {
-    let Place(seq) = after.unwrap_or(Place(i64::MAX));
+    let Position(seq) = after.unwrap_or(Position(i64::MAX));
     [merchant.into(), seq.into(), limit.into()]
 }

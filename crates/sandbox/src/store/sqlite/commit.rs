@@ -73,16 +73,16 @@ async fn write_all(
     let mut new_customers = Vec::new();
     let mut forgotten = Vec::new();
     let mut left: VecDeque<(usize, Write)> = group.into_iter().enumerate().collect();
-    while let Some((place, write)) = left.pop_front() {
+    while let Some((position, write)) = left.pop_front() {
         match write {
             // The key is reserved in the same transaction: it exists only with its object.
             Write::IfKeyIsNew { request, made, write } => {
-                effects[place] = writes::take_key(connection, &request, &made).await?;
-                if effects[place] {
-                    left.push_front((place, *write));
+                effects[position] = writes::take_key(connection, &request, &made).await?;
+                if effects[position] {
+                    left.push_front((position, *write));
                 }
             }
-            Write::AddIntent(row) => new_intents.push((place, *row)),
+            Write::AddIntent(row) => new_intents.push((position, *row)),
             Write::AddSession(session) => new_sessions.push(session),
             Write::SaveBilled(billed) => {
                 for billed in billed {
@@ -90,13 +90,13 @@ async fn write_all(
                         new_charges.extend(billed.charges);
                         new_customers.extend(billed.customer);
                     } else {
-                        effects[place] = false;
+                        effects[position] = false;
                     }
                 }
             }
-            Write::AddEsimOrder(order) => effects[place] = writes::add_esim_order(connection, &order).await?,
+            Write::AddEsimOrder(order) => effects[position] = writes::add_esim_order(connection, &order).await?,
             Write::DeleteExpiredKeys { wall, limit } => {
-                effects[place] = writes::delete_expired_keys(connection, wall, limit).await?
+                effects[position] = writes::delete_expired_keys(connection, wall, limit).await?
             }
             Write::Fulfil(fulfilled) => {
                 for (order, fulfilment) in fulfilled {
@@ -105,37 +105,37 @@ async fn write_all(
             }
             Write::SaveIntents(intents) => {
                 for intent in intents {
-                    effects[place] &= writes::save_intent(connection, &intent).await?;
+                    effects[position] &= writes::save_intent(connection, &intent).await?;
                 }
             }
-            Write::SaveSecond(second) => effects[place] = writes::save_second(connection, second).await?,
-            Write::SaveIntent(intent) => effects[place] = writes::save_intent(connection, &intent).await?,
+            Write::SaveSecond(second) => effects[position] = writes::save_second(connection, second).await?,
+            Write::SaveIntent(intent) => effects[position] = writes::save_intent(connection, &intent).await?,
             Write::RevokeSession { fingerprint, at } => {
-                effects[place] = writes::revoke_session(connection, &fingerprint, at).await?
+                effects[position] = writes::revoke_session(connection, &fingerprint, at).await?
             }
             Write::Reset { merchant } => forgotten.push(merchant),
-            Write::AddPlan(plan) => effects[place] = writes::add_plan(connection, &plan).await?,
-            Write::DeactivatePlan { id } => effects[place] = writes::deactivate_plan(connection, &id).await?,
-            Write::AddMerchant(merchant) => effects[place] = writes::add_merchant(connection, &merchant).await?,
+            Write::AddPlan(plan) => effects[position] = writes::add_plan(connection, &plan).await?,
+            Write::DeactivatePlan { id } => effects[position] = writes::deactivate_plan(connection, &id).await?,
+            Write::AddMerchant(merchant) => effects[position] = writes::add_merchant(connection, &merchant).await?,
             Write::ChangeKey { merchant, key_fingerprint } => {
-                effects[place] = writes::change_key(connection, &merchant, &key_fingerprint).await?;
+                effects[position] = writes::change_key(connection, &merchant, &key_fingerprint).await?;
             }
             Write::AdvanceClock { merchant, seconds } => {
-                effects[place] = writes::advance_clock(connection, &merchant, seconds).await?;
+                effects[position] = writes::advance_clock(connection, &merchant, seconds).await?;
             }
         }
     }
     inserts.add_sessions(connection, &new_sessions).await?;
     // Sorted by time, whichever subscription was billed first: lists show charges in this order.
     new_charges.sort_by_key(|charge: &Intent| charge.created_at);
-    let created = new_intents.iter().map(|(place, (intent, _)): &(usize, (Intent, Customer))| (*place, intent));
+    let created = new_intents.iter().map(|(position, (intent, _)): &(usize, (Intent, Customer))| (*position, intent));
     let intents: Vec<_> = created.chain(new_charges.iter().map(|charge| (usize::MAX, charge))).collect();
-    for place in inserts.add_intents(connection, &intents).await? {
-        if let Some(effect) = effects.get_mut(place) {
+    for position in inserts.add_intents(connection, &intents).await? {
+        if let Some(effect) = effects.get_mut(position) {
             *effect = false;
         }
     }
-    let kept = new_intents.iter().filter(|(place, _)| effects[*place]).map(|(_, (_, customer))| customer);
+    let kept = new_intents.iter().filter(|(position, _)| effects[*position]).map(|(_, (_, customer))| customer);
     let customers: Vec<&Customer> = kept.chain(&new_customers).collect();
     inserts.add_customers(connection, &customers).await?;
     // Last, so that objects created in the same group are deleted too.

@@ -22,14 +22,14 @@ impl Insert {
         let texts = std::array::from_fn(|size| {
             let mut number = 0;
             let mut row = || {
-                let places: Vec<String> = columns
+                let placeholders: Vec<String> = columns
                     .iter()
                     .map(|_| {
                         number += 1;
                         format!("${number}")
                     })
                     .collect();
-                format!("({})", places.join(", "))
+                format!("({})", placeholders.join(", "))
             };
             let rows: Vec<String> = (0..1_usize << size).map(|_| row()).collect();
             format!("INSERT INTO {table} ({}) VALUES {} ON CONFLICT DO NOTHING", columns.join(", "), rows.join(", "))
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_insert_numbers_its_places_through_all_rows() {
+    fn an_insert_numbers_its_placeholders_through_all_rows() {
         let insert = Insert::new("t", &["a", "b"]);
         assert_eq!(&*insert.texts[1], "INSERT INTO t (a, b) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING");
     }

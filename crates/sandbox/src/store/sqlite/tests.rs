@@ -138,7 +138,7 @@ async fn a_cursor_survives_deletions_a_vacuum_and_a_rewritten_table() {
             let insert = AssertSqlSafe(format!("INSERT INTO {table} {values}"));
             sqlx::query(insert).bind(number.to_string()).execute(&store.readers).await.unwrap();
         }
-        let before = store.place(list, "m", "5").await.unwrap();
+        let before = store.position(list, "m", "5").await.unwrap();
         let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE id IN ('1', '3')"));
         sqlx::query(delete).execute(&store.readers).await.unwrap();
         sqlx::raw_sql("VACUUM").execute(&store.readers).await.unwrap();
@@ -148,7 +148,7 @@ async fn a_cursor_survives_deletions_a_vacuum_and_a_rewritten_table() {
         );
         sqlx::raw_sql(AssertSqlSafe(rewrite)).execute(&store.readers).await.unwrap();
         assert!(before.is_some());
-        assert_eq!(store.place(list, "m", "5").await.unwrap(), before, "{table}");
+        assert_eq!(store.position(list, "m", "5").await.unwrap(), before, "{table}");
         let page = sqlx::query(AssertSqlSafe(newest(table))).bind("m").bind(before.unwrap().0).bind(9);
         let page: Vec<String> = page.fetch_all(&store.readers).await.unwrap().iter().map(|row| row.get("id")).collect();
         assert_eq!(page, ["4", "2"], "{table}");

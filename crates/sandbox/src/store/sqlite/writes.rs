@@ -91,10 +91,10 @@ impl Inserts {
         if self.intents.run(connection, rows, bind).await? == rows.len() as u64 {
             return Ok(absent);
         }
-        for (place, intent) in rows {
+        for (position, intent) in rows {
             let there = sqlx::query("SELECT 1 FROM intents WHERE id = $1").bind(intent.id.as_str());
             if there.fetch_optional(&mut *connection).await?.is_none() {
-                absent.push(*place);
+                absent.push(*position);
             }
         }
         Ok(absent)
