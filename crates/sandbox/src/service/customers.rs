@@ -10,8 +10,7 @@ use guichet::operations::ListCustomers;
 impl Handle<ListCustomers> for Service {
     async fn handle(&self, caller: Caller, operation: ListCustomers) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
-        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
-        let after = self.after(List::Customers, merchant, starting_after).await?;
+        let after = self.after(List::Customers, merchant, operation.starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let customers = self.store.customers(merchant.id(), after, to_read(limit)).await?;
         Ok(Done::list(customers, limit, |customer| customer.id.clone(), |customer| replies::customer(&customer)))

@@ -34,22 +34,14 @@ impl Handle<CreateEsimOrder> for Service {
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
-        for _ in 0..MAX_ROUNDS {
-            let (id, before) = match self.created_before(request.as_ref()).await? {
-                Some(id) => (EsimOrderId::new(id).map_err(|error| Problem::internal(&error))?, true),
-                None => {
-                    let order = self.new_esim_order(merchant, &operation)?;
-                    let id = order.id.clone();
-                    if !self.store.add_esim_order(order, request.clone()).await? {
-                        continue;
-                    }
-                    (id, false)
-                }
-            };
-            let order = self.esim_order_of(merchant, &id).await?;
-            return Ok(Done::created_or_replayed(replies::esim_order(&order, &self.instance_key), before));
-        }
-        Err(Unavailable::contended().into())
+        let create = |request| async {
+            let order = self.new_esim_order(merchant, &operation)?;
+            let id = order.id.clone();
+            Ok(self.store.add_esim_order(order, request).await?.then_some(id))
+        };
+        let (id, before) = self.create_once(request, create).await?;
+        let order = self.esim_order_of(merchant, &id).await?;
+        Ok(Done::created_or_replayed(replies::esim_order(&order, &self.instance_key), before))
     }
 }
 

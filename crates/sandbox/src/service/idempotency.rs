@@ -1,15 +1,16 @@
 //! Idempotency keys: a repeated request with the same `Idempotency-Key` is executed once.
 
 use super::intents::sorted;
-use super::{Done, Merchant, Service};
+use super::{Done, MAX_ROUNDS, Merchant, Service};
 use crate::problem::Problem;
 use crate::replies::Reply;
 use crate::rules::IdempotentRequest;
 use crate::tokens;
 use crate::unavailable::Unavailable;
 use guichet::protocol::{ErrorCode, IDEMPOTENCY_KEY, Operation, assemble};
-use guichet::values::IdempotencyKey;
+use guichet::values::{IdempotencyKey, Invalid};
 use serde_json::Value;
+use std::str::FromStr;
 
 /// The request's idempotency key with the digest of its body. `None` if it was sent without a key.
 pub(super) fn idempotent_request<O: Operation>(
@@ -56,19 +57,36 @@ impl Service {
         Ok(())
     }
 
-    /// The id of the object that was created under the request's key. `None` if there is none.
+    /// Creates an object, once for each idempotency key. Returns its id, and whether an earlier request has created it. `create` returns
+    /// `None` if another object was created under the key meanwhile.
     ///
     /// # Errors
-    /// `idempotency_key_reused` if that request had another body.
-    pub(super) async fn created_before(&self, request: Option<&IdempotentRequest>) -> Result<Option<String>, Problem> {
-        let Some(request) = request else { return Ok(None) };
-        match self.store.made(request).await? {
-            Some(made) if made.digest != request.digest => {
-                let message = "This Idempotency-Key was sent with another body. Use a new key for a new object, or send exactly the first body.";
-                Err(Problem::field(IDEMPOTENCY_KEY, ErrorCode::IdempotencyKeyReused, message).existing(&made.id))
+    /// `idempotency_key_reused` if the earlier request had another body.
+    pub(super) async fn create_once<I, F>(
+        &self,
+        request: Option<IdempotentRequest>,
+        create: impl Fn(Option<IdempotentRequest>) -> F,
+    ) -> Result<(I, bool), Problem>
+    where
+        I: FromStr<Err = Invalid>,
+        F: Future<Output = Result<Option<I>, Problem>>,
+    {
+        for _ in 0..MAX_ROUNDS {
+            if let Some(request) = &request
+                && let Some(made) = self.store.made(request).await?
+            {
+                if made.digest != request.digest {
+                    let message = "This Idempotency-Key was sent with another body. Use a new key for a new object, or send exactly the first body.";
+                    let problem = Problem::field(IDEMPOTENCY_KEY, ErrorCode::IdempotencyKeyReused, message);
+                    return Err(problem.existing(&made.id));
+                }
+                return Ok((made.id.parse().map_err(|error| Problem::internal(&error))?, true));
             }
-            made => Ok(made.map(|made| made.id)),
+            if let Some(id) = create(request.clone()).await? {
+                return Ok((id, false));
+            }
         }
+        Err(Unavailable::contended().into())
     }
 }
 

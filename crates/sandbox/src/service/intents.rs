@@ -59,8 +59,7 @@ impl Handle<ListPaymentIntents> for Service {
     async fn handle(&self, caller: Caller, operation: ListPaymentIntents) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;
-        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
-        let after = self.after(List::Intents, merchant, starting_after).await?;
+        let after = self.after(List::Intents, merchant, operation.starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let intents = self.store.intents(merchant.id(), after, to_read(limit)).await?;
         let intents = self.current_intents(intents, merchant.now()).await?;

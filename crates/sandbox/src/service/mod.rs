@@ -92,7 +92,7 @@ impl Service {
 
     /// The position at which a page of a merchant's list begins: after the entry with this id, or at the start if there is no id. 404 if
     /// the entry does not exist.
-    async fn after(&self, list: List, merchant: &Merchant, id: Option<&str>) -> Result<After, Problem> {
+    async fn after(&self, list: List, merchant: &Merchant, id: Option<impl ToString>) -> Result<After, Problem> {
         let Some(id) = id else { return Ok(None) };
         let what = match list {
             List::Customers => "customer",
@@ -100,7 +100,7 @@ impl Service {
             List::Plans => "plan",
             List::Subscriptions => "subscription",
         };
-        let position = self.store.position(list, merchant.id(), id).await?;
+        let position = self.store.position(list, merchant.id(), &id.to_string()).await?;
         position.map(Some).ok_or_else(|| Problem::missing(&format!("{what} to start after")))
     }
 }

@@ -34,8 +34,7 @@ impl Handle<CreatePlan> for Service {
 impl Handle<ListPlans> for Service {
     async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
         let merchant = caller.shop()?;
-        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
-        let after = self.after(List::Plans, merchant, starting_after).await?;
+        let after = self.after(List::Plans, merchant, operation.starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let include_inactive = operation.include_inactive.unwrap_or_default();
         let plans = self.store.plans(merchant.id(), include_inactive, after, to_read(limit)).await?;

@@ -24,18 +24,10 @@ impl Handle<CreateSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         let request = idempotent_request(merchant, &operation, operation.idempotency_key.as_ref())?;
-        for _ in 0..MAX_ROUNDS {
-            let (id, before) = match self.created_before(request.as_ref()).await? {
-                Some(id) => (SubscriptionId::new(id).map_err(|error| Problem::internal(&error))?, true),
-                None => match self.subscribe(merchant, operation.clone(), request.clone()).await? {
-                    Some(id) => (id, false),
-                    None => continue,
-                },
-            };
-            let made = self.subscription_of(merchant, &id).await?;
-            return Ok(Done::created_or_replayed(replies::subscription(&made, None), before));
-        }
-        Err(Unavailable::contended().into())
+        let create = |request| self.subscribe(merchant, operation.clone(), request);
+        let (id, before) = self.create_once(request, create).await?;
+        let made = self.subscription_of(merchant, &id).await?;
+        Ok(Done::created_or_replayed(replies::subscription(&made, None), before))
     }
 }
 
@@ -50,8 +42,7 @@ impl Handle<ListSubscriptions> for Service {
     async fn handle(&self, caller: Caller, operation: ListSubscriptions) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
         self.bill(merchant).await?;
-        let starting_after = operation.starting_after.as_ref().map(|id| id.as_str());
-        let after = self.after(List::Subscriptions, merchant, starting_after).await?;
+        let after = self.after(List::Subscriptions, merchant, operation.starting_after).await?;
         let limit = operation.limit.unwrap_or_default();
         let all = self.store.subscriptions(merchant.id(), after, to_read(limit)).await?;
         Ok(Done::list(all, limit, |one| one.id.to_string(), |one| replies::subscription(&one, None)))
