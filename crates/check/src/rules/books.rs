@@ -112,11 +112,7 @@ pub(super) async fn paid_without_return(check: &Check) -> Outcome {
 }
 
 pub(super) async fn paid_once(check: &Check) -> Outcome {
-    if check.options.orders_command.is_none() {
-        return Err(RuleError::NotChecked(
-            "Missing option --orders: only the shop's books say how often it was marked.".into(),
-        ));
-    }
+    require_orders(check, "how often it was marked")?;
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
     check.service.pay(&payment.id, PAYS_AT_ONCE).await;
@@ -138,12 +134,17 @@ pub(super) async fn paid_once(check: &Check) -> Outcome {
     }
 }
 
+/// Checks that the shop's books can be read. `what` is what only they say.
+fn require_orders(check: &Check, what: &str) -> Result<(), RuleError> {
+    match check.options.orders_command {
+        Some(_) => Ok(()),
+        None => Err(RuleError::NotChecked(format!("Missing option --orders: only the shop's books say {what}."))),
+    }
+}
+
 /// How often the order was marked paid. It waits for the first time.
 async fn wait_until_paid(check: &Check, payment: &Payment) -> Result<usize, RuleError> {
-    let is_paid = async || match check.books(payment).await {
-        Ok(books) => books.filter(|books| books.paid > 0).map(|_| Ok(())),
-        Err(stop) => Some(Err(stop)),
-    };
+    let is_paid = async || check.books(payment).await.map(|books| books.filter(|books| books.paid > 0)).transpose();
     check.wait_while_settling(check.options.limit, is_paid).await?.transpose()?;
     // Another one may be under way.
     check.environment.sleep(Duration::from_millis(200)).await;
@@ -178,11 +179,7 @@ pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
 }
 
 pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
-    if check.options.orders_command.is_none() {
-        return Err(RuleError::NotChecked(
-            "Missing option --orders: only the shop's books say that a refund is due.".into(),
-        ));
-    }
+    require_orders(check, "that a refund is due")?;
     let payment = check.open_payment().await?;
     let customer = check.customer(0).await?;
     check.service.pay(&payment.id, APPROVED_LATE).await;
@@ -195,15 +192,12 @@ pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
     let mut exchange = None;
     let is_noticed = async || {
         exchange = Some(check.status(&customer, &payment).await);
-        match check.books(&payment).await {
-            Ok(books) => books.filter(|books| books.refunds_due > 0).map(|_| Ok(())),
-            Err(stop) => Some(Err(stop)),
-        }
+        check.books(&payment).await.map(|books| books.filter(|books| books.refunds_due > 0)).transpose()
     };
     let noticed = check.wait_while_settling(check.options.limit, is_noticed).await?.transpose()?;
     let why = "The customer paid twice, because an attempt was approved late, and the command of --orders printed no line refund_due.";
     match (noticed, exchange) {
-        (Some(()), _) => Ok(()),
+        (Some(_), _) => Ok(()),
         (None, Some(exchange)) => Err(exchange.fail(why)),
         (None, None) => Err(RuleError::Failed { why: why.into(), sent: String::new(), came: json!(null).to_string() }),
     }
