@@ -12,7 +12,7 @@ use guichet::values::{Moment, SubscriptionId};
 use keys::Keys;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::RwLock;
-use table::{Row, Table};
+use table::{Row, RowKeys, Table};
 
 /// The store in memory. `None`: it was closed.
 #[derive(Debug)]
@@ -75,73 +75,37 @@ struct SubscriptionRow {
 }
 
 impl Row for Customer {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn merchant(&self) -> &str {
-        &self.merchant
-    }
-
-    fn name(&self) -> Option<&str> {
-        Some(&self.contact)
+    fn keys(&self) -> RowKeys<'_> {
+        RowKeys { id: &self.id, merchant: &self.merchant, name: Some(&self.contact) }
     }
 }
 
 impl Row for EsimOrder {
-    fn id(&self) -> &str {
-        self.id.as_str()
-    }
-
-    fn merchant(&self) -> &str {
-        &self.merchant
+    fn keys(&self) -> RowKeys<'_> {
+        RowKeys { id: self.id.as_str(), merchant: &self.merchant, name: None }
     }
 }
 
 impl Row for Intent {
-    fn id(&self) -> &str {
-        self.id.as_str()
-    }
-
-    fn merchant(&self) -> &str {
-        &self.merchant
-    }
-
-    fn name(&self) -> Option<&str> {
-        Some(&self.terms.merchant_reference)
+    fn keys(&self) -> RowKeys<'_> {
+        RowKeys { id: self.id.as_str(), merchant: &self.merchant, name: Some(&self.terms.merchant_reference) }
     }
 }
 
 impl Row for Plan {
-    fn id(&self) -> &str {
-        self.id.as_str()
-    }
-
-    fn merchant(&self) -> &str {
-        &self.merchant
-    }
-
-    fn name(&self) -> Option<&str> {
-        Some(self.offer.code.as_str())
+    fn keys(&self) -> RowKeys<'_> {
+        RowKeys { id: self.id.as_str(), merchant: &self.merchant, name: Some(self.offer.code.as_str()) }
     }
 }
 
 impl Row for Session {
-    fn id(&self) -> &str {
-        &self.fingerprint
-    }
-
-    fn merchant(&self) -> &str {
-        &self.merchant
+    fn keys(&self) -> RowKeys<'_> {
+        RowKeys { id: &self.fingerprint, merchant: &self.merchant, name: None }
     }
 }
 
 impl Row for SubscriptionRow {
-    fn id(&self) -> &str {
-        self.subscription.id.as_str()
-    }
-
-    fn merchant(&self) -> &str {
-        &self.subscription.merchant
+    fn keys(&self) -> RowKeys<'_> {
+        RowKeys { id: self.subscription.id.as_str(), merchant: &self.subscription.merchant, name: None }
     }
 }

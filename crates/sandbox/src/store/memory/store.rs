@@ -186,7 +186,7 @@ impl Tables {
 
     /// A subscription with its customer: the one with its contact.
     fn read_subscription(&self, row: &SubscriptionRow) -> Subscription {
-        let customer = self.customers.named(row.merchant(), &row.contact);
+        let customer = self.customers.named(&row.subscription.merchant, &row.contact);
         Subscription {
             customer_id: customer.map(|customer| customer.id.clone()).unwrap_or_default(),
             ..row.subscription.clone()

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The keys by which a table indexes its rows. They must not change while the row exists.
-pub(super) trait Row {
+/// The keys by which a table indexes a row.
+pub(super) struct RowKeys<'a> {
     /// Unique in the table.
-    fn id(&self) -> &str;
-    fn merchant(&self) -> &str;
+    pub(super) id: &'a str,
+    pub(super) merchant: &'a str,
     /// Unique within the merchant, for example a plan's code.
-    fn name(&self) -> Option<&str> {
-        None
-    }
+    pub(super) name: Option<&'a str>,
+}
+
+pub(super) trait Row {
+    /// Its keys. They must not change while the row exists.
+    fn keys(&self) -> RowKeys<'_>;
 }
 
 /// Rows by their sequence numbers. The unordered maps are only used to look up a single key.
@@ -38,18 +41,17 @@ impl<T> Default for Table<T> {
 impl<T: Row> Table<T> {
     /// Adds a row and returns its sequence number. `None` if its id or its name is taken.
     pub(super) fn add(&mut self, row: T) -> Option<i64> {
-        if self.by_id.contains_key(row.id())
-            || row.name().is_some_and(|name| self.named(row.merchant(), name).is_some())
-        {
+        let RowKeys { id, merchant, name } = row.keys();
+        if self.by_id.contains_key(id) || name.is_some_and(|name| self.named(merchant, name).is_some()) {
             return None;
         }
         self.last += 1;
-        let numbers = self.merchants.entry(row.merchant().to_owned()).or_default();
+        let numbers = self.merchants.entry(merchant.to_owned()).or_default();
         numbers.all.insert(self.last);
-        if let Some(name) = row.name() {
+        if let Some(name) = name {
             numbers.by_name.insert(name.to_owned(), self.last);
         }
-        self.by_id.insert(row.id().to_owned(), self.last);
+        self.by_id.insert(id.to_owned(), self.last);
         self.rows.insert(self.last, Box::new(row));
         Some(self.last)
     }
@@ -66,7 +68,7 @@ impl<T: Row> Table<T> {
 
     /// The row of this id, if it is the merchant's.
     pub(super) fn get_of(&self, merchant: &str, id: &str) -> Option<&T> {
-        self.get(id).filter(|row| row.merchant() == merchant)
+        self.get(id).filter(|row| row.keys().merchant == merchant)
     }
 
     /// A merchant's row of this name.
@@ -95,7 +97,7 @@ impl<T: Row> Table<T> {
     pub(super) fn remove_all_of(&mut self, merchant: &str) {
         for number in self.merchants.remove(merchant).unwrap_or_default().all {
             if let Some(row) = self.rows.remove(&number) {
-                self.by_id.remove(row.id());
+                self.by_id.remove(row.keys().id);
             }
         }
     }
