@@ -4,7 +4,7 @@ use super::{Done, Handle, MAX_ROUNDS, Service};
 use crate::auth::{Caller, client_secret, role_required};
 use crate::problem::Problem;
 use crate::replies;
-use crate::rules::{Cancellation, Intent, IntentState, PayingWith, read_instrument};
+use crate::rules::{Cancellation, Conflict, Intent, IntentState, PayingWith, read_instrument};
 use crate::tokens::same;
 use crate::unavailable::Unavailable;
 use guichet::operations::{
@@ -21,10 +21,7 @@ impl Handle<AttachPaymentMethod> for Service {
                 let message = format!("This payment does not take {}.", with.kind());
                 return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
             }
-            intent
-                .state
-                .attach(&intent.terms, with.clone(), now)
-                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
+            intent.state.attach(&intent.terms, with.clone(), now).map_err(not_confirmable)
         })
         .await
     }
@@ -37,11 +34,7 @@ impl Handle<ConfirmPaymentIntent> for Service {
             {
                 return Err(role_required(MerchantRole::NAME));
             }
-            intent
-                .state
-                .confirm(now)
-                .map(Some)
-                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
+            intent.state.confirm(now).map(Some).map_err(not_confirmable)
         })
         .await
     }
@@ -50,11 +43,7 @@ impl Handle<ConfirmPaymentIntent> for Service {
 impl Handle<AnswerPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change_intent(&caller, &operation.id, |intent, now| {
-            intent
-                .state
-                .answer(&operation.otp, now)
-                .map(Some)
-                .map_err(|conflict| Problem::state(ErrorCode::IntentNotConfirmable, conflict))
+            intent.state.answer(&operation.otp, now).map(Some).map_err(not_confirmable)
         })
         .await
     }
@@ -123,6 +112,11 @@ impl Service {
         }
         Err(Unavailable::contended().into())
     }
+}
+
+/// The error for a step of a payment that the intent's status does not allow.
+fn not_confirmable(conflict: Conflict) -> Problem {
+    Problem::state(ErrorCode::IntentNotConfirmable, conflict)
 }
 
 /// Reads a payment method. A card that is not a test card is an error.
