@@ -13,7 +13,6 @@ mod frameworks;
 mod generate;
 mod glue;
 mod inline;
-mod next;
 mod npm;
 mod pack;
 mod rust_consumers;
@@ -28,7 +27,6 @@ mod soak;
 mod steps;
 mod test;
 mod toolchains;
-mod types;
 mod unit_tests;
 
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use super::{Project, block, copy};
+use super::project::{Project, block, copy};
 use crate::cargo::root;
 use crate::npm::{Tools, run_quietly};
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::Project;
+use super::project::Project;
 use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
 

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use anyhow::{Context as _, Result};
 
-use super::{Project, block, copy};
+use super::project::{Project, block, copy};
 use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
 use crate::setup;

@@ -1,10 +1,9 @@
 //! The control API under `/sandbox`, `decisions.md` 12: its own token, known hosts only, no CORS. It is outside `/v1`, so that the
 //! interface itself stays as documented.
 
-mod calls;
+pub(crate) mod calls;
 mod fields;
 
-pub(crate) use calls::Declared;
 pub use calls::{Call, LONGEST_NAME};
 
 use crate::auth::bearer;

@@ -3,7 +3,7 @@
 use super::refusals::{self, decided, reference, request_id};
 use super::responses::{Responses, header, headers_of_refusal, new_response};
 use crate::FaultKind;
-use crate::control::{Call, Declared};
+use crate::control::calls::{Call, Declared};
 use guichet::protocol::{ErrorCode, Method, Source, Spec};
 use guichet::values::NOT_BLANK;
 use serde_json::{Map, Value, json};

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
+use super::project::Project;
 use crate::cargo::{at_root, root};
-use crate::consumers::Project;
 use crate::npm::{Tools, run_quietly};
 
 /// Compiles it in every way in which TypeScript resolves modules: as a bundler does, as Node.js does (`nodenext`; also from a CommonJS

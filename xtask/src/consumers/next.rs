@@ -4,8 +4,8 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
+use super::project::{Project, copy};
 use crate::cargo::root;
-use crate::consumers::{Project, copy};
 use crate::npm::{Tools, run_quietly};
 
 const BUNDLERS: [&str; 2] = ["turbopack", "webpack"];
