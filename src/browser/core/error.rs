@@ -140,7 +140,7 @@ impl CallError {
             " If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`."
         };
         let message =
-            ["Nobody is signed in: the merchant's server answered ", &status.to_string(), ".", remedy].concat();
+            ["Nobody is signed in: the merchant's server answered ", &display(&status.into()), ".", remedy].concat();
         let details = object(&[("reply", self.get("reply")), ("cause", Some(self.0.clone()))]);
         Self::create(Kind::SignedOut, &message, &merged(&self.0, &details))
     }

@@ -2,7 +2,7 @@
 
 use super::browser::{Channel, page};
 use super::time::{Callback, wall_clock_ms};
-use super::value::get_text;
+use super::value::{display, get_text};
 use std::cell::RefCell;
 use std::rc::Rc;
 use web_sys::Storage;
@@ -45,7 +45,7 @@ impl Tabs {
     }
 
     pub(crate) fn post(&self, message: &str) {
-        let message = [message, " ", &(wall_clock_ms() as u64).to_string()].concat();
+        let message = [message, " ", &display(&wall_clock_ms().into())].concat();
         if let Some(storage) = local_storage() {
             let _ = storage.set_item(&self.name, &message);
         }

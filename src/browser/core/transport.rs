@@ -138,7 +138,9 @@ impl Outgoing {
             init.set_body(&body.into());
         }
         init.set_signal(signal.as_ref());
-        init.set_cache(if self.policy == FetchPolicy::Public { RequestCache::Default } else { RequestCache::NoStore });
+        if self.policy != FetchPolicy::Public {
+            init.set_cache(RequestCache::NoStore);
+        }
         if self.policy == FetchPolicy::Merchant {
             init.set_credentials(RequestCredentials::SameOrigin);
         } else {

@@ -13,7 +13,7 @@ use crate::browser::core::value::{display, get, get_text, merged, text};
 use crate::flow::normalize_phone;
 use crate::operations::{Card, Instrument};
 use crate::values::{Country, Phone};
-use js_sys::{Function, Object, Promise};
+use js_sys::{Function, Promise};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -63,39 +63,36 @@ impl HostedPage {
     }
 
     /// Reads the intent.
-    pub fn refresh(&self, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
+    pub fn refresh(&self, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
             let (page, options) = (self.page(), call_options(how)?);
             Ok(Box::pin(async move { page.look(options).await.map(|()| page.intent()) }))
         })
     }
 
-    pub fn quotes(&self, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
+    pub fn quotes(&self, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
             let (read, options) = (self.page.read_public(), call_options(how)?);
             let request = quote_request(&merged(how.unwrap_or(&JsValue::UNDEFINED), &self.page.intent()))?;
             Ok(Box::pin(async move { Ok(written(quotes(read, request, options).await?)) }))
         })
     }
 
-    pub fn pay(&self, method: &JsValue, how: Option<Object>) -> Promise {
-        self.start(method, how.as_deref(), &|method| Ok(Move::Pay(instrument(method)?)))
+    pub fn pay(&self, method: &JsValue, how: &JsValue) -> Promise {
+        self.start(method, how, &|method| Ok(Move::Pay(instrument(method)?)))
     }
 
-    pub fn answer(&self, otp: &JsValue, how: Option<Object>) -> Promise {
-        self.start(otp, how.as_deref(), &|otp| Ok(Move::Answer(one_time_code(otp)?)))
+    pub fn answer(&self, otp: &JsValue, how: &JsValue) -> Promise {
+        self.start(otp, how, &|otp| Ok(Move::Answer(one_time_code(otp)?)))
     }
 
-    pub fn cancel(&self, how: Option<Object>) -> Promise {
-        self.start(&JsValue::UNDEFINED, how.as_deref(), &|_| Ok(Move::Cancel))
+    pub fn cancel(&self, how: &JsValue) -> Promise {
+        self.start(&JsValue::UNDEFINED, how, &|_| Ok(Move::Cancel))
     }
 
     /// Follows the intent until it is settled or needs its customer.
-    pub fn wait(&self, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| Ok(Box::pin(self.page().look_and_follow(follow_options(how)?))))
+    pub fn wait(&self, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| Ok(Box::pin(self.page().look_and_follow(follow_options(how)?))))
     }
 
     /// Goes to the address of the intent's own `next_action`.
@@ -114,13 +111,8 @@ impl HostedPage {
         Rc::clone(&self.page)
     }
 
-    fn start(
-        &self,
-        first: &JsValue,
-        how: Option<&JsValue>,
-        action: &dyn Fn(&JsValue) -> Result<Move, CallError>,
-    ) -> Promise {
-        self.calls.promise(how, &|| Ok(self.page().move_and_follow(action(first)?, follow_options(how)?)))
+    fn start(&self, first: &JsValue, how: &JsValue, action: &dyn Fn(&JsValue) -> Result<Move, CallError>) -> Promise {
+        self.calls.promise(how, &|how| Ok(self.page().move_and_follow(action(first)?, follow_options(how)?)))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::browser::core::session::{Session, SessionStatus};
 use crate::browser::core::shop::{Shop, ShopConfig};
 use crate::browser::core::value::{display, get, get_text, object, optional, stringify, text};
 use crate::flow::{Match, OutcomeState, State};
-use js_sys::{Function, Object, Promise};
+use js_sys::{Function, Promise};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::Headers;
@@ -40,36 +40,31 @@ impl Client {
         self.shop.session.close();
     }
 
-    pub fn validate(&self, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| Ok(Box::pin(self.session().validate(call_options(how)?))))
+    pub fn validate(&self, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| Ok(Box::pin(self.session().validate(call_options(how)?))))
     }
 
-    pub fn renew(&self, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
+    pub fn renew(&self, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
             call_options(how)?;
             Ok(nothing(Box::pin(self.session().renew())))
         })
     }
 
-    pub fn revoke(&self, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| Ok(nothing(Box::pin(self.session().revoke(call_options(how)?)))))
+    pub fn revoke(&self, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| Ok(nothing(Box::pin(self.session().revoke(call_options(how)?)))))
     }
 
     #[wasm_bindgen(js_name = paymentMethods)]
-    pub fn payment_methods(&self, of: &JsValue, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
+    pub fn payment_methods(&self, of: &JsValue, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
             let (read, options, country) = (Rc::clone(&self.shop.read_public), call_options(how)?, country(of)?);
             Ok(Box::pin(async move { Ok(payment_methods(read, country, options).await?.into()) }))
         })
     }
 
-    pub fn fee(&self, of: &JsValue, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
+    pub fn fee(&self, of: &JsValue, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
             let options = call_options(how)?;
             let reply = fee(&self.shop.read_public, &calculate_fee(of)?, options)?;
             Ok(Box::pin(async move {
@@ -79,19 +74,17 @@ impl Client {
         })
     }
 
-    pub fn quotes(&self, of: &JsValue, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
+    pub fn quotes(&self, of: &JsValue, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
             let (read, options, request) = (Rc::clone(&self.shop.read_public), call_options(how)?, quote_request(of)?);
             Ok(Box::pin(async move { Ok(written(quotes(read, request, options).await?)) }))
         })
     }
 
     /// `popup` is the window that was opened in the click, if any.
-    pub fn checkout(&self, what: &JsValue, how: Option<Object>, popup: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
-            let checkout = checkout(what, how, popup.clone())?;
+    pub fn checkout(&self, what: &JsValue, how: &JsValue, popup: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
+            let checkout = checkout(what, how, popup)?;
             let call = Rc::clone(&self.shop.checkouts).start_or_join(checkout);
             Ok(Box::pin(async move { Ok(written_outcome(call.await?)) }))
         })
@@ -106,9 +99,8 @@ impl Client {
     }
 
     #[wasm_bindgen(js_name = waitForOutcome)]
-    pub fn wait_for_outcome(&self, reference: &JsValue, how: Option<Object>) -> Promise {
-        let how = how.as_deref();
-        self.calls.promise(how, &|| {
+    pub fn wait_for_outcome(&self, reference: &JsValue, how: &JsValue) -> Promise {
+        self.calls.promise(how, &|how| {
             let outcome = outcome_options(how, false)?;
             let call = Rc::clone(&self.shop.purchases).follow(reference.clone(), outcome);
             Ok(Box::pin(async move { Ok(written_outcome(call.await?)) }))
@@ -122,7 +114,7 @@ impl Client {
     }
 }
 
-fn checkout(what: &JsValue, how: Option<&JsValue>, popup: Option<Object>) -> Result<Checkout, CallError> {
+fn checkout(what: &JsValue, how: Option<&JsValue>, popup: &JsValue) -> Result<Checkout, CallError> {
     let options = call_options(how)?;
     if let Some(mode) = how.and_then(|how| get(how, "mode"))
         && !matches!(mode.as_string().as_deref(), Some("popup" | "redirect"))
@@ -133,7 +125,7 @@ fn checkout(what: &JsValue, how: Option<&JsValue>, popup: Option<Object>) -> Res
     let Some(json) = stringify(&order) else {
         return Err(CallError::field("order", "It is required, and is sent to your server as JSON."));
     };
-    let popup = popup.map(JsCast::unchecked_into);
+    let popup = popup.is_object().then(|| popup.clone().unchecked_into());
     Ok(Checkout { order, json, popup, outcome: outcome_options(how, true)?, options })
 }
 

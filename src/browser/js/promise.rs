@@ -12,6 +12,9 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 use web_sys::AbortSignal;
 
+/// Starts a call with its options, if it has any.
+type Start<'a> = dyn Fn(Option<&JsValue>) -> Result<Pending<JsValue>, CallError> + 'a;
+
 /// The calls of one client that are under way.
 #[derive(Clone, Default)]
 pub(super) struct Calls(Rc<RefCell<UnderWay>>);
@@ -26,24 +29,16 @@ struct UnderWay {
 impl Calls {
     /// Starts a call, unless its arguments are wrong. If the caller's signal aborts, or the client is closed, the call is dropped
     /// and the promise rejects with the reason.
-    pub(super) fn promise(
-        &self,
-        how: Option<&JsValue>,
-        call: &dyn Fn() -> Result<Pending<JsValue>, CallError>,
-    ) -> Promise {
-        self.start(how, call).unwrap_or_else(|error| Promise::reject(&error))
+    pub(super) fn promise(&self, how: &JsValue, call: &Start<'_>) -> Promise {
+        self.start(Some(how).filter(|how| how.is_object()), call).unwrap_or_else(|error| Promise::reject(&error))
     }
 
-    fn start(
-        &self,
-        how: Option<&JsValue>,
-        call: &dyn Fn() -> Result<Pending<JsValue>, CallError>,
-    ) -> Result<Promise, JsValue> {
+    fn start(&self, how: Option<&JsValue>, call: &Start<'_>) -> Result<Promise, JsValue> {
         let signal = signal(how)?;
         if let Some(signal) = signal.as_ref().filter(|signal| is_aborted(signal)) {
             return Err(reason(signal));
         }
-        let call = call()?;
+        let call = call(how)?;
         let (handle, closed) = AbortHandle::new_pair();
         let mut under_way = self.0.borrow_mut();
         under_way.handles.retain(|handle| !handle.is_aborted());
