@@ -5,7 +5,11 @@ const SECRET_KEY = /(?:^|[^A-Za-z0-9_]|%..)(?:FLWSECK|[sr]k_(?:test_|live_|sandb
 
 /** Refuses a value that contains a merchant's secret key, at any depth, in a value or in a name. The error does not repeat it. */
 export function refuse_secret_key(value) {
-  if (!SECRET_KEY.test(texts(value))) return;
+  if (SECRET_KEY.test(texts(value))) throw_secret_key();
+}
+
+/** Throws the error about a secret key, for the wasm too. */
+export function throw_secret_key() {
   throw new GuichetError("secret_key", "A merchant's secret key was given to a browser. Replace the key, since whoever opened this page may have it, and give the page a customer's session token.");
 }
 

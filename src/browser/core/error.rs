@@ -24,6 +24,14 @@ extern "C" {
     fn new(kind: &str, message: &str, details: &JsValue) -> GuichetError;
 }
 
+#[cfg(any(feature = "js-page", feature = "js-hosted"))]
+#[wasm_bindgen(raw_module = "../arguments.js")]
+extern "C" {
+    /// Throws the error about a secret key, as JavaScript does before the module is there.
+    #[wasm_bindgen(catch)]
+    fn throw_secret_key() -> Result<(), JsValue>;
+}
+
 impl From<CallError> for JsValue {
     fn from(error: CallError) -> Self {
         error.0
@@ -158,17 +166,23 @@ pub(crate) fn check_address<T>(checked: Result<T, Invalid>) -> Result<T, CallErr
 
 /// Refuses a text that begins like a merchant's secret key, before anything is sent.
 pub(crate) fn check_no_secret_key(text: &str) -> Result<(), CallError> {
-    if looks_like_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
+    if looks_like_a_secret_key(text) { refuse_secret_key() } else { Ok(()) }
 }
 
 /// Refuses a text that contains a whole secret key, such as an address.
 pub(crate) fn check_no_secret_key_in(text: &str) -> Result<(), CallError> {
-    if carries_a_secret_key(text) { Err(secret_key()) } else { Ok(()) }
+    if carries_a_secret_key(text) { refuse_secret_key() } else { Ok(()) }
 }
 
-fn secret_key() -> CallError {
-    CallError::new(
+#[cfg(any(feature = "js-page", feature = "js-hosted"))]
+fn refuse_secret_key() -> Result<(), CallError> {
+    throw_secret_key().map_err(CallError::thrown)
+}
+
+#[cfg(not(any(feature = "js-page", feature = "js-hosted")))]
+fn refuse_secret_key() -> Result<(), CallError> {
+    Err(CallError::new(
         Kind::SecretKey,
         "A merchant's secret key was given to a browser. Replace the key, since whoever opened this page may have it, and give the page a customer's session token.",
-    )
+    ))
 }
