@@ -29,6 +29,9 @@ async function compiled(source) {
   if (typeof wasm === "string" || wasm instanceof URL) wasm = await fetch(wasm);
   if (wasm instanceof Response) {
     if (!wasm.ok) throw new Error(`status ${wasm.status}`);
+    // It is compiled while it arrives, if the server names its type.
+    const { compileStreaming } = WebAssembly;
+    if (compileStreaming && wasm.headers.get("content-type") === "application/wasm") return compileStreaming(wasm);
     wasm = await wasm.arrayBuffer();
   }
   return wasm instanceof WebAssembly.Module ? wasm : WebAssembly.compile(wasm);
