@@ -1,6 +1,7 @@
 import { only, refuse_secret_key } from "./arguments.js";
 import { call, guarded, in_background } from "./calls.js";
 import init, { Client } from "./core/guichet_core.js";
+import { request_session } from "./early.js";
 import { GuichetError } from "./error.js";
 import { load } from "./load.js";
 import { needs_page } from "./page.js";
@@ -18,6 +19,8 @@ export const creator = (wasm) => (options) => {
   const report = reporter(session);
   let client;
   let opening;
+  /** The customer signs out: no session is requested before the wasm has done it. */
+  let is_over;
   /** Why the calls under way ended, once the client is closed. */
   let closed;
 
@@ -34,15 +37,29 @@ export const creator = (wasm) => (options) => {
     }));
     if (closed) throw closed;
   };
-  /** `options` and `fields`: the names that the last and the first argument may have. */
-  const method = (name, options, fields) => async (...args) => {
+  /** `options` and `fields`: the names that the last and the first argument may have. `early` is called while there is no wasm. */
+  const method = (name, options, fields, early) => async (...args) => {
     const [how, of] = fields === undefined ? args : [args[1], args[0]];
     refuse_secret_key([of, how]);
     only(how, "option", options);
     only(of, "field", fields);
-    await ready();
-    return call(() => client[name](...args));
+    const forget = client || closed ? undefined : early?.(how);
+    try {
+      await ready();
+      return await call(() => client[name](...args));
+    } finally {
+      forget?.();
+    }
   };
+  /** Requests the session while the wasm is loading, if the page has no part in the request. */
+  const early = (how) => {
+    try {
+      if (is_over || given.merchant?.[0] !== "/" || given.merchantHeaders || given.fetch || how?.signal?.aborted) return;
+      refuse_secret_key(given);
+      return request_session(given);
+    } catch {} // the call reports it, or there is no page
+  };
+  const early_read = (how) => (given.publicReads === "anonymous" ? undefined : early(how));
   const checkout = method("checkout", `${WAIT} mode`, "order");
   const waitForOutcome = method("waitForOutcome", WAIT, "id payment_ref merchant_reference");
   const popups = new Map();
@@ -59,14 +76,14 @@ export const creator = (wasm) => (options) => {
       get email() {
         return session.now.email;
       },
-      validate: method("validate", CALL),
-      renew: method("renew", CALL),
-      revoke: method("revoke", CALL),
+      validate: method("validate", CALL, undefined, early),
+      renew: method("renew", CALL, undefined, early),
+      revoke: method("revoke", CALL, undefined, () => void (is_over = true)),
       subscribe: (listener) => session.subscribe(listener),
     },
-    paymentMethods: method("paymentMethods", CALL, "country_code"),
-    fee: method("fee", CALL, "payment_method currency amount country_code card_type"),
-    quotes: method("quotes", CALL, "amount currency fee_bearer country_code payment_method_types codes"),
+    paymentMethods: method("paymentMethods", CALL, "country_code", early_read),
+    fee: method("fee", CALL, "payment_method currency amount country_code card_type", early_read),
+    quotes: method("quotes", CALL, "amount currency fee_bearer country_code payment_method_types codes", early_read),
     checkout: async (what, how) => {
       needs_page("checkout");
       // Opened in the click itself: later it would be blocked. A second click for an order finds the first one's window.

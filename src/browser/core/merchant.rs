@@ -46,6 +46,7 @@ impl MerchantRoutes {
     }
 
     /// Requests a token: the reply is a string, an object, or `null` if no customer is signed in.
+    /// `pkg-template/early.js` sends the same request while the module is loading: change both.
     pub(crate) fn request_session(self: &Rc<Self>, options: CallOptions) -> Pending<JsValue> {
         let (path, body) = (String::from("/session"), Some(String::from("{}")));
         self.call(MerchantRequest { spec: &SESSION, function: "session", argument: None, path, body }, options)

@@ -22,11 +22,20 @@ use web_sys::{
     Response,
 };
 
+// Not gloo-net's `Request::send`: it panics if a page has replaced `fetch` and its own rejects without an `Error`, or returns another
+// object than a `Response`.
+#[cfg(not(feature = "js-page"))]
 #[wasm_bindgen]
 extern "C" {
-    /// Not gloo-net's `Request::send`: it panics if a page has replaced `fetch` and its own rejects without an `Error`, or
-    /// returns another object than a `Response`.
     #[wasm_bindgen(catch, js_name = fetch)]
+    fn global_fetch(request: &web_sys::Request) -> Result<JsValue, JsValue>;
+}
+
+#[cfg(feature = "js-page")]
+#[wasm_bindgen(raw_module = "../early.js")]
+extern "C" {
+    /// `fetch`, unless the loader has sent this request while the module was loading.
+    #[wasm_bindgen(catch, js_name = send)]
     fn global_fetch(request: &web_sys::Request) -> Result<JsValue, JsValue>;
 }
 

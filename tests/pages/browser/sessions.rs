@@ -9,7 +9,11 @@ use guichet::values::IntentStatus;
 use guichet_sandbox::Config;
 use serde_json::json;
 
-in_every_browser!(a_sign_out_is_final_in_every_tab_and_at_the_service,);
+in_every_browser!(
+    a_sign_out_is_final_in_every_tab_and_at_the_service,
+    a_call_requests_the_session_while_the_wasm_is_loading,
+    a_session_requested_while_loading_is_requested_again_after_a_sign_out_in_another_tab,
+);
 
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
@@ -26,7 +30,25 @@ in_chromium!(
     the_pages_own_headers_go_only_to_the_merchant,
     a_guest_needs_no_session_for_public_reads,
     a_guest_buys_from_the_first_click_to_the_end_without_a_session,
+    a_call_that_needs_no_session_requests_none_while_loading,
+    a_session_that_fails_while_loading_is_requested_again_as_later,
+    a_session_requested_while_loading_is_for_the_calls_that_wait_for_it,
+    a_session_requested_while_loading_is_not_used_after_a_sign_out,
 );
+
+const WASM: &str = "/package/core/guichet_core_bg.wasm";
+/// Creates a client whose wasm is loaded only after `release()`, and records the requests of the page.
+const HELD: &str = "
+    const real = window.fetch;
+    window.sent = [];
+    window.fetch = (address, init) => {
+        const request = new Request(address, init);
+        sent.push(request.clone());
+        return real(request);
+    };
+    const held = new Promise((go) => { window.release = () => go(real('/package/core/guichet_core_bg.wasm')); });
+    const kind = (call) => call.then(() => 'resolved', (e) => e.kind);
+    const create = (more) => createGuichet({ ...options, wasm: held, ...more });";
 
 async fn a_call_that_gets_401_renews_the_session_once_and_is_retried(engine: Engine) {
     let shop = Storefront::open().await;
@@ -133,6 +155,195 @@ async fn a_session_requested_before_a_sign_out_is_not_used_after_it(engine: Engi
         .await;
 
     assert_eq!(result, json!(["signed_out", "revoked", "signed_out"]));
+    browser.close().await;
+}
+
+async fn a_call_requests_the_session_while_the_wasm_is_loading(engine: Engine) {
+    const FEE: &str = "fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' })";
+    let shop = Storefront::open().await;
+    let browser = engine.start("early-session").await;
+    for call in ["paymentMethods()", FEE, "quotes({ amount: '5000' })", "session.validate()", "session.renew()"] {
+        shop.visit(&browser, "{}").await; // a new page, because the wasm is loaded once per page
+        let before = (shop.requests(SESSION).len(), shop.requests(WASM).len());
+        browser
+            .run_async(&format!(
+                "{HELD} window.guichet = create({{ merchant: '/guichet/', locale: 'fr' }});
+                 window.calls = Promise.all([kind(guichet.{call}), kind(guichet.paymentMethods())])"
+            ))
+            .await;
+        until("the session is requested", async || shop.requests(SESSION).len() > before.0).await;
+        assert_eq!(shop.requests(WASM).len(), before.1, "{call}: the wasm is not loaded yet");
+
+        let result = browser.run_async("release(); return [await calls, guichet.session.state]").await;
+        assert_eq!(result, json!([["resolved", "resolved"], "active"]), "{call}");
+        assert_eq!(shop.requests(SESSION).len(), before.0 + 1, "{call}: the wasm uses it");
+
+        // The loader sends what the wasm sends.
+        let requests = browser
+            .run_async(
+                "await guichet.session.renew();
+                 const requests = sent.filter(({ url }) => url.endsWith('/guichet/session'));
+                 return Promise.all(requests.map(async (request) => {
+                     const { method, url, mode, credentials, cache, redirect, referrer, referrerPolicy, keepalive, headers } = request;
+                     return [method, url, mode, credentials, cache, redirect, referrer, referrerPolicy, keepalive, [...headers], await request.text()];
+                 }))",
+            )
+            .await;
+        assert_eq!(requests.as_array().map(Vec::len), Some(2), "{requests}");
+        assert_eq!(requests[0], requests[1], "{call}");
+    }
+    browser.close().await;
+}
+
+async fn a_call_that_needs_no_session_requests_none_while_loading(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("no-early-session").await;
+    shop.visit(&browser, "{}").await;
+    let counts = browser
+        .run_async(&format!(
+            "{HELD}
+             const counts = {{}};
+             const after = (what, options, call) => {{
+                 sent.length = 0;
+                 void call(create(options)).catch(() => {{}});
+                 counts[what] = sent.length;
+             }};
+             const none = async () => {{}};
+             const read = (guichet) => guichet.paymentMethods();
+             after('createGuichet', {{}}, none);
+             after('ready', {{}}, (guichet) => guichet.ready());
+             after('returned', {{}}, (guichet) => guichet.returned());
+             after('checkout', {{}}, (guichet) => guichet.checkout({{ order: 1 }}));
+             after('waitForOutcome', {{}}, (guichet) => guichet.waitForOutcome({{ payment_ref: 'gch_1' }}));
+             after('revoke', {{}}, (guichet) => guichet.session.revoke());
+             after('a closed client', {{}}, (guichet) => (guichet.close(), read(guichet)));
+             after('an aborted call', {{}}, (guichet) => guichet.paymentMethods({{}}, {{ signal: AbortSignal.abort() }}));
+             after('an unknown name', {{}}, (guichet) => guichet.paymentMethods({{ country: 'CM' }}));
+             after('a secret key', {{ merchant: '/guichet?k=sk_live_1' }}, read);
+             after('publicReads', {{ publicReads: 'anonymous' }}, read);
+             after('merchantHeaders', {{ merchantHeaders: () => ({{}}) }}, read);
+             after('fetch', {{ fetch: real }}, read);
+             after('functions', {{ merchant: {{ intent: none }} }}, read);
+             after('no merchant', {{ merchant: undefined }}, read);
+             after('a call', {{}}, read);
+             return counts"
+        ))
+        .await;
+    let counts = counts.as_object().unwrap_or_else(|| panic!("{counts}"));
+    assert_eq!(counts.len(), 16, "{counts:?}");
+    for (what, count) in counts {
+        assert_eq!(count, u32::from(what == "a call"), "{what}");
+    }
+    browser.close().await;
+}
+
+async fn a_session_that_fails_while_loading_is_requested_again_as_later(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("early-failure").await;
+    shop.visit(&browser, "{}").await;
+    let refused = |status| CannedResponse::json(&json!({ "message": "No." })).status(status);
+    for (first, expected) in [
+        (Some(refused(503)), json!(["resolved", [["merchant_session", 1, 503], ["merchant_session", 2, 201]]])),
+        (Some(refused(401)), json!(["signed_out", [["merchant_session", 1, 401]]])),
+        (None, json!(["resolved", [["merchant_session", 1, null], ["merchant_session", 2, 201]]])),
+    ] {
+        shop.visit(&browser, "{}").await;
+        let lost = first.is_none();
+        if let Some(first) = first {
+            shop.respond_once(SESSION, first);
+        }
+        let result = browser
+            .run_async(&format!(
+                "{HELD}
+                 const recorded = window.fetch;
+                 if ({lost}) window.fetch = async () => {{ window.fetch = recorded; throw new TypeError('offline'); }};
+                 const calls = [];
+                 const onCall = ({{ operation, attempt, status }}) => calls.push([operation, attempt, status ?? null]);
+                 const call = kind(create({{ onCall }}).paymentMethods());
+                 await new Promise((go) => setTimeout(go, 100));
+                 release();
+                 return [await call, calls.filter(([operation]) => operation === 'merchant_session')]"
+            ))
+            .await;
+        assert_eq!(result, expected);
+    }
+    browser.close().await;
+}
+
+async fn a_session_requested_while_loading_is_for_the_calls_that_wait_for_it(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("early-unused").await;
+    shop.visit(&browser, "{}").await;
+    let result = browser
+        .run_async(&format!(
+            "{HELD}
+             const guichet = create({{}});
+             const wrong = kind(guichet.fee({{ payment_method: 'mobile_money', currency: 'XAF', amount: '-1' }}));
+             release();
+             const kinds = [await wrong];
+             const requests = () => sent.filter(({{ url }}) => url.endsWith('/session')).length;
+             const counts = [requests()];
+             kinds.push(await kind(guichet.paymentMethods()));
+             counts.push(requests());
+             return [kinds, counts]"
+        ))
+        .await;
+    assert_eq!(result, json!([["input", "resolved"], [1, 2]]));
+    browser.close().await;
+}
+
+async fn a_session_requested_while_loading_is_not_used_after_a_sign_out(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("early-overtaken").await;
+    for (calls, requests) in [
+        ("[guichet.paymentMethods(), guichet.session.revoke()]", 1),
+        ("[guichet.session.revoke(), guichet.paymentMethods()]", 0),
+    ] {
+        shop.visit(&browser, "{}").await;
+        let before = shop.requests(SESSION).len();
+        let result = browser
+            .run_async(&format!(
+                "{HELD} const guichet = create({{}});
+                 const calls = {calls}.map(kind);
+                 release();
+                 return [(await Promise.all(calls)).sort(), guichet.session.state]"
+            ))
+            .await;
+        assert_eq!(result, json!([["resolved", "signed_out"], "revoked"]), "{calls}");
+        assert_eq!(shop.requests(SESSION).len() - before, requests, "{calls}");
+    }
+    let [token] = shop.tokens().try_into().expect("one token");
+    until("its token is revoked", async || !shop.accepts(&token).await).await;
+    browser.close().await;
+}
+
+async fn a_session_requested_while_loading_is_requested_again_after_a_sign_out_in_another_tab(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("early-sign-out").await;
+    shop.visit(&browser, "{}").await;
+    browser.run_async("await guichet.session.validate()").await;
+    let first = browser.current_tab().await;
+    let second = browser.open_tab().await;
+    shop.visit(&browser, "{}").await;
+    browser
+        .run_async(&format!(
+            "{HELD} window.guichet = create({{ baseUrl: `${{options.baseUrl}}/v1/` }}); window.call = kind(guichet.paymentMethods());
+             window.told = false;
+             new BroadcastChannel(`${{options.baseUrl}}#guichet`).onmessage = () => {{ window.told = true; }}"
+        ))
+        .await;
+    until("the second session is created", async || shop.tokens().len() == 2).await;
+
+    browser.switch_to(&first).await;
+    browser.run_async("await guichet.session.revoke()").await;
+    browser.switch_to(&second).await;
+    browser.wait_until("return window.told").await;
+    assert_eq!(browser.run_async("release(); return await call").await, "resolved");
+    let [other, early, used] = shop.tokens().try_into().expect("one token of the other tab, and two of this one");
+    assert!(!shop.accepts(&other).await, "the tab that signed out has revoked its own");
+    browser.run_async("await guichet.session.revoke()").await;
+    assert!(!shop.accepts(&used).await, "this tab has used the one that it requested after the sign-out");
+    assert!(shop.accepts(&early).await, "the one before was not used");
     browser.close().await;
 }
 
