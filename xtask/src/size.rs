@@ -61,6 +61,7 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         ("guichet-react", all_of, "react.js"),
         ("guichet-words", all_of, "words.js"),
         ("guichet-hosted-words", all_of, "hosted-words.js"),
+        ("typescript-client", all_of, &path(&root().join("benches/bars/pages/client.ts"))),
     ] {
         let page = folder.join(format!("{name}.js"));
         fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.folder.join(entry)))))?;
@@ -73,8 +74,16 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     let minified = made.iter().filter_map(|page| page.file_name()).map(|name| out.join(name));
     let weights = Weight::of(&minified.chain([packed.wasm(), packed.glue()]).collect::<Vec<_>>())?;
     let [inside, beside, error, parts @ .., wasm, glue] = &*weights else { bail!("a file was not measured") };
-    let names =
-        ["guichet", "guichet/beside", "guichet/hosted", "guichet/react", "guichet/words", "guichet/hosted-words"];
+    let names = [
+        "guichet",
+        "guichet/beside",
+        "guichet/hosted",
+        "guichet/react",
+        "guichet/words",
+        "guichet/hosted-words",
+        // The same behaviour written by hand, to compare with.
+        "TypeScript client",
+    ];
     let parts: Vec<(&str, Weight)> = names.into_iter().zip(parts.iter().copied()).collect();
     let (hosted, react) = (parts[2].1, parts[3].1);
     Ok(Sizes {
