@@ -126,7 +126,7 @@ class SessionState {
   report({ state, expiresAt, email }) {
     const key = `${[state, expiresAt, email]}`;
     if (key === this.now.key) return; // the same values until one of them changes
-    this.now = { key, state, email, expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt) };
+    this.now = { key, state, email, expiresAt: expiresAt && new Date(expiresAt) };
     for (const listener of this.listeners) {
       try {
         listener(state);

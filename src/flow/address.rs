@@ -71,7 +71,7 @@ fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Inval
         address.origin(),
         ", which is not one of ",
         option,
-        ". Where it is right, add it to that option.",
+        ". If it is right, add it to them.",
     ];
     Err(Invalid::because(reason.concat()))
 }

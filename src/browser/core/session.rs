@@ -323,7 +323,7 @@ fn token_of(answer: &JsValue) -> Result<SessionToken, CallError> {
     let token = text(answer).or_else(|| get_text(answer, "session_token")).unwrap_or_default();
     check_no_secret_key(&token)?;
     if token.is_empty() {
-        let message = "The session route answered neither a token nor a session.";
+        let message = "The session route sent no session.";
         return Err(CallError::of(Kind::Unreadable, message, SESSION.name, Some(answer.clone())));
     }
     Ok(SessionToken::new(token))
