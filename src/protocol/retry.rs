@@ -135,20 +135,20 @@ mod tests {
     #[test]
     fn a_call_is_retryable_if_it_can_succeed_later_and_does_no_harm() {
         use Repeat::{Always, Never};
-        let said = |status, retryable| AttemptResult::Reply { status, retry_after: None, retryable: Some(retryable) };
+        let marked = |status, retryable| AttemptResult::Reply { status, retry_after: None, retryable: Some(retryable) };
         for (repeat, result, may_have_executed, retryable) in [
             (Always, NO_REPLY, true, true),
             (Never, NO_REPLY, true, false),
             (Always, reply(500), true, true),
             (Never, reply(500), true, false),
-            (Never, said(500, true), true, false),
-            (Always, said(500, false), true, false),
+            (Never, marked(500, true), true, false),
+            (Always, marked(500, false), true, false),
             (Never, reply(503), true, false),
-            (Never, said(503, true), false, true),
+            (Never, marked(503, true), false, true),
             (Never, reply(429), false, true),
-            (Never, said(429, false), false, false),
+            (Never, marked(429, false), false, false),
             (Always, reply(422), false, false),
-            (Never, said(409, true), false, true),
+            (Never, marked(409, true), false, true),
         ] {
             let found = (result.may_have_executed(), result.is_retryable(repeat));
             assert_eq!(found, (may_have_executed, retryable), "{repeat:?} {result:?}");

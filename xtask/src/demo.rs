@@ -67,7 +67,7 @@ impl Running {
         self.0.push(child);
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        // If it has not started, it has said why.
+        // If it has not started, it has printed why.
         serde_json::from_str(&line).context("the sandbox did not start")
     }
 

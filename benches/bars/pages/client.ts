@@ -388,7 +388,7 @@ class Session {
     this.channel.postMessage("signed_out");
   }
 
-  /** The service refuses this token, or has told more about it. */
+  /** The service refuses this token, or has sent more about it. */
   learn(token: string, about: any): void {
     if (this.held?.token === token) {
       if (about) this.read(this.held, about);

@@ -129,8 +129,8 @@ impl CallError {
     /// Whether the request may have been executed.
     #[inline(never)]
     pub(crate) fn may_have_executed(&self) -> bool {
-        let said = self.get("reply").and_then(|reply| get(&get(&reply, "error")?, "retryable")?.as_bool());
-        let result = AttemptResult::Reply { status: self.status(), retry_after: None, retryable: said };
+        let retryable = self.get("reply").and_then(|reply| get(&get(&reply, "error")?, "retryable")?.as_bool());
+        let result = AttemptResult::Reply { status: self.status(), retry_after: None, retryable };
         self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || result.may_have_executed()
     }
 

@@ -96,7 +96,7 @@ impl ReplyContent {
         let (mut retry_after, mut retryable) = (None, None);
         if !self.is_success() {
             retry_after = self.header("retry-after").as_deref().and_then(whole_number).map(Duration::from_secs);
-            retryable = self.error("retryable").and_then(|said| said.as_bool());
+            retryable = self.error("retryable").and_then(|retryable| retryable.as_bool());
         }
         AttemptResult::Reply { status: self.status, retry_after, retryable }
     }
