@@ -46,10 +46,13 @@ pub fn build() -> Result<Vec<Binary>> {
 }
 
 impl Binary {
-    /// Runs all its tests with their durations, including the ignored ones that need files which only xtask creates.
+    /// Runs all its tests with their durations, including the ignored ones that need files which only xtask creates. Two more at a
+    /// time than there are cores: many wait, for a browser or for the end of a deadline.
     pub fn command(&self) -> Command {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) + 2;
         let mut command = at_root(&self.executable);
         command.args(["--include-ignored", "-Zunstable-options", "--report-time"]);
+        command.env("RUST_TEST_THREADS", threads.to_string());
         command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_MANIFEST_DIR", root());
         command
     }
