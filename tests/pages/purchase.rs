@@ -215,6 +215,7 @@ async fn open_a_window(demo: &DemoShop, browser: &Browser) {
     browser.click("[data-test^='sign-in-']").await;
     browser.wait_for("[data-test='quote-mobile_money']").await;
     browser.set_checked("[data-test='pay-in-window']", true).await;
+    browser.wait_for("[data-test='pay']:enabled").await;
     browser.click("[data-test='pay']").await;
     let window = browser.wait_for_other_tab(&shop).await;
     browser.switch_to(&window).await;

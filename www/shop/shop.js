@@ -27,8 +27,13 @@ function open() {
   ui("subscriptions").hidden = !(shop.customer && shop.has_subscriptions);
   ui("sign-out").addEventListener("click", () => signOut(guichet).catch(problem));
   ui("pay").addEventListener("click", pay);
-  // A window must be opened within the click, so the order is placed before.
-  ui("window").addEventListener("change", () => ui("window").checked && placeOrder().catch(console.warn));
+  // A window must be opened within the click, so the order is placed before, and "pay" waits for it.
+  ui("window").addEventListener("change", async () => {
+    if (leaving || !ui("window").checked) return;
+    canPay(false);
+    await placeOrder().catch(console.warn);
+    canPay(true);
+  });
   // The back button may restore this page from the cache, with "pay" still disabled and the paid products in its basket.
   addEventListener("pageshow", ({ persisted }) => {
     if (!persisted) return;
