@@ -60,9 +60,11 @@ export function useCheckout() {
       if (!signal.aborted) setState((now) => (now.of === of ? { ...IDLE, ...state } : now));
       return state.outcome;
     };
-    setState({ ...IDLE, of, isPending: true });
     // In the click itself, or the browser blocks the popup.
-    return client.checkout(what, { ...options, signal }).then((outcome) => show({ outcome }), (error) => show({ error }));
+    const outcome = client.checkout(what, { ...options, signal });
+    // Firefox runs microtasks while it opens a window. React before 18.2 loses a state that was set before.
+    setState({ ...IDLE, of, isPending: true });
+    return outcome.then((outcome) => show({ outcome }), (error) => show({ error }));
   }, [client]);
   return { ...state, checkout };
 }
