@@ -305,7 +305,7 @@ async fn the_example_in_react_sells_in_a_popup_and_shows_errors() {
     let browser = Browser::start("react-example-popup").await;
     shop.respond(INTENTS, CannedResponse::json(&json!({ "error": { "code": "unavailable" } })).status(503));
     browser.open(shop.url()).await;
-    browser.click("#in-a-popup").await;
+    browser.set_checked("#in-a-popup", true).await;
     browser.click("#pay").await;
     browser.wait_for_text("[role=alert]", "try again").await;
     shop.remove_responses(INTENTS);
