@@ -51,6 +51,11 @@ mod platform;
 pub mod protocol;
 pub mod values;
 
+/// For the packages of this project: what a merchant uses of it is in `native`.
+#[cfg(feature = "shop")]
+#[doc(hidden)]
+pub mod shop;
+
 #[cfg(feature = "browser")]
 #[cfg_attr(doc_labels, doc(cfg(feature = "browser")))]
 pub mod browser;

@@ -47,6 +47,13 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
     schema.retain(|option| !option.is_empty());
     let described = fields.iter().map(|field| declaration(name, field));
     let absent = fields.iter().filter_map(absent);
+    let (required, others): (Vec<_>, Vec<_>) = fields.iter().partition(|field| field.options.required);
+    let required_names: Vec<_> = required.iter().map(|field| &field.name).collect();
+    let required_types = required.iter().map(|field| &field.ty);
+    let others = others.iter().map(|Field { name, options, .. }| match &options.absent {
+        Some(absent) => quote!(#name: #absent),
+        None => quote!(#name: Default::default()),
+    });
     let reveal = reveal(name, &fields);
     Ok(quote! {
         #(#attributes)*
@@ -58,6 +65,13 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
         }
         impl #name {
             #(#absent)*
+            /// A resource with its required fields and no others.
+            #[cfg(feature = "shop")]
+            #[doc(hidden)]
+            #[must_use]
+            pub fn with_required(#(#required_names: #required_types),*) -> Self {
+                Self { #(#required_names,)* #(#others),* }
+            }
         }
         #reveal
     })

@@ -278,8 +278,6 @@ fn classify(
 ) -> Result<Reply, Error> {
     const LOST: &str =
         "The service may have executed the request. Read the current state before you send anything again.";
-    const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
-                            before anything is sent again.";
     let is_uncertain = call.may_have_executed() && !is_repeatable;
     let reply = match outcome {
         Ok(reply) => reply,
@@ -312,14 +310,8 @@ fn classify(
              that answers.",
         ),
         status => {
-            let error = Error::refused(spec, status, redact_refusal(Refusal::read(&reply.body), bearer));
-            if status == 409 && spec.method != Method::Get && call.earlier_may_have_executed() {
-                error.uncertain(CONFLICT)
-            } else if is_uncertain {
-                error.uncertain(LOST)
-            } else {
-                error
-            }
+            let error = call.refused(spec, status, redact_refusal(Refusal::read(&reply.body), bearer));
+            if is_uncertain && error.kind() != Kind::Uncertain { error.uncertain(LOST) } else { error }
         }
     };
     let request_id = reply.request_id().map(str::to_owned);

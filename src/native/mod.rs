@@ -64,19 +64,17 @@ mod http;
 mod key;
 mod network;
 mod quotes;
-mod refused;
 mod reply;
 mod return_key;
 #[cfg(feature = "axum")]
 mod routes;
-#[cfg(feature = "axum")]
-pub(crate) mod same_origin;
 mod sessions;
 mod settle;
 mod shop;
 mod transport;
 
 pub use crate::flow::QuoteRequest;
+pub use crate::shop::{AskAgain, Buyer, Owner, Reason, Refused, Sold};
 pub use all::All;
 pub use builder::ClientBuilder;
 pub use client::Client;
@@ -84,7 +82,6 @@ pub use customer::CustomerClient;
 pub use http::install_crypto_provider;
 pub use key::SecretKey;
 pub use quotes::Quote;
-pub use refused::{Reason, Refused};
 pub use reply::UnreadableReply;
 pub use return_key::ReturnKey;
 #[cfg(feature = "axum")]
@@ -94,8 +91,8 @@ pub use routes::Routes;
 #[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
 pub use sessions::Guarded;
 pub use sessions::{CustomerSession, KeepResult, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
-pub use settle::{AskAgain, Settled, settle};
-pub use shop::{Buyer, Owner, Shop, Sold};
+pub use settle::{Settled, settle};
+pub use shop::Shop;
 pub use transport::{Environment, Transport};
 
 /// The HTTP library, whose types [`ClientBuilder`] takes.

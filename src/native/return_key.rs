@@ -1,8 +1,8 @@
 use super::SecretKey;
 use super::key::hmac_sha256;
 use crate::operations::CreatePaymentIntent;
-use crate::values::base62;
-use crate::values::{Invalid, MerchantReference, RETURN_NONCE_LENGTH, RETURN_PARAMETER, RedirectUrl};
+use crate::shop::{marked, nonce};
+use crate::values::{Invalid, MerchantReference};
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -42,21 +42,16 @@ impl ReturnKey {
     /// The nonce of a purchase: 22 characters of `[0-9A-Za-z]`, always the same for one reference.
     #[must_use]
     pub fn nonce(&self, reference: &MerchantReference) -> String {
-        let mut text = base62(&hmac_sha256(&*self.0, reference.as_str().as_bytes()), 43);
-        text.truncate(RETURN_NONCE_LENGTH);
-        text
+        nonce(&hmac_sha256(&*self.0, reference.as_str().as_bytes()))
     }
 
     /// Adds `guichet_return` to the purchase's return address, if it has one. Returns the purchase and the nonce.
     ///
     /// # Errors
     /// [`Invalid`] if the address would become too long.
-    pub fn mark(&self, mut purchase: CreatePaymentIntent) -> Result<(CreatePaymentIntent, String), Invalid> {
+    pub fn mark(&self, purchase: CreatePaymentIntent) -> Result<(CreatePaymentIntent, String), Invalid> {
         let nonce = self.nonce(&purchase.merchant_reference);
-        if let Some(redirect_url) = purchase.redirect_url.take() {
-            purchase.redirect_url = Some(RedirectUrl::new(&with_nonce(redirect_url.as_str(), &nonce))?);
-        }
-        Ok((purchase, nonce))
+        Ok((marked(purchase, &nonce)?, nonce))
     }
 }
 
@@ -66,32 +61,11 @@ impl fmt::Debug for ReturnKey {
     }
 }
 
-/// Sets the parameter, replacing an existing one, and leaves every other byte as it was.
-fn with_nonce(address: &str, nonce: &str) -> String {
-    let (rest, fragment) = match address.split_once('#') {
-        Some((rest, fragment)) => (rest, Some(fragment)),
-        None => (address, None),
-    };
-    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let others = query.split('&').filter(|pair| !query.is_empty() && !is_ours(pair));
-    let ours = format!("{RETURN_PARAMETER}={nonce}");
-    let query = others.chain([ours.as_str()]).collect::<Vec<_>>().join("&");
-    match fragment {
-        Some(fragment) => format!("{path}?{query}#{fragment}"),
-        None => format!("{path}?{query}"),
-    }
-}
-
-/// Whether a pair of the query is our parameter, in any encoding of its name.
-fn is_ours(pair: &str) -> bool {
-    url::form_urlencoded::parse(pair.as_bytes()).next().is_some_and(|(name, _)| name == RETURN_PARAMETER)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::operations::CustomerName;
-    use crate::values::Amount;
+    use crate::values::{Amount, RedirectUrl};
 
     fn key() -> ReturnKey {
         ReturnKey::derived_from(&SecretKey::new("sk_test_1").expect("a key"))
@@ -109,24 +83,6 @@ mod tests {
         assert_ne!(nonce, ReturnKey::new("another secret text").expect("long enough").nonce(&reference("ORDER-17")));
         assert_eq!(nonce.len(), 22);
         assert!(nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{nonce}");
-    }
-
-    #[test]
-    fn the_return_address_keeps_every_other_byte() {
-        for (address, expected) in [
-            ("https://shop.example/return", "https://shop.example/return?guichet_return=N"),
-            ("https://shop.example/return?", "https://shop.example/return?guichet_return=N"),
-            ("https://shop.example/r?a=%20b&&c#top", "https://shop.example/r?a=%20b&&c&guichet_return=N#top"),
-            ("https://shop.example/r?guichet_return=old&a=1", "https://shop.example/r?a=1&guichet_return=N"),
-            ("https://shop.example/r?guichet%5Freturn=old", "https://shop.example/r?guichet_return=N"),
-            (
-                "https://shop.example/r#guichet_return=kept",
-                "https://shop.example/r?guichet_return=N#guichet_return=kept",
-            ),
-            ("https://shop.example/é?q=é", "https://shop.example/é?q=é&guichet_return=N"),
-        ] {
-            assert_eq!(with_nonce(address, "N"), expected);
-        }
     }
 
     #[test]

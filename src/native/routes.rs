@@ -1,16 +1,17 @@
-use super::settle::{Settled, settle, verify_and_settle};
-use super::shop::MAX_OPEN_PAYMENTS;
-use super::{Buyer, Client, Owner, Reason, Refused, ReturnKey, Sessions, Shop, Sold, same_origin};
-use crate::flow::checkout_address;
-use crate::values::{Address, CheckoutUrl, Invalid, PaymentRef, printable};
+use super::{Buyer, Client, Reason, Refused, ReturnKey, Sessions, Shop};
+use crate::operations::{CreatePaymentIntent, PaymentIntent};
+use crate::platform::read_origin;
+use crate::shop::{self, Calls, Granted, Reply, Sender};
+use crate::values::{Address, Email, IntentId, Invalid, MerchantReference};
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The merchant's three routes, which the browser's client calls:
@@ -63,13 +64,14 @@ impl<S: Shop> Routes<S> {
 
     /// Names an origin of the shop's own pages, for example `https://www.example.com`. It may be repeated.
     ///
-    /// If an origin is named, only pages of named origins get a reply. Otherwise the browser's `Sec-Fetch-Site`
+    /// If an origin is named, only pages of named origins get a reply: those of another origin than the shop's by CORS, with
+    /// the shop's cookies. Otherwise the browser's `Sec-Fetch-Site`
     /// decides; for a browser that sends none, the request's host is compared with that of its page.
     ///
     /// # Errors
     /// [`Invalid`] if the text is no origin, for example if it has a path: a browser's `Origin` would never be equal.
     pub fn allow_origin(mut self, origin: &str) -> Result<Self, Invalid> {
-        self.origins.push(same_origin::origin(origin)?);
+        self.origins.push(self::origin(origin)?);
         Ok(self)
     }
 
@@ -80,7 +82,7 @@ impl<S: Shop> Routes<S> {
     /// # Errors
     /// [`Invalid`] if the text is no origin.
     pub fn checkout_origin(mut self, origin: &str) -> Result<Self, Invalid> {
-        self.checkout_origins.push(same_origin::origin(origin)?);
+        self.checkout_origins.push(self::origin(origin)?);
         Ok(self)
     }
 
@@ -96,7 +98,7 @@ impl<S: Shop> Routes<S> {
             .route("/intents/{payment_ref}", get(status::<S>))
             .with_state(Arc::new(RoutesState { client, shop, return_key, sessions, checkout_origins }))
             .layer(DefaultBodyLimit::max(64 * 1024))
-            .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), same_origin::guard))
+            .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), guard))
     }
 }
 
@@ -116,114 +118,141 @@ impl<S: Shop> RoutesState<S> {
     }
 }
 
-async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Result<Response, Refused> {
-    let Buyer { owner, login, verified_email } = state.buyer(&request).await?;
-    if matches!(owner, Owner::Guest(_)) {
-        return Err(Refused::not_signed_in());
-    }
-    let email = verified_email.ok_or_else(Refused::email_not_verified)?;
-    if let Some(login) = login {
-        let kept = state.sessions.get_or_create(&login, &email).await?;
-        let expires_at = kept.ends_at.map(|end| end.to_string());
-        return Ok(granted(kept.token.expose(), kept.customer_email.as_str(), expires_at));
-    }
-    let session = state.client.create_session(&email).await?;
-    // In UTC if it can be parsed, so that no page reads a time without an offset as its local time.
-    let expires_at = session.ends().map(|end| end.to_string()).or(session.expires_at);
-    Ok(granted(session.session_token.expose(), &session.customer_email, expires_at))
-}
-
-fn granted(token: &str, customer_email: &str, expires_at: Option<String>) -> Response {
-    no_store_json(json!({"session_token": token, "customer_email": customer_email, "expires_at": expires_at}))
+async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Result<Reply, Refused> {
+    let buyer = state.buyer(&request).await?;
+    shop::session(&*state, buyer).await
 }
 
 async fn create_intent<S: Shop>(
     State(state): State<Arc<RoutesState<S>>>,
     request: Parts,
     body: Bytes,
-) -> Result<Response, Refused> {
+) -> Result<Reply, Refused> {
     let buyer = state.buyer(&request).await?;
-    let (order, by_form) = read_order(&request.headers, &body)?;
-    let purchase = state.shop.purchase(&buyer, order).await?;
-    if state.shop.open_payments(&buyer.owner, &purchase.merchant_reference).await? >= MAX_OPEN_PAYMENTS {
-        return Err(Refused::too_many_open_payments());
-    }
-    let (purchase, nonce) = state.return_key.mark(purchase).map_err(Refused::broken)?;
-    let intent = state.client.create_payment_intent(&purchase).await?;
-    let sold = Sold::new(&purchase, &intent, buyer.owner)?;
-    state.shop.remember(&sold).await?;
-    verify_and_settle(&state.shop, &sold, &intent).await?;
-
-    let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
-    if by_form {
-        let unusable = || {
-            Refused::new(
-                502,
-                Reason { code: "address", message: "The payment service named no address that can be followed." },
-            )
-        };
-        let address =
-            checkout_address(checkout_url.unwrap_or_default(), &state.checkout_origins).map_err(|invalid| {
-                let reason = printable(&invalid);
-                tracing::error!(%reason, "a form was not sent on to where it is paid: see Routes::checkout_origin");
-                unusable()
-            })?;
-        let headers = [(header::LOCATION, address.as_str()), (header::CACHE_CONTROL, "no-store")];
-        return Ok((StatusCode::SEE_OTHER, headers).into_response());
-    }
-    let intent = json!({
-        "id": intent.id, "checkout_url": checkout_url, "payment_ref": sold.payment_ref, "merchant_reference": sold.merchant_reference,
-        "status": intent.status.as_str(), "amount": intent.amount, "currency": intent.currency,
-    });
-    Ok(no_store_json(json!({"intent": intent, "return_nonce": nonce})))
+    let content_type = request.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_form = shop::is_form(content_type.unwrap_or_default())?;
+    let purchase = state.shop.purchase(&buyer, read_order(is_form, &body)?).await?;
+    shop::create_intent((&state.shop, &*state), buyer.owner, purchase, is_form, &state.checkout_origins).await
 }
 
 async fn status<S: Shop>(
     State(state): State<Arc<RoutesState<S>>>,
     Path(payment_ref): Path<String>,
     request: Parts,
-) -> Result<Response, Refused> {
-    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
-    let Buyer { owner, .. } = state.buyer(&request).await?;
-    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
-    let sold = state.shop.find(&payment_ref, &owner).await?;
-    // Compared again, for a shop that forgets it.
-    let sold = sold.filter(|sold| sold.owner == owner).ok_or_else(missing)?;
-    let Settled { intent, .. } = settle(&state.client, &state.shop, &sold).await?;
-    let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
-    // The customer may know that they have paid twice and will get a refund.
-    let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
-        let approved_at = duplicate.approved_at.map(|at| at.to_string());
-        let amount = duplicate.amount.map_or_else(String::new, |amount| amount.to_string());
-        json!({"attempt": duplicate.attempt, "amount": amount, "currency": duplicate.currency, "approved_at": approved_at})
-    });
-    let duplicates: Vec<Value> = duplicates.collect();
-    let body =
-        json!({"status": intent.status.as_str(), "last_payment_error": declined, "duplicate_payments": duplicates});
-    Ok(no_store_json(body))
+) -> Result<Reply, Refused> {
+    let buyer = state.buyer(&request).await?;
+    shop::status((&state.shop, &*state), &buyer.owner, &payment_ref).await
 }
 
-/// Reads the order of a request, and whether a plain form sent it. A page of another site could send any other content
-/// type without a CORS preflight.
-fn read_order(headers: &HeaderMap, body: &[u8]) -> Result<(Value, bool), Refused> {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/json" => {
-            let invalid = |_| Refused::new(400, Reason { code: "invalid_json", message: "The order is not JSON." });
-            Ok((serde_json::from_slice(body).map_err(invalid)?, false))
+fn read_order(is_form: bool, body: &[u8]) -> Result<Value, Refused> {
+    if is_form {
+        let fields = url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
+        return Ok(Value::Object(fields.collect::<Map<_, _>>()));
+    }
+    let invalid = |_| Refused::new(400, Reason { code: "invalid_json", message: "The order is not JSON." });
+    serde_json::from_slice(body).map_err(invalid)
+}
+
+impl<S: Shop> Calls for RoutesState<S> {
+    async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
+        if let Some(login) = login {
+            let kept = self.sessions.get_or_create(login, customer_email).await?;
+            return Ok(Granted {
+                session_token: kept.token.expose().to_owned(),
+                customer_email: kept.customer_email.to_string(),
+                expires_at: kept.ends_at.map(|end| end.to_string()),
+            });
         }
-        "application/x-www-form-urlencoded" => {
-            let fields = url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
-            Ok((Value::Object(fields.collect::<Map<_, _>>()), true))
-        }
-        _ => Err(Refused::new(
-            415,
-            Reason { code: "unsupported_media_type", message: "An order is sent as application/json, or by a form." },
-        )),
+        let session = self.client.create_session(customer_email).await?;
+        Ok(Granted {
+            session_token: session.session_token.expose().to_owned(),
+            // In UTC if it can be parsed, so that no page reads a time without an offset as its local time.
+            expires_at: session.ends().map(|end| end.to_string()).or(session.expires_at),
+            customer_email: session.customer_email.to_string(),
+        })
+    }
+    async fn nonce(&self, reference: &MerchantReference) -> Result<String, Refused> {
+        Ok(self.return_key.nonce(reference))
+    }
+    async fn create(&self, purchase: &CreatePaymentIntent) -> Result<PaymentIntent, Refused> {
+        Ok(self.client.create_payment_intent(purchase).await?)
+    }
+    async fn read(&self, id: &IntentId) -> Result<PaymentIntent, Refused> {
+        Ok(self.client.read_payment_intent(id).await?)
     }
 }
 
-/// A response that no cache stores, because it contains a token or a current state.
-fn no_store_json(body: Value) -> Response {
-    ([(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response()
+/// Refuses a request from a page of another site, and answers the preflight of one that may send it.
+async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let text = |name| parts.headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("unreadable"));
+    let [site, asked] =
+        ["sec-fetch-site", "access-control-request-headers"].map(|name| text(HeaderName::from_static(name)));
+    let authority = parts.uri.authority().map(ToString::to_string);
+    let host = text(header::HOST).or(authority.as_deref()).unwrap_or_default();
+    let sender = Sender { origin: text(header::ORIGIN), site, host };
+    if let Err(refused) = sender.admit(&allowed) {
+        return refused.into_response();
+    }
+    if parts.method == Method::OPTIONS && !allowed.is_empty() {
+        return sender.preflight(&allowed, asked.unwrap_or_default()).into_response();
+    }
+    let cors = sender.cors(&allowed);
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    extend(&mut response, cors);
+    response
+}
+
+/// Normalizes an origin to the browser's form: removes a slash at its end and lowers its host. Refuses any other text.
+fn origin(text: &str) -> Result<String, Invalid> {
+    read_origin(text).ok_or(Invalid::because(
+        "An origin is scheme and host, and a port where it needs one: https://www.example.com.",
+    ))
+}
+
+fn extend(response: &mut Response, headers: Vec<(&'static str, String)>) {
+    let headers =
+        headers.into_iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::try_from(value)));
+    response.headers_mut().extend(headers.filter_map(|(name, value)| Some((name, value.ok()?))));
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, self.body).into_response();
+        response.headers_mut().clear();
+        extend(&mut response, self.headers);
+        response
+    }
+}
+
+#[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        Reply::from(&self).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_with_a_slash_is_mended_and_more_than_an_origin_is_refused() {
+        for text in ["https://www.shop.example", "https://www.shop.example/", "HTTPS://WWW.shop.example:443"] {
+            assert_eq!(origin(text).as_deref(), Ok("https://www.shop.example"), "{text}");
+        }
+        assert_eq!(origin("http://localhost:3000/").as_deref(), Ok("http://localhost:3000"));
+        for text in [
+            "",
+            "null",
+            "*",
+            "www.shop.example",
+            "https://shop.example/pay",
+            "https://u@shop.example",
+            "https://shop.example?x",
+        ] {
+            assert!(origin(text).is_err(), "{text}");
+        }
+    }
 }

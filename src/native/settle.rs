@@ -1,6 +1,6 @@
-use super::{Client, Reason, Refused, Shop, Sold};
+use super::{AskAgain, Client, Refused, Shop, Sold};
 use crate::operations::PaymentIntent;
-use crate::values::{IntentStatus, printable};
+use crate::shop::verify_and_settle;
 
 /// The payment that [`settle`] has read, and whether the shop must read it again.
 ///
@@ -17,45 +17,6 @@ pub struct Settled {
     pub intent: PaymentIntent,
     /// Whether to read it again.
     pub ask_again: AskAgain,
-}
-
-/// Whether, and for how long, a shop continues to read a payment.
-///
-/// ```
-/// use guichet::native::AskAgain;
-/// fn is_over(intent: &guichet::operations::PaymentIntent) -> bool {
-///     AskAgain::about(intent) == AskAgain::Never
-/// }
-/// ```
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum AskAgain {
-    /// The payment has no final status: read it every few seconds.
-    Soon,
-    /// The status is final, but an operator may still approve an attempt that was declined. Read it now and then for 24
-    /// hours after the first read with a final status, and then until one more read has succeeded.
-    ForADay,
-    /// The status is final, and no more money can arrive.
-    Never,
-}
-
-impl AskAgain {
-    /// Whether to read a payment in this state again. An operator can approve an attempt for at most 24 hours after it
-    /// ended, and only a declined one: if a payment has succeeded with its only attempt, that attempt was not declined.
-    ///
-    /// If the service does not count attempts, a final status gives [`AskAgain::ForADay`]: there may have been several.
-    #[must_use]
-    pub fn about(intent: &PaymentIntent) -> Self {
-        let max_declined = match intent.status {
-            IntentStatus::Succeeded => intent.attempts.map(|attempts| attempts.saturating_sub(1)),
-            _ => intent.attempts,
-        };
-        match max_declined {
-            _ if !intent.status.is_final() => Self::Soon,
-            Some(0) => Self::Never,
-            _ => Self::ForADay,
-        }
-    }
 }
 
 /// Reads a payment with the secret key, checks that it is the one that was sold, and reports a final status and every
@@ -93,31 +54,6 @@ impl AskAgain {
 /// if the shop cannot store a report: then call it again.
 pub async fn settle<S: Shop>(client: &Client, shop: &S, sold: &Sold) -> Result<Settled, Refused> {
     let intent = client.read_payment_intent(&sold.intent).await?;
-    verify_and_settle(shop, sold, &intent).await?;
-    let ask_again = AskAgain::about(&intent);
+    let ask_again = verify_and_settle(shop, sold, &intent).await?;
     Ok(Settled { intent, ask_again })
-}
-
-/// Reports a final status and every duplicate payment to the shop, if the payment is the one that was sold. Every
-/// report is made even if an earlier one fails; the first error is returned.
-pub(super) async fn verify_and_settle<S: Shop>(shop: &S, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
-    if !sold.is(intent) {
-        let (intent, reference) = (printable(&intent.id), printable(&sold.merchant_reference));
-        tracing::error!(%intent, %reference, "the payment is not the one that was sold");
-        return Err(Refused::new(
-            409,
-            Reason {
-                code: "payment_mismatch",
-                message: "The payment is not the one of this order. Please ask the shop.",
-            },
-        ));
-    }
-    let mut outcome = Ok(());
-    if intent.status.is_final() {
-        outcome = shop.settled(sold, intent).await;
-    }
-    for duplicate in &intent.duplicate_payments {
-        outcome = outcome.and(shop.overpaid(sold, duplicate).await);
-    }
-    outcome
 }

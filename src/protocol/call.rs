@@ -4,7 +4,7 @@
 //! attempt, and gets the next one. The browser's loop and the native loop are ten lines each and differ only in how
 //! they fetch and sleep.
 
-use super::{Attempt, Repeat, pause_before_retry};
+use super::{Attempt, Error, Method, Refusal, Repeat, Spec, pause_before_retry};
 use std::time::Duration;
 
 /// The time limit of a call.
@@ -133,6 +133,19 @@ impl Call {
     #[must_use]
     pub fn earlier_may_have_executed(&self) -> bool {
         self.earlier_may_have_executed
+    }
+
+    /// The error of a reply with an error status to the last attempt. A conflict after a lost answer may be with the call
+    /// itself.
+    #[must_use]
+    pub fn refused(&self, spec: &Spec, status: u16, refusal: Refusal) -> Error {
+        const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \
+                                before anything is sent again.";
+        let error = Error::refused(spec, status, refusal);
+        if status == 409 && spec.method != Method::Get && self.earlier_may_have_executed {
+            return error.uncertain(CONFLICT);
+        }
+        error
     }
 
     /// Returns the next action. `elapsed` is the time since the call began.

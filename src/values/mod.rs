@@ -4,7 +4,7 @@
 //! are written in the form of the document. Secrets print as `***`.
 
 mod address;
-#[cfg(any(feature = "native-no-provider", feature = "service"))]
+#[cfg(any(feature = "shop", feature = "service"))]
 mod base62;
 mod contact;
 #[cfg(feature = "service")]
@@ -23,7 +23,7 @@ pub use crate::platform::read_origin;
 #[cfg(feature = "native-no-provider")]
 pub(crate) use address::is_loopback;
 pub use address::{Address, RedirectUrl};
-#[cfg(any(feature = "native-no-provider", feature = "service"))]
+#[cfg(any(feature = "shop", feature = "service"))]
 pub use base62::base62;
 pub use contact::{Country, Email, Phone};
 #[cfg(feature = "service")]

@@ -48,6 +48,7 @@ mod sandbox_package;
 mod sandbox_service;
 mod sandbox_session_model;
 mod schemathesis;
+mod shop_rules;
 mod site;
 mod soak;
 mod three_shops;

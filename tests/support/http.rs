@@ -39,13 +39,16 @@ pub async fn post(url: &str, headers: &[&str], body: &str) -> Reply {
     send("POST", url, &[headers, json].concat(), body).await
 }
 
-async fn send(method: &str, url: &str, headers: &[&str], body: &str) -> Reply {
+/// Sends a request. A header `Host` replaces that of the address.
+pub async fn send(method: &str, url: &str, headers: &[&str], body: &str) -> Reply {
     let (host, path) = url.strip_prefix("http://").expect("plain http").split_once('/').expect("a path");
     let mut stream = TcpStream::connect(host).await.expect("a connection");
+    let named = headers.iter().any(|header| header.to_ascii_lowercase().starts_with("host:"));
+    let own = if named { String::new() } else { format!("Host: {host}\r\n") };
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let length = body.len();
     let request = format!(
-        "{method} /{path} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        "{method} /{path} HTTP/1.1\r\n{own}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).await.expect("it is sent");
     let mut bytes = Vec::new();

@@ -423,7 +423,7 @@ const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
 /// The features that can be used alone; "": none. A warning with one of them fails the check.
 const FEATURES: &[(&str, &[&str])] = &[
-    ("guichet", &["browser", "native", "native-no-provider", "axum", "service"]),
+    ("guichet", &["browser", "shop", "native", "native-no-provider", "axum", "service"]),
     ("guichet-sandbox", &["", "serve", "sqlite"]),
     ("guichet-sessions", &["postgres", "redis"]),
     ("guichet-cli", &[""]),

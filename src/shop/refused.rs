@@ -1,5 +1,7 @@
-use crate::protocol::{Error, FieldError, Kind, is_retryable_status};
+use super::Reply;
+use crate::protocol::{Error, ErrorType, FieldError, Kind, is_retryable_status};
 use crate::values::printable;
+use serde_json::json;
 use std::fmt;
 
 /// The refusal of a page's request by the shop: a status, a stable code and a message for the customer.
@@ -12,15 +14,19 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Refused {
     status: u16,
-    code: String,
+    code: Box<str>,
     message: String,
     fields: Vec<FieldError>,
-    request_id: Option<String>,
+    request_id: Option<Box<str>>,
     retryable: bool,
     /// The value of `WWW-Authenticate`.
     challenge: Option<&'static str>,
     /// The value of `Retry-After`, in seconds.
     retry_after: Option<u16>,
+    /// What failed at the service.
+    kind: Option<Kind>,
+    /// What the shop's operator must know, and no page.
+    cause: Option<Box<str>>,
 }
 
 /// The reason of a [`Refused`]. Its two texts are named fields, because they are easily swapped.
@@ -41,7 +47,7 @@ impl Refused {
     /// Creates a refusal with its HTTP status (400 to 599).
     #[must_use]
     pub fn new(status: u16, Reason { code, message }: Reason<'_>) -> Self {
-        let (code, message) = (code.to_owned(), message.to_owned());
+        let (code, message) = (code.into(), message.to_owned());
         let retryable = is_retryable_status(status);
         Self {
             status,
@@ -52,6 +58,8 @@ impl Refused {
             retryable,
             challenge: None,
             retry_after: None,
+            kind: None,
+            cause: None,
         }
     }
 
@@ -59,32 +67,37 @@ impl Refused {
     /// something went wrong.
     #[must_use]
     pub fn broken(cause: impl fmt::Display) -> Self {
-        tracing::error!(cause = %printable(cause), "the shop has failed");
-        let retryable = true;
-        let reason = Reason { code: "internal_error", message: "Something went wrong in the shop. Please try again." };
-        Self { retryable, ..Self::new(500, reason) }
+        let message = "Something went wrong in the shop. Please try again.";
+        let refused = Self::new(500, Reason { code: "internal_error", message });
+        Self { retryable: true, ..refused.because("the shop has failed", printable(cause).to_string()) }
     }
 
-    pub(super) fn not_signed_in() -> Self {
+    /// Adds the cause, which the shop's operator must know: it goes to the log, and not to the customer.
+    pub(crate) fn because(self, event: &str, cause: String) -> Self {
+        #[cfg(feature = "native-no-provider")]
+        tracing::error!(%cause, "{event}");
+        Self { cause: Some([event, ": ", &cause].concat().into()), ..self }
+    }
+
+    pub(crate) fn not_signed_in() -> Self {
         Self::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
     }
 
     /// A customer is signed in, whose e-mail address may be another person's.
-    #[cfg(feature = "axum")]
     pub(super) fn email_not_verified() -> Self {
         let message = "Your e-mail address is not confirmed. Confirm it in the shop, then try again.";
         Self::new(403, Reason { code: "email_not_verified", message })
     }
 
-    /// The owner has [`MAX_OPEN_PAYMENTS`](super::shop::MAX_OPEN_PAYMENTS).
-    #[cfg(feature = "axum")]
+    /// The owner has [`MAX_OPEN_PAYMENTS`](super::routes::MAX_OPEN_PAYMENTS).
     pub(super) fn too_many_open_payments() -> Self {
         let message = "You have 20 unpaid payments. Pay or cancel one of them first.";
         Self::new(409, Reason { code: "too_many_open_payments", message })
     }
 
     /// Adds this `WWW-Authenticate` header.
-    pub(super) fn challenged(self, challenge: &'static str) -> Self {
+    #[cfg(feature = "native-no-provider")]
+    pub(crate) fn challenged(self, challenge: &'static str) -> Self {
         Self { challenge: Some(challenge), ..self }
     }
 
@@ -136,6 +149,18 @@ impl Refused {
         self.retry_after
     }
 
+    /// What failed at the service, if it is the reason.
+    #[must_use]
+    pub fn kind(&self) -> Option<Kind> {
+        self.kind
+    }
+
+    /// The cause, which no page may see.
+    #[must_use]
+    pub fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
     /// Whether the same request may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -147,8 +172,11 @@ impl Refused {
 /// not become a 401 for the customer, which would mean that no customer is signed in.
 impl From<Error> for Refused {
     fn from(error: Error) -> Self {
-        let code = error.code().map(printable);
-        tracing::warn!(%error, kind = ?error.kind(), status = error.status(), code = ?code, "the service did not do it");
+        #[cfg(feature = "native-no-provider")]
+        {
+            let code = error.code().map(printable);
+            tracing::warn!(%error, kind = ?error.kind(), status = error.status(), code = ?code, "the service did not do it");
+        }
         let ours = |status, code, message| Self::new(status, Reason { code, message });
         let refused = match (error.kind(), error.status()) {
             (Kind::Offline | Kind::Timeout, _) => {
@@ -168,8 +196,9 @@ impl From<Error> for Refused {
                 "The payment service did not answer the shop as it should. Please try later.",
             ),
         };
-        let request_id = error.request_id().map(str::to_owned);
-        Self { fields: error.fields().to_vec(), request_id, retryable: error.is_retryable(), ..refused }
+        let request_id = error.request_id().map(Into::into);
+        let (kind, cause) = (Some(error.kind()), Some(error.to_string().into()));
+        Self { fields: error.fields().to_vec(), request_id, retryable: error.is_retryable(), kind, cause, ..refused }
     }
 }
 
@@ -181,36 +210,20 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-#[cfg(feature = "axum")]
-mod response {
-    use super::Refused;
-    use crate::protocol::ErrorType;
-    use axum::http::{HeaderValue, StatusCode, header};
-    use axum::response::{IntoResponse, Response};
-    use serde_json::{Value, json};
-
-    #[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
-    impl IntoResponse for Refused {
-        fn into_response(self) -> Response {
-            let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            let kind = ErrorType::of(status.as_u16()).as_str();
-            let errors: Vec<Value> = self
-                .fields
-                .iter()
-                .map(|field| json!({"param": field.param, "code": field.code, "message": field.message}))
-                .collect();
-            let body = json!({
-                "status_code": status.as_u16(), "response_type": "error", "message": self.message, "data": null,
-                "error": {"type": kind, "code": self.code, "errors": errors, "request_id": self.request_id, "retryable": self.retryable},
-            });
-            let mut response = (status, [(header::CACHE_CONTROL, "no-store")], axum::Json(body)).into_response();
-            if let Some(challenge) = self.challenge {
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-            }
-            if let Some(seconds) = self.retry_after {
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-            }
-            response
-        }
+/// The reply to a page, in the service's format.
+impl From<&Refused> for Reply {
+    fn from(refused: &Refused) -> Self {
+        let Refused { status, code, message, fields, request_id, retryable, .. } = refused;
+        let kind = ErrorType::of(*status).as_str();
+        let mut reply = Self::json(
+            *status,
+            &json!({
+                "status_code": status, "response_type": "error", "message": message, "data": null,
+                "error": {"type": kind, "code": code, "errors": fields, "request_id": request_id, "retryable": retryable},
+            }),
+        );
+        reply.headers.extend(refused.challenge.map(|challenge| ("www-authenticate", challenge.to_owned())));
+        reply.headers.extend(refused.retry_after.map(|seconds| ("retry-after", seconds.to_string())));
+        reply
     }
 }

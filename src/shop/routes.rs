@@ -1,0 +1,147 @@
+//! What each of the merchant's three routes answers.
+
+use super::{Buyer, Calls, Orders, Owner, Reason, Refused, Sold, marked, verify_and_settle};
+use crate::flow::checkout_address;
+use crate::operations::CreatePaymentIntent;
+use crate::platform::to_json;
+use crate::values::{CheckoutUrl, PaymentRef, printable};
+use serde_json::{Value, json};
+
+/// The most payments of an owner that have no final status. The sentence of `too_many_open_payments` says the number.
+pub(super) const MAX_OPEN_PAYMENTS: usize = 20;
+
+/// A reply to a page.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// Its headers, with names in lower case.
+    pub headers: Vec<(&'static str, String)>,
+    /// JSON, or nothing.
+    pub body: String,
+}
+
+impl Reply {
+    /// A reply that no cache stores, because it contains a token or a current state.
+    pub(super) fn json(status: u16, body: &Value) -> Self {
+        let headers = vec![("cache-control", "no-store".to_owned()), ("content-type", "application/json".to_owned())];
+        Self { status, headers, body: to_json(body).unwrap_or_default() }
+    }
+}
+
+/// A session of the service, for a page.
+#[derive(Clone)]
+pub struct Granted {
+    /// The token, which no log may show.
+    pub session_token: String,
+    /// The customer as whom it acts.
+    pub customer_email: String,
+    /// When it ends.
+    pub expires_at: Option<String>,
+}
+
+/// `POST {m}/session`: a session token for the customer who is signed in.
+///
+/// # Errors
+/// [`Refused`] for a guest, and for a customer whose e-mail address may be another's.
+pub async fn session(calls: &impl Calls, buyer: Buyer) -> Result<Reply, Refused> {
+    let Buyer { owner, login, verified_email } = buyer;
+    if matches!(owner, Owner::Guest(_)) {
+        return Err(Refused::not_signed_in());
+    }
+    let email = verified_email.ok_or_else(Refused::email_not_verified)?;
+    let granted = calls.session(login.as_deref(), &email).await?;
+    if !granted.customer_email.is_empty() && !granted.customer_email.eq_ignore_ascii_case(email.as_str()) {
+        let message = "The payment service did not answer the shop as it should. Please try later.";
+        let refused = Refused::new(502, Reason { code: "service_failed", message });
+        return Err(refused.because("a session is another customer's", printable(granted.customer_email).to_string()));
+    }
+    let Granted { session_token, customer_email, expires_at } = granted;
+    let body = json!({"session_token": session_token, "customer_email": customer_email, "expires_at": expires_at});
+    Ok(Reply::json(200, &body))
+}
+
+/// Whether a plain form sends the order of a request; otherwise it is JSON. A page of another site could send any other
+/// content type without a CORS preflight.
+///
+/// # Errors
+/// [`Refused`] with 415.
+pub fn is_form(content_type: &str) -> Result<bool, Refused> {
+    match content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/json" => Ok(false),
+        "application/x-www-form-urlencoded" => Ok(true),
+        _ => {
+            let message = "An order is sent as application/json, or by a form.";
+            Err(Refused::new(415, Reason { code: "unsupported_media_type", message }))
+        }
+    }
+}
+
+/// `POST {m}/intents`: the payment of an order, and its return nonce. A plain form's customer (`is_form`) is redirected to
+/// where it is paid, if one of `checkout_origins` is.
+///
+/// # Errors
+/// [`Refused`] for the 21st open payment, if a call fails, or if the shop cannot store the sale.
+pub async fn create_intent(
+    (orders, calls): (&impl Orders, &impl Calls),
+    owner: Owner,
+    purchase: CreatePaymentIntent,
+    is_form: bool,
+    checkout_origins: &[String],
+) -> Result<Reply, Refused> {
+    if orders.open_payments(&owner, &purchase.merchant_reference).await? >= MAX_OPEN_PAYMENTS {
+        return Err(Refused::too_many_open_payments());
+    }
+    let nonce = calls.nonce(&purchase.merchant_reference).await?;
+    let purchase = marked(purchase, &nonce).map_err(Refused::broken)?;
+    let intent = calls.create(&purchase).await?;
+    let sold = Sold::new(&purchase, &intent, owner).map_err(crate::protocol::Error::from)?;
+    orders.remember(&sold).await?;
+    verify_and_settle(orders, &sold, &intent).await?;
+
+    let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
+    if is_form {
+        let address = checkout_address(checkout_url.unwrap_or_default(), checkout_origins).map_err(|invalid| {
+            let message = "The payment service named no address that can be followed.";
+            let event = "a form was not sent on to where it is paid: see `checkoutOrigins` or Routes::checkout_origin";
+            Refused::new(502, Reason { code: "address", message }).because(event, printable(invalid).to_string())
+        })?;
+        let headers = vec![("location", address.as_str().to_owned()), ("cache-control", "no-store".to_owned())];
+        return Ok(Reply { status: 303, headers, body: String::new() });
+    }
+    let intent = json!({
+        "id": intent.id, "checkout_url": checkout_url, "payment_ref": sold.payment_ref, "merchant_reference": sold.merchant_reference,
+        "status": intent.status.as_str(), "amount": intent.amount, "currency": intent.currency,
+    });
+    Ok(Reply::json(200, &json!({"intent": intent, "return_nonce": nonce})))
+}
+
+/// `GET {m}/intents/{payment_ref}`: the status, after the payment was read with the secret key and checked.
+///
+/// # Errors
+/// [`Refused`] with 404 for another owner's payment as for an unknown one, if it cannot be read, or if it is not the one
+/// that was sold.
+pub async fn status(
+    (orders, calls): (&impl Orders, &impl Calls),
+    owner: &Owner,
+    payment_ref: &str,
+) -> Result<Reply, Refused> {
+    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
+    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
+    let sold = orders.find(&payment_ref, owner).await?;
+    // Compared again, for a shop that forgets it.
+    let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(missing)?;
+    let intent = calls.read(&sold.intent).await?;
+    verify_and_settle(orders, &sold, &intent).await?;
+    let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
+    // The customer may know that they have paid twice and will get a refund.
+    let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
+        let approved_at = duplicate.approved_at.map(|at| at.to_string());
+        let amount = duplicate.amount.map_or_else(String::new, |amount| amount.to_string());
+        json!({"attempt": duplicate.attempt, "amount": amount, "currency": duplicate.currency, "approved_at": approved_at})
+    });
+    let duplicates: Vec<Value> = duplicates.collect();
+    let body =
+        json!({"status": intent.status.as_str(), "last_payment_error": declined, "duplicate_payments": duplicates});
+    Ok(Reply::json(200, &body))
+}

@@ -1,0 +1,298 @@
+//! The rules of a merchant's server: `tests/shop/*.json`, against `Routes` and `settle`. The npm package guichet-server passes the same
+//! (`tests/shop/run.mjs`).
+
+use crate::support::fake_service::{FakeService, ScriptedResponse};
+use crate::support::http::{Reply, send};
+use axum::http::request::Parts;
+use guichet::native::{AskAgain, Buyer, Owner, Reason, Refused, ReturnKey, Routes, Shop, Sold, settle};
+use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
+use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::{Client, SecretKey};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Mutex};
+
+const RETURN_KEY: &str = "a secret text of one's own";
+
+#[tokio::test]
+async fn which_page_may_ask() {
+    check(include_str!("../shop/guard.json")).await;
+}
+
+#[tokio::test]
+async fn the_route_of_sessions() {
+    check(include_str!("../shop/session.json")).await;
+}
+
+#[tokio::test]
+async fn the_route_of_payments() {
+    check(include_str!("../shop/intents.json")).await;
+}
+
+#[tokio::test]
+async fn the_route_of_their_status() {
+    check(include_str!("../shop/status.json")).await;
+}
+
+#[tokio::test]
+async fn settling_without_a_page() {
+    check(include_str!("../shop/settle.json")).await;
+}
+
+/// Runs each case of a file; a member of a case replaces the file's, and those of `shop` and `request` one by one.
+async fn check(file: &str) {
+    let file: Value = serde_json::from_str(file).expect("JSON");
+    let mut failed = Vec::new();
+    for case in file["cases"].as_array().expect("cases") {
+        let mut whole = file.clone();
+        for (name, value) in case.as_object().expect("a case") {
+            merge(&mut whole[name], value, matches!(name.as_str(), "shop" | "request"));
+        }
+        let wrong = run(&whole).await;
+        failed.extend(wrong.iter().map(|wrong| format!("{}: {wrong}", case["name"])));
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+fn merge(onto: &mut Value, value: &Value, one_by_one: bool) {
+    match (onto.as_object_mut(), value.as_object()) {
+        (Some(onto), Some(members)) if one_by_one => onto.extend(members.clone()),
+        _ => *onto = value.clone(),
+    }
+}
+
+/// What is wrong.
+async fn run(case: &Value) -> Vec<String> {
+    let none = Vec::new();
+    let responses = case["service"].as_array().unwrap_or(&none).iter().map(|reply| response(case, reply));
+    let service = FakeService::start(responses.collect()).await;
+    let key = SecretKey::new("sk_test_1").expect("a key");
+    let client = Client::builder(&service.base_url, key).build().expect("a client");
+    let shop = Arc::new(TestShop { data: case["shop"].clone(), calls: Mutex::default() });
+    let mut wrong = Vec::new();
+    if case["settle"] == true {
+        let sold = shop.kept().expect("a sale");
+        let found = match settle(&client, &shop, &sold).await {
+            Ok(settled) => json!({ "settled": word(settled.ask_again) }),
+            Err(refused) => json!({ "refused": refused.code() }),
+        };
+        for name in ["settled", "refused"] {
+            expect(&mut wrong, name, &found[name], &case[name]);
+        }
+    } else {
+        let reply = request(case, routes(case, client, &shop)).await;
+        verify(&mut wrong, &reply, &case["reply"]);
+    }
+    let requests = service.requests();
+    let sent: Vec<_> = requests.iter().map(|request| request.split(" HTTP").next().unwrap_or_default()).collect();
+    expect(&mut wrong, "sent", &json!(sent), &case["sent"]);
+    for (request, body) in requests.iter().zip(case["bodies"].as_array().unwrap_or(&none)) {
+        let (_, sent) = request.split_once("\r\n\r\n").expect("a body");
+        expect(&mut wrong, "body", &serde_json::from_str(sent).unwrap_or_default(), body);
+    }
+    if let Some(calls) = case.get("calls") {
+        expect(&mut wrong, "calls", &json!(*shop.calls.lock().expect("not poisoned")), calls);
+    }
+    wrong
+}
+
+fn routes(case: &Value, client: Client, shop: &Arc<TestShop>) -> axum::Router {
+    let return_key = ReturnKey::new(RETURN_KEY).expect("a key");
+    let mut routes = Routes::new(client, Arc::clone(shop)).return_key(return_key);
+    for origin in texts(&case["shop"]["origins"]) {
+        routes = routes.allow_origin(origin).expect("an origin");
+    }
+    for origin in texts(&case["shop"]["checkoutOrigins"]) {
+        routes = routes.checkout_origin(origin).expect("an origin");
+    }
+    axum::Router::new().nest("/guichet", routes.router())
+}
+
+fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+async fn request(case: &Value, router: axum::Router) -> Reply {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let server = tokio::spawn(async { axum::serve(listener, router).await });
+    let request = &case["request"];
+    let headers = request["headers"].as_object().expect("headers");
+    let headers: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect();
+    let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+    let body = match &request["body"] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        json => json.to_string(),
+    };
+    let url = format!("http://{address}/guichet{}", text(&request["path"]));
+    let reply = send(&text(&request["method"]), &url, &headers, &body).await;
+    server.abort();
+    reply
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn verify(wrong: &mut Vec<String>, reply: &Reply, expected: &Value) {
+    expect(wrong, "status", &json!(reply.status), &expected["status"]);
+    for (name, value) in expected["headers"].as_object().into_iter().flatten() {
+        expect(wrong, name, &json!(reply.header(name)), value);
+    }
+    if let Some(body) = expected.get("body") {
+        expect(wrong, "body", &serde_json::from_str(&reply.body).unwrap_or_default(), body);
+    }
+    for secret in texts(&expected["not"]) {
+        if reply.body.contains(secret) {
+            wrong.push(format!("the reply contains {secret}: {}", reply.body));
+        }
+    }
+}
+
+/// Compares the members that are expected. `{nonce}` is that of ORDER-17, `{nonce ORDER-18}` of another.
+fn expect(wrong: &mut Vec<String>, what: &str, found: &Value, expected: &Value) {
+    match (found, expected) {
+        (Value::Object(found), Value::Object(members)) => {
+            for (name, value) in members {
+                expect(wrong, &format!("{what}.{name}"), found.get(name).unwrap_or(&Value::Null), value);
+            }
+        }
+        _ => {
+            let expected = filled(expected);
+            if *found != expected {
+                wrong.push(format!("{what} is {found}, and not {expected}"));
+            }
+        }
+    }
+}
+
+fn filled(expected: &Value) -> Value {
+    let nonce = |reference| {
+        ReturnKey::new(RETURN_KEY).expect("a key").nonce(&MerchantReference::new(reference).expect("a reference"))
+    };
+    match expected {
+        Value::String(text) => {
+            json!(text.replace("{nonce}", &nonce("ORDER-17")).replace("{nonce ORDER-18}", &nonce("ORDER-18")))
+        }
+        other => other.clone(),
+    }
+}
+
+fn response(case: &Value, reply: &Value) -> ScriptedResponse {
+    if reply == "lost" {
+        return ScriptedResponse::CloseConnection;
+    }
+    if let Some(changed) = reply.get("intent") {
+        let mut intent = case["intent"].clone();
+        merge(&mut intent, changed, true);
+        return ScriptedResponse::Reply("200 OK", &[], json!({ "status_code": 200, "data": intent }).to_string());
+    }
+    let headers: &[&str] = if reply["headers"].is_object() { &["Location: https://evil.example/"] } else { &[] };
+    let status = match reply["status"].as_u64() {
+        Some(201) => "201 Created",
+        Some(302) => "302 Found",
+        Some(401) => "401 Unauthorized",
+        Some(404) => "404 Not Found",
+        Some(409) => "409 Conflict",
+        Some(422) => "422 Unprocessable Content",
+        Some(429) => "429 Too Many Requests",
+        Some(500) => "500 Internal Server Error",
+        Some(502) => "502 Bad Gateway",
+        Some(503) => "503 Service Unavailable",
+        _ => "200 OK",
+    };
+    let body = reply["body"].as_str().map_or_else(|| reply["body"].to_string(), str::to_owned);
+    ScriptedResponse::Reply(status, headers, body)
+}
+
+/// A shop that answers what a case says, and remembers what was called.
+struct TestShop {
+    data: Value,
+    calls: Mutex<Vec<String>>,
+}
+
+impl TestShop {
+    fn called(&self, name: &str, with: &str) -> Result<(), Refused> {
+        self.calls.lock().expect("not poisoned").push(format!("{name} {with}"));
+        if texts(&self.data["fails"]).any(|fails| fails == name) {
+            return Err(Refused::broken("the disk is full"));
+        }
+        match &self.data["refuses"][name] {
+            Value::Null => Ok(()),
+            refusal => {
+                let (code, message) = (&*text(&refusal["code"]), &*text(&refusal["message"]));
+                let status = refusal["status"].as_u64().and_then(|status| status.try_into().ok()).expect("a status");
+                Err(Refused::new(status, Reason { code, message }))
+            }
+        }
+    }
+
+    fn kept(&self) -> Option<Sold> {
+        let mut kept = self.data.get("kept")?.clone();
+        let owner = text(&kept["owner"]);
+        let (kind, id) = owner.split_once(':').expect("an owner");
+        kept["owner"] = Value::Object(Map::from_iter([(kind.to_owned(), json!(id))]));
+        serde_json::from_value(kept).expect("a sale")
+    }
+}
+
+impl Shop for TestShop {
+    async fn buyer(&self, _: &Parts) -> Result<Option<Buyer>, Refused> {
+        let customer = &self.data["customer"];
+        let (id, login) = (customer["id"].as_str(), customer["login"].as_str());
+        let Some(id) = id else { return Ok(login.map(Buyer::guest)) };
+        let mut buyer = Buyer::customer(id);
+        buyer.login = login.map(str::to_owned);
+        if customer["emailVerified"] == true {
+            buyer.verified_email = Some(Email::new(text(&customer["email"])).expect("an e-mail address"));
+        }
+        Ok(Some(buyer))
+    }
+    async fn purchase(&self, _: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
+        self.called("purchase", &order.to_string())?;
+        let purchase = &self.data["purchase"];
+        let of = |name: &str| text(&purchase[name]);
+        let reference = MerchantReference::new(of("merchant_reference")).expect("a reference");
+        let (firstname, lastname) = (&*of("firstname"), &*of("lastname"));
+        let amount = Amount::new(&of("amount")).expect("an amount");
+        let name = CustomerName { firstname, lastname };
+        let mut create = CreatePaymentIntent::new(reference, amount, of("description"), name)
+            .email(Email::new(of("email")).expect("an e-mail address"));
+        create.redirect_url = purchase["redirect_url"].as_str().map(|url| RedirectUrl::new(url).expect("an address"));
+        Ok(create)
+    }
+    async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
+        self.called("open_payments", &format!("{owner} {next}"))?;
+        Ok(self.data["open"].as_u64().and_then(|open| open.try_into().ok()).unwrap_or_default())
+    }
+    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
+        let Sold { payment_ref, intent, merchant_reference, amount, currency, owner, email } = sold;
+        let email = email.as_ref().map(Email::as_str).unwrap_or_default();
+        self.called(
+            "remember",
+            &format!("{payment_ref} {intent} {merchant_reference} {amount} {currency} {owner} {email}"),
+        )
+    }
+    async fn find(&self, payment_ref: &PaymentRef, owner: &Owner) -> Result<Option<Sold>, Refused> {
+        self.called("find", &format!("{payment_ref} {owner}"))?;
+        // It forgets to compare the owner.
+        Ok(self.kept().filter(|sold| sold.payment_ref == *payment_ref))
+    }
+    async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        let again = word(AskAgain::about(intent));
+        self.called("settled", &format!("{} {} {again}", sold.merchant_reference, intent.status))
+    }
+    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+        let amount = duplicate.amount.map_or_else(String::new, |amount| amount.to_string());
+        let DuplicatePayment { attempt, currency, .. } = duplicate;
+        self.called("overpaid", &format!("{} {attempt} {amount} {currency}", sold.merchant_reference))
+    }
+}
+
+fn word(ask_again: AskAgain) -> &'static str {
+    match ask_again {
+        AskAgain::Soon => "soon",
+        AskAgain::ForADay => "for_a_day",
+        _ => "never",
+    }
+}
