@@ -1,5 +1,5 @@
 //! What the check needs of the machine it runs on: HTTP, waiting, and commands. The rules use nothing else, so that they run
-//! wherever these four functions exist.
+//! wherever these three functions exist.
 
 use guichet::values::printable;
 use std::fmt;
@@ -48,15 +48,13 @@ pub trait Environment {
     /// Waits.
     fn sleep(&self, time: Duration) -> Boxed<'_, ()>;
 
-    /// Runs a command of the person who checks, with these variables in its environment, and discards its output. The error says
-    /// why it failed.
-    fn run<'a>(&'a self, command: &'a str, variables: Vec<(&'static str, String)>) -> Boxed<'a, Result<(), String>>;
-
-    /// The same, and returns its output.
-    fn output<'a>(
+    /// Runs a command of the person who checks, with these variables in its environment. Returns its output, or discards it unless
+    /// it is wanted. The error says why it failed.
+    fn run<'a>(
         &'a self,
         command: &'a str,
         variables: Vec<(&'static str, String)>,
+        is_output_wanted: bool,
     ) -> Boxed<'a, Result<String, String>>;
 }
 

@@ -40,6 +40,10 @@ pub(crate) enum RuleError {
 /// The result of a rule; `Ok` is a pass.
 pub(crate) type Outcome = Result<(), RuleError>;
 
+pub(crate) fn not_checked<T>(why: impl Into<String>) -> Result<T, RuleError> {
+    Err(RuleError::NotChecked(why.into()))
+}
+
 /// A check of one shop.
 pub struct Check {
     environment: Box<dyn Environment>,
@@ -112,11 +116,8 @@ impl Check {
         if self.service.mark() > 0 || is_signed_out {
             return Ok(());
         }
-        Err(format!(
-            "The shop answered without a call to the service. {}: {}.",
-            exchange.sent,
-            exchange.response_text()
-        ))
+        let (sent, came) = (&exchange.sent, exchange.response_text());
+        Err(format!("The shop answered without a call to the service. {sent}: {came}."))
     }
 
     /// The first or second customer, signed in.
@@ -138,12 +139,9 @@ impl Check {
         // The page sets the cookie of a CSRF token.
         self.open_page(&customer).await;
         let Some(login) = self.options.logins.get(number) else {
-            return if number == 0 {
-                Ok(customer)
-            } else {
-                Err(RuleError::NotChecked(
-                    "Missing option --login, a second time: it signs in another customer.".into(),
-                ))
+            return match number {
+                0 => Ok(customer),
+                _ => not_checked("Missing option --login, a second time: it signs in another customer."),
             };
         };
         let Login { method, path, body } = login.clone();
@@ -156,10 +154,7 @@ impl Check {
         if (200..400).contains(&exchange.status()) {
             return Ok(customer);
         }
-        Err(RuleError::NotChecked(format!(
-            "The request of --login was refused: {method} {path}: {}",
-            exchange.response_text()
-        )))
+        not_checked(format!("The request of --login was refused: {method} {path}: {}", exchange.response_text()))
     }
 
     /// Looks again and again until there is a result, for at most this long.
@@ -180,7 +175,7 @@ impl Check {
 
     /// Runs a command of the shop, which may need the service that the shop uses.
     async fn run(&self, command: &str) -> Result<(), String> {
-        self.environment.run(command, self.service.variables()).await
+        self.environment.run(command, self.service.variables(), false).await.map(drop)
     }
 
     /// Waits in the same way, and runs the command of `--settle` every five seconds, as cron would.

@@ -1,8 +1,9 @@
 //! Payments of the shop's orders, as the rules need them.
 
 use super::service::Call;
-use super::{Check, Customer, Exchange, RuleError};
+use super::{Check, Customer, Exchange, RuleError, not_checked};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// A payment that the shop has created for an order.
 #[derive(Clone, Debug)]
@@ -66,19 +67,19 @@ impl Check {
         payment.ok_or(exchange)
     }
 
-    /// A payment that can still be paid, of the first order that has one.
-    pub(crate) async fn open_payment(&self) -> Result<Payment, RuleError> {
+    /// A payment that can still be paid, of the first order that has one, and its customer.
+    pub(crate) async fn open_payment(&self) -> Result<(Rc<Customer>, Payment), RuleError> {
         let customer = self.customer(0).await?;
         let mut last = None;
         loop {
             let Some(order) = self.orders.borrow().front().cloned() else {
-                return Err(RuleError::NotChecked(match last {
+                return not_checked(match last {
                     None => "Missing option --order, once more: the orders that were given are paid.".into(),
                     Some(exchange) => self.no_payment(&exchange),
-                }));
+                });
             };
             match self.buy(&customer, &order).await {
-                Ok(payment) if self.is_open(&payment).await => return Ok(payment),
+                Ok(payment) if self.is_open(&payment).await => return Ok((customer, payment)),
                 Ok(_) => {}
                 Err(exchange) => last = Some(exchange),
             }
@@ -122,7 +123,7 @@ impl Check {
             ("GUICHET_REFERENCE", payment.reference.clone()),
             ("GUICHET_PAYMENT_REF", payment.payment_ref.clone()),
         ]);
-        let printed = self.environment.output(command, variables).await;
+        let printed = self.environment.run(command, variables, true).await;
         printed.map(|text| Some(Books::read(&text))).map_err(|why| RuleError::NotChecked(format!("--orders: {why}")))
     }
 }

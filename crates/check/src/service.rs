@@ -1,8 +1,10 @@
 //! The payment service that a checked shop talks to: a sandbox behind a recorder that can change, withhold and refuse replies.
 
+use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{Request, Response, StatusCode, header};
+use axum::response::IntoResponse;
 use guichet_sandbox::{Dropped, InProcess};
 use serde_json::{Map, Value, json};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -131,7 +133,7 @@ impl Service {
     pub async fn respond(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
         let (parts, body) = request.into_parts();
         let Ok(body) = to_bytes(body, MAX_BODY).await else {
-            return Ok(reply(StatusCode::PAYLOAD_TOO_LARGE, refusal(413)));
+            return Ok(refusal(413));
         };
         let path = parts.uri.path().to_owned();
         let forwarded = |parts| self.sandbox.respond(Request::from_parts(parts, Body::from(body.clone())));
@@ -140,9 +142,7 @@ impl Service {
         }
         let (number, kind, mut end) = self.record(Call::new(&parts, &body, self.sandbox.secret_key().expose()));
         match kind {
-            Some(Kind::Refuse(status)) => {
-                return Ok(reply(StatusCode::from_u16(status).unwrap_or_default(), refusal(status)));
-            }
+            Some(Kind::Refuse(status)) => return Ok(refusal(status)),
             Some(Kind::Hold) => {
                 let _held = Held::new(self);
                 // It ends with an error, because the sender is dropped.
@@ -283,19 +283,13 @@ fn change(data: &mut Value, intent: &str, fields: &Map<String, Value>) {
     }
 }
 
-fn reply(status: StatusCode, body: Value) -> Response<Body> {
-    let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
-    response
-}
-
-fn refusal(status: u16) -> Value {
+fn refusal(status: u16) -> Response<Body> {
     let (kind, code) = if status == 401 { ("authentication", "invalid_key") } else { ("api", "unavailable") };
-    json!({
+    let body = json!({
         "status_code": status, "response_type": "error", "message": "The check refused this call.", "data": null,
         "error": {"type": kind, "code": code, "errors": [], "request_id": "req_check", "retryable": status != 401},
-    })
+    });
+    (StatusCode::from_u16(status).unwrap_or_default(), Json(body)).into_response()
 }
 
 #[cfg(test)]

@@ -163,10 +163,7 @@ impl Exchange {
 
     /// The response's body; null if it is no JSON.
     pub(crate) fn json(&self) -> Value {
-        self.response
-            .as_ref()
-            .map(|response| serde_json::from_str(&response.body).unwrap_or_default())
-            .unwrap_or_default()
+        self.response.as_ref().ok().and_then(|response| serde_json::from_str(&response.body).ok()).unwrap_or_default()
     }
 
     /// The response for a report.

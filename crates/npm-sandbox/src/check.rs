@@ -89,16 +89,13 @@ impl Environment for JsEnvironment {
         Box::pin(async move { drop(JsFuture::from(self.machine.sleep(milliseconds(time))).await) })
     }
 
-    fn run<'a>(&'a self, command: &'a str, variables: Vec<(&'static str, String)>) -> Boxed<'a, Result<(), String>> {
-        Box::pin(async move { self.run(command, variables, false).await.map(drop).map_err(|error| error.to_string()) })
-    }
-
-    fn output<'a>(
+    fn run<'a>(
         &'a self,
         command: &'a str,
         variables: Vec<(&'static str, String)>,
+        is_output_wanted: bool,
     ) -> Boxed<'a, Result<String, String>> {
-        Box::pin(async move { self.run(command, variables, true).await.map_err(|error| error.to_string()) })
+        Box::pin(async move { self.run(command, variables, is_output_wanted).await.map_err(|error| error.to_string()) })
     }
 }
 

@@ -1,10 +1,10 @@
 //! When an order is paid.
 
-use crate::payment::{Payment, orders_missing};
+use crate::payment::{Books, Payment, orders_missing};
 use crate::service::{Kind, Target};
-use crate::{Check, Outcome, RuleError};
+use crate::{Check, Outcome, RuleError, not_checked};
 use futures_util::future::{join, join_all};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// Test phones of the sandbox.
@@ -20,11 +20,9 @@ const AT_ONCE: usize = 8;
 
 /// The service says that the payment has succeeded, with a wrong value: the order stays unpaid.
 pub(super) async fn wrong_reply_pays_nothing(check: &Check, field: &str, value: Value) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     let mark = check.service.mark();
-    let mut fields = Map::from_iter([(field.to_owned(), value.clone())]);
-    fields.insert("status".into(), "succeeded".into());
+    let fields = Map::from_iter([(field.to_owned(), value.clone()), ("status".to_owned(), "succeeded".into())]);
     let change = Kind::Change { intent: payment.id.clone(), fields };
     let changing = check.service.interfere(Target::ReadsOf(payment.id.clone()), change);
     let exchange = check.status(&customer, &payment).await;
@@ -45,15 +43,14 @@ pub(super) async fn wrong_reply_pays_nothing(check: &Check, field: &str, value: 
     }
     match check.books(&payment).await? {
         Some(books) if books.paid > 0 => Err(exchange.fail(format!("{reply} The shop marked the order paid."))),
-        _ if !is_read => Err(RuleError::NotChecked("The shop did not read the payment.".into())),
+        _ if !is_read => not_checked("The shop did not read the payment."),
         Some(_) => Ok(()),
         None => Err(orders_missing()),
     }
 }
 
 pub(super) async fn decline_gets_next_reference(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     check.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
     let exchange = check.status(&customer, &payment).await;
     if exchange.json()["status"] != "failed" {
@@ -70,29 +67,20 @@ pub(super) async fn decline_gets_next_reference(check: &Check) -> Outcome {
 }
 
 pub(super) async fn paid_without_return(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
+    let (_, payment) = check.open_payment().await?;
     check.service.pay(&payment.id, PAYS_AT_ONCE).await;
     let mark = check.service.mark();
     let is_read = || {
         let calls = check.service.calls_since(mark);
         calls.iter().any(|call| call.with_key && call.reads(&payment.id) && !call.reply.is_null())
     };
-    let mut paid = None;
-    let settled = check.wait_while_settling(check.options.limit, async || {
+    let is_settled = async || {
         if !is_read() {
             return None;
         }
-        paid = check.books(&payment).await.transpose();
-        match &paid {
-            Some(Ok(books)) if books.paid == 0 => None,
-            _ => Some(()),
-        }
-    });
-    let settled = settled.await?;
-    if let Some(Err(stop)) = paid {
-        return Err(stop);
-    }
-    if settled.is_some() {
+        check.books(&payment).await.map(|books| books.is_none_or(|books| books.paid > 0).then_some(())).transpose()
+    };
+    if check.wait_while_settling(check.options.limit, is_settled).await?.transpose()?.is_some() {
         return Ok(());
     }
     let came = if is_read() {
@@ -113,8 +101,7 @@ pub(super) async fn paid_without_return(check: &Check) -> Outcome {
 
 pub(super) async fn paid_once(check: &Check) -> Outcome {
     require_orders(check, "how often it was marked")?;
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     check.service.pay(&payment.id, PAYS_AT_ONCE).await;
     let holding = check.service.interfere(Target::ReadsOf(payment.id.clone()), Kind::Hold);
     let asking = join_all((0..AT_ONCE).map(|_| check.status(&customer, &payment)));
@@ -125,8 +112,7 @@ pub(super) async fn paid_once(check: &Check) -> Outcome {
         drop(holding);
     };
     let (exchanges, ()) = join(asking, releasing).await;
-    let books = wait_until_paid(check, &payment).await?;
-    match books {
+    match wait_until_paid(check, &payment).await? {
         1 => Ok(()),
         paid => {
             Err(exchanges[0].fail(format!("{AT_ONCE} requests at the same time marked the order paid {paid} times.")))
@@ -138,7 +124,7 @@ pub(super) async fn paid_once(check: &Check) -> Outcome {
 fn require_orders(check: &Check, what: &str) -> Result<(), RuleError> {
     match check.options.orders_command {
         Some(_) => Ok(()),
-        None => Err(RuleError::NotChecked(format!("Missing option --orders: only the shop's books say {what}."))),
+        None => not_checked(format!("Missing option --orders: only the shop's books say {what}.")),
     }
 }
 
@@ -152,26 +138,20 @@ async fn wait_until_paid(check: &Check, payment: &Payment) -> Result<usize, Rule
 }
 
 pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     check.service.pay(&payment.id, APPROVED_LATE).await;
-    let early = check.status(&customer, &payment).await;
-    if early.json()["status"] == "succeeded" {
-        return Err(early.fail("The attempt was declined, and the page was told that it is paid."));
+    let mut exchange = check.status(&customer, &payment).await;
+    if exchange.json()["status"] == "succeeded" {
+        return Err(exchange.fail("The attempt was declined, and the page was told that it is paid."));
     }
     check.service.advance(UNTIL_APPROVED).await;
-    let mut exchange = early;
     let is_settled = async || {
         exchange = check.status(&customer, &payment).await;
-        let books = match check.books(&payment).await {
-            Ok(books) => books,
-            Err(stop) => return Some(Err(stop)),
-        };
-        let is_paid = books.is_none_or(|books| books.paid > 0);
-        (exchange.json()["status"] == "succeeded" && is_paid).then_some(Ok(books.is_some()))
+        let is_told = exchange.json()["status"] == "succeeded";
+        let is_paid = |books: Option<Books>| is_told && books.is_none_or(|books| books.paid > 0);
+        check.books(&payment).await.map(|books| is_paid(books).then_some(books.is_some())).transpose()
     };
-    let settled = check.wait_while_settling(check.options.limit, is_settled).await?.transpose()?;
-    match settled {
+    match check.wait_while_settling(check.options.limit, is_settled).await?.transpose()? {
         Some(true) => Ok(()),
         Some(false) => Err(orders_missing()),
         None => Err(exchange.fail("The operator approved the attempt late, and the order was not marked paid.")),
@@ -180,25 +160,22 @@ pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
 
 pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
     require_orders(check, "that a refund is due")?;
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     check.service.pay(&payment.id, APPROVED_LATE).await;
     check.service.pay(&payment.id, PAYS_AT_ONCE).await;
-    check.status(&customer, &payment).await;
+    let mut exchange = check.status(&customer, &payment).await;
     check.service.advance(UNTIL_APPROVED).await;
     if check.service.intent(&payment.id).await["duplicate_payments"].as_array().is_none_or(Vec::is_empty) {
-        return Err(RuleError::NotChecked("The sandbox made no duplicate payment.".into()));
+        return not_checked("The sandbox made no duplicate payment.");
     }
-    let mut exchange = None;
     let is_noticed = async || {
-        exchange = Some(check.status(&customer, &payment).await);
+        exchange = check.status(&customer, &payment).await;
         check.books(&payment).await.map(|books| books.filter(|books| books.refunds_due > 0)).transpose()
     };
-    let noticed = check.wait_while_settling(check.options.limit, is_noticed).await?.transpose()?;
-    let why = "The customer paid twice, because an attempt was approved late, and the command of --orders printed no line refund_due.";
-    match (noticed, exchange) {
-        (Some(_), _) => Ok(()),
-        (None, Some(exchange)) => Err(exchange.fail(why)),
-        (None, None) => Err(RuleError::Failed { why: why.into(), sent: String::new(), came: json!(null).to_string() }),
+    match check.wait_while_settling(check.options.limit, is_noticed).await?.transpose()? {
+        Some(_) => Ok(()),
+        None => Err(exchange.fail(
+            "The customer paid twice, because an attempt was approved late, and the command of --orders printed no line refund_due.",
+        )),
     }
 }

@@ -3,10 +3,10 @@
 use crate::payment::Payment;
 use crate::service::{Kind, Target};
 use crate::shop::Exchange;
-use crate::{Check, Outcome, RuleError};
+use crate::{Check, Outcome, RuleError, not_checked};
 
 pub(super) async fn refusing_service(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
+    let (_, payment) = check.open_payment().await?;
     for status in [503, 401] {
         for exchange in exchanges_during(check, &payment, Kind::Refuse(status)).await? {
             if exchange.is_sign_in_required() {
@@ -29,7 +29,7 @@ pub(super) async fn slow_service(check: &Check) -> Outcome {
 }
 
 async fn failing_service(check: &Check, kind: Kind, cause: &str) -> Outcome {
-    let payment = check.open_payment().await?;
+    let (_, payment) = check.open_payment().await?;
     let exchanges = exchanges_during(check, &payment, kind).await?;
     exchanges.iter().try_for_each(|exchange| must_be_error_or_true(exchange, &payment, cause))
 }
@@ -42,7 +42,7 @@ async fn exchanges_during(check: &Check, payment: &Payment, kind: Kind) -> Resul
     let order = check.route_request(&customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
     let status = check.status(&customer, payment).await;
     if check.service.mark() == mark {
-        return Err(RuleError::NotChecked("The shop answered without a call to the service.".into()));
+        return not_checked("The shop answered without a call to the service.");
     }
     Ok([order, status])
 }

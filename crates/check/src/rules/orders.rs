@@ -1,20 +1,18 @@
 //! How an order becomes a payment.
 
 use crate::payment::Payment;
-use crate::{Check, Outcome, RuleError};
+use crate::{Check, Outcome, not_checked};
 use serde_json::Value;
 
 pub(super) async fn order_becomes_payment(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
     let Some(order) = check.orders.borrow().front().cloned() else {
-        return Err(RuleError::NotChecked(
-            "Missing option --order: an order of the customer that is not paid yet.".into(),
-        ));
+        return not_checked("Missing option --order: an order of the customer that is not paid yet.");
     };
     match check.buy(&customer, &order).await {
         Ok(_) => Ok(()),
         Err(exchange) if exchange.is_sign_in_required() && check.options.logins.is_empty() => {
-            Err(RuleError::NotChecked("Missing option --login: without it the shop sells nothing.".into()))
+            not_checked("Missing option --login: without it the shop sells nothing.")
         }
         Err(exchange) if exchange.is_success() => Err(exchange.fail(
             "The answer is not that of a payment which the shop has created: {\"intent\": {id, checkout_url, payment_ref, \
@@ -25,11 +23,9 @@ pub(super) async fn order_becomes_payment(check: &Check) -> Outcome {
 }
 
 pub(super) async fn server_decides(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
+    let (customer, payment) = check.open_payment().await?;
     let Value::Object(mut forged) = payment.order.clone() else {
-        return Err(RuleError::NotChecked(
-            "The value of --order is no JSON object, so a page can add nothing to it.".into(),
-        ));
+        return not_checked("The value of --order is no JSON object, so a page can add nothing to it.");
     };
     let forgeries = serde_json::json!({
         "amount": "1", "price": 1, "total": "1", "currency": "UGX", "email": "eve@evil.example", "customer_email": "eve@evil.example",
@@ -38,7 +34,7 @@ pub(super) async fn server_decides(check: &Check) -> Outcome {
         "confirmation_method": "manual", "metadata": {"forged": "yes"},
     });
     forged.extend(forgeries.as_object().cloned().unwrap_or_default());
-    let (mark, customer) = (check.service.mark(), check.customer(0).await?);
+    let mark = check.service.mark();
     let exchange =
         check.route_request(&customer, "POST", "/intents").on_own_page().json(&Value::Object(forged)).send().await;
     let original = &payment.creation.body;
@@ -46,9 +42,8 @@ pub(super) async fn server_decides(check: &Check) -> Outcome {
         for field in ["amount", "currency", "email", "phone"] {
             if call.body[field] != original[field] {
                 let (forged, original) = (&call.body[field], &original[field]);
-                return Err(
-                    exchange.fail(format!("The page changed {field} of the payment from {original} to {forged}."))
-                );
+                let why = format!("The page changed {field} of the payment from {original} to {forged}.");
+                return Err(exchange.fail(why));
             }
         }
         if call.body["merchant_reference"] == "FORGED" {
@@ -62,8 +57,7 @@ pub(super) async fn server_decides(check: &Check) -> Outcome {
 }
 
 pub(super) async fn same_order_same_payment(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     match check.buy(&customer, &payment.order).await {
         Ok(again) if again.id == payment.id => Ok(()),
         Ok(again) => Err(again.exchange.fail(format!(
@@ -76,19 +70,19 @@ pub(super) async fn same_order_same_payment(check: &Check) -> Outcome {
 
 pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
     let Some(command) = &check.options.restart_command else {
-        return Err(RuleError::NotChecked("Missing option --restart: a command that restarts the shop.".into()));
+        return not_checked("Missing option --restart: a command that restarts the shop.");
     };
-    let payment = check.open_payment().await?;
+    let (_, payment) = check.open_payment().await?;
     if same_order_same_payment(check).await.is_err() {
-        return Err(RuleError::NotChecked("See same_order_same_payment.".into()));
+        return not_checked("See same_order_same_payment.");
     }
-    check.run(command).await.map_err(|why| RuleError::NotChecked(format!("--restart: {why}")))?;
+    check.run(command).await.or_else(|why| not_checked(format!("--restart: {why}")))?;
     // The login may have been in memory.
     check.customers.borrow_mut().clear();
     let visitor = crate::shop::Customer::default();
     let is_up = async || check.open_page(&visitor).await.response.ok();
     if check.wait_for(check.options.limit, is_up).await.is_none() {
-        return Err(RuleError::NotChecked("After the command of --restart, the shop did not answer.".into()));
+        return not_checked("After the command of --restart, the shop did not answer.");
     }
     let customer = check.customer(0).await?;
     match check.buy(&customer, &payment.order).await {
@@ -101,22 +95,20 @@ pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
 }
 
 pub(super) async fn return_nonce_agrees(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
+    let (customer, payment) = check.open_payment().await?;
     let exchange = &payment.exchange;
     let Some(nonce) = &payment.return_nonce else { return Err(exchange.fail("The answer has no return_nonce.")) };
     let Some(in_address) = nonce_of(&payment) else {
-        return Err(exchange
-            .fail("The redirect_url of the payment has no guichet_return, so the page cannot match the return."));
+        let why = "The redirect_url of the payment has no guichet_return, so the page cannot match the return.";
+        return Err(exchange.fail(why));
     };
     if *nonce != in_address {
-        return Err(
-            exchange.fail(format!("return_nonce is {nonce}, and guichet_return in redirect_url is {in_address}."))
-        );
+        let why = format!("return_nonce is {nonce}, and guichet_return in redirect_url is {in_address}.");
+        return Err(exchange.fail(why));
     }
     if nonce.len() != 22 || !nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(exchange.fail("return_nonce is not 22 characters of [0-9A-Za-z]."));
     }
-    let customer = check.customer(0).await?;
     match check.buy(&customer, &payment.order).await {
         Ok(again) if again.reference == payment.reference && again.return_nonce != payment.return_nonce => {
             Err(again.exchange.fail("The second time, return_nonce of the same payment is another one."))
@@ -128,15 +120,13 @@ pub(super) async fn return_nonce_agrees(check: &Check) -> Outcome {
 /// `guichet_return` in the payment's return address.
 fn nonce_of(payment: &Payment) -> Option<String> {
     let address = url::Url::parse(payment.creation.body["redirect_url"].as_str()?).ok()?;
-    address
-        .query_pairs()
-        .find(|(name, _)| name == guichet::values::RETURN_PARAMETER)
-        .map(|(_, value)| value.into_owned())
+    let mut pairs = address.query_pairs();
+    pairs.find(|(name, _)| name == guichet::values::RETURN_PARAMETER).map(|(_, value)| value.into_owned())
 }
 
 pub(super) async fn other_customer_sees_nothing(check: &Check) -> Outcome {
-    let (owner, other) = (check.customer(0).await?, check.customer(1).await?);
-    let payment = check.open_payment().await?;
+    let other = check.customer(1).await?;
+    let (owner, payment) = check.open_payment().await?;
     let unknown = check.route_request(&owner, "GET", "/intents/gch_unknown").on_own_page().send().await;
     if unknown.status() != 404 {
         return Err(unknown.fail("An unknown payment was not answered with 404."));

@@ -7,16 +7,12 @@ use serde_json::{Value, json};
 
 /// A request with this header is refused on all three routes.
 pub(super) async fn refused(check: &Check, name: &str, value: &str) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
+    let status = format!("/intents/{}", payment.payment_ref);
     for exchange in [
         check.route_request(&customer, "POST", "/session").header(name, value).json(&json!({})).send().await,
         check.route_request(&customer, "POST", "/intents").header(name, value).json(&payment.order).send().await,
-        check
-            .route_request(&customer, "GET", &format!("/intents/{}", payment.payment_ref))
-            .header(name, value)
-            .send()
-            .await,
+        check.route_request(&customer, "GET", &status).header(name, value).send().await,
     ] {
         must_be_refused(&exchange)?;
     }
@@ -24,15 +20,13 @@ pub(super) async fn refused(check: &Check, name: &str, value: &str) -> Outcome {
 }
 
 pub(super) async fn text_plain_refused(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     let exchange = check.route_request(&customer, "POST", "/intents").body("text/plain", payment.order.to_string());
     must_be_refused(&exchange.send().await)
 }
 
 pub(super) async fn foreign_form_refused(check: &Check) -> Outcome {
-    let payment = check.open_payment().await?;
-    let customer = check.customer(0).await?;
+    let (customer, payment) = check.open_payment().await?;
     let foreign = form(check, &customer, &payment);
     let foreign = foreign.header("Origin", "https://evil.example").header("Sec-Fetch-Site", "cross-site");
     must_be_refused(&foreign.send().await)?;

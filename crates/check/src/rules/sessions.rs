@@ -1,7 +1,7 @@
 //! Sessions and secrets.
 
 use crate::shop::Customer;
-use crate::{Check, Outcome, RuleError};
+use crate::{Check, Outcome, RuleError, not_checked};
 use serde_json::{Value, json};
 
 pub(super) async fn session_needs_login(check: &Check) -> Outcome {
@@ -18,9 +18,7 @@ pub(super) async fn session_needs_login(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
     let exchange = check.route_request(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
     if exchange.is_sign_in_required() && check.options.logins.is_empty() {
-        return Err(RuleError::NotChecked(
-            "Missing option --login: a stranger gets no session, and nobody is signed in.".into(),
-        ));
+        return not_checked("Missing option --login: a stranger gets no session, and nobody is signed in.");
     }
     let body = exchange.json();
     let session = if body["data"].is_object() { &body["data"] } else { &body };
@@ -28,9 +26,8 @@ pub(super) async fn session_needs_login(check: &Check) -> Outcome {
         token.as_str().is_some_and(|token| check.service.session_tokens().iter().any(|issued| issued == token))
     };
     if !exchange.is_success() || !is_issued(&session["session_token"]) || !session["expires_at"].is_string() {
-        return Err(
-            exchange.fail("A customer who is signed in did not get the service's session_token and expires_at.")
-        );
+        let why = "A customer who is signed in did not get the service's session_token and expires_at.";
+        return Err(exchange.fail(why));
     }
     Ok(())
 }
@@ -40,7 +37,7 @@ pub(super) async fn token_in_no_url(check: &Check) -> Outcome {
     check.route_request(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
     let tokens = check.service.session_tokens();
     if tokens.is_empty() {
-        return Err(RuleError::NotChecked("The shop has created no session: see session_needs_login.".into()));
+        return not_checked("The shop has created no session: see session_needs_login.");
     }
     let has_token = |text: &str| tokens.iter().any(|token| text.contains(token.as_str()));
     for call in check.service.calls_since(0) {

@@ -76,20 +76,16 @@ impl Environment for Machine {
         Box::pin(tokio::time::sleep(time))
     }
 
-    fn run<'a>(&'a self, command: &'a str, variables: Vec<(&'static str, String)>) -> Boxed<'a, Result<(), String>> {
-        // A shop that the command leaves running would hold a pipe open.
-        let mut shell = shell(command);
-        shell.envs(variables).stdout(Stdio::null()).stderr(Stdio::null());
-        Box::pin(async move { self.finish(&mut shell).await.map(drop).map_err(|error| error.to_string()) })
-    }
-
-    fn output<'a>(
+    fn run<'a>(
         &'a self,
         command: &'a str,
         variables: Vec<(&'static str, String)>,
+        is_output_wanted: bool,
     ) -> Boxed<'a, Result<String, String>> {
+        // A shop that the command leaves running would hold a pipe open.
+        let stdio = if is_output_wanted { Stdio::piped } else { Stdio::null };
         let mut shell = shell(command);
-        shell.envs(variables).stdout(Stdio::piped()).stderr(Stdio::piped());
+        shell.envs(variables).stdout(stdio()).stderr(stdio());
         Box::pin(async move {
             let output = self.finish(&mut shell).await.map_err(|error| error.to_string())?;
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
