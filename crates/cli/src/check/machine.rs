@@ -84,18 +84,12 @@ impl Environment for Machine {
     ) -> Boxed<'a, Result<String, String>> {
         // A shop that the command leaves running would hold a pipe open.
         let stdio = if is_output_wanted { Stdio::piped } else { Stdio::null };
-        let mut shell = shell(command);
-        shell.envs(variables).stdout(stdio()).stderr(stdio());
+        let (program, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let mut shell = Command::new(program);
+        shell.arg(option).arg(command).envs(variables).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
         Box::pin(async move {
             let output = self.finish(&mut shell).await.map_err(|error| error.to_string())?;
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         })
     }
-}
-
-fn shell(command: &str) -> Command {
-    let (program, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-    let mut shell = Command::new(program);
-    shell.arg(option).arg(command).stdin(Stdio::null());
-    shell
 }

@@ -155,11 +155,10 @@ impl Field {
     fn json(&self, given: &str, shorthand: Option<Shorthand>) -> Result<Value, Failure> {
         let refuse = |why: &str| Failure::usage(format!("{}: {why}", self.name));
         let inline = !given.starts_with('@') && given != "-";
-        if let Some(shorthand) = shorthand.filter(|_| inline) {
-            let read = (shorthand.read)(given).map_err(|invalid| refuse(invalid.reason()))?;
-            if let Some(value) = read {
-                return Ok(value);
-            }
+        if let Some(shorthand) = shorthand.filter(|_| inline)
+            && let Some(value) = (shorthand.read)(given).map_err(|invalid| refuse(invalid.reason()))?
+        {
+            return Ok(value);
         }
         let text = match given.strip_prefix('@') {
             Some(file) => {
@@ -195,11 +194,6 @@ impl Field {
 
 /// The values of all fields whose arguments were given.
 pub(super) fn read_arguments(fields: &[Field], matches: &ArgMatches) -> Result<Map<String, Value>, Failure> {
-    let mut values = Map::new();
-    for field in fields {
-        if let Some(value) = field.value(matches)? {
-            values.insert(field.name.clone(), value);
-        }
-    }
-    Ok(values)
+    let read = |field: &Field| Some(field.value(matches).transpose()?.map(|value| (field.name.clone(), value)));
+    fields.iter().filter_map(read).collect()
 }

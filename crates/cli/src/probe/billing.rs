@@ -18,7 +18,7 @@ async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     let plan = probe.send(create.clone()).await;
     probe.row("document", "a plan is created", plan.is_success() && plan.text("code") == code.as_str(), &plan);
     let again = probe.send(create).await;
-    probe.row("6", "a code that is taken: 409 plan_code_taken", again.is(409, "plan_code_taken"), &again);
+    probe.refused("6", "a code that is taken: 409 plan_code_taken", "409 plan_code_taken", &again);
 
     let subscribe = CreateSubscription::new(
         code,
@@ -39,19 +39,14 @@ async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     probe.row("assumed", "list_subscriptions", list.is_success() && listed, &list);
 
     let running = probe.send(ResumeSubscription::new(id.clone())).await;
-    probe.row(
-        "6",
-        "resume of an active subscription: 409 subscription_state",
-        running.is(409, "subscription_state"),
-        &running,
-    );
+    probe.refused("6", "resume of an active subscription: 409 subscription_state", "409 subscription_state", &running);
     let later = probe.send(PauseSubscription::new(id.clone()).immediately(false)).await;
     let marked = later.is_success() && later.data()["pause_at_period_end"] == true && later.text("status") != "paused";
     probe.row("6", "pause, immediately false: at the end of the period", marked, &later);
     let paused = probe.send(PauseSubscription::new(id.clone())).await;
-    probe.row("6", "pause: now", paused.is_success() && paused.text("status") == "paused", &paused);
+    probe.row("6", "pause: now", paused.has_status("paused"), &paused);
     let resumed = probe.send(ResumeSubscription::new(id.clone())).await;
-    probe.row("6", "resume: active again", resumed.is_success() && resumed.text("status") == "active", &resumed);
+    probe.row("6", "resume: active again", resumed.has_status("active"), &resumed);
     let paid_with = probe.send(ChangeSubscriptionPaymentMethod::new(id.clone(), phone()?)).await;
     probe.row("14", "payment-method takes payment_method", paid_with.is_success(), &paid_with);
     let fallback = probe.send(ConfigureFallback::new(id.clone(), phone()?).trigger_after_failures(2)).await;
@@ -61,9 +56,9 @@ async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     let marked = ending.is_success() && ending.data()["cancel_at_period_end"] == true;
     probe.row("6", "cancel: at the end of the period by default", marked, &ending);
     let ended = probe.send(CancelSubscription::new(id.clone()).immediately(true)).await;
-    probe.row("6", "cancel, immediately: now", ended.is_success() && ended.text("status") == "canceled", &ended);
+    probe.row("6", "cancel, immediately: now", ended.has_status("canceled"), &ended);
     let over = probe.send(ResumeSubscription::new(id)).await;
-    probe.row("6", "a canceled subscription cannot change: 409", over.is(409, "subscription_state"), &over);
+    probe.refused("6", "a canceled subscription cannot change: 409", "409 subscription_state", &over);
 
     let plan_id = PlanId::new(plan.text("id"))?;
     let gone = probe.send(DeactivatePlan::new(plan_id.clone())).await;
@@ -71,12 +66,7 @@ async fn billing(probe: &mut Prober) -> Result<(), Invalid> {
     let again = probe.send(DeactivatePlan::new(plan_id.clone())).await;
     probe.row("6", "… can be repeated", again.is_success(), &again);
     let late = probe.send(subscribe).await;
-    probe.row(
-        "6",
-        "an inactive plan takes no new subscriptions: 422 plan_inactive",
-        late.is(422, "plan_inactive"),
-        &late,
-    );
+    probe.refused("6", "an inactive plan takes no new subscriptions: 422 plan_inactive", "422 plan_inactive", &late);
     let lists =
         |reply: &Reply| reply.data().as_array().is_some_and(|all| all.iter().any(|one| one["id"] == plan_id.as_str()));
     let plans = probe.send(ListPlans::new()).await;

@@ -60,12 +60,22 @@ impl Reply {
         self.data()[name].as_str().unwrap_or_default()
     }
 
-    pub(super) fn code(&self) -> &str {
-        self.body["error"]["code"].as_str().unwrap_or_default()
+    /// Its status and the code of its error: `404 resource_missing`.
+    fn summary(&self) -> String {
+        match (self.status, self.body["error"]["code"].as_str().unwrap_or_default()) {
+            (0, _) => "no response, or not tried".to_owned(),
+            (status, "") => status.to_string(),
+            (status, code) => format!("{status} {code}"),
+        }
     }
 
-    pub(super) fn is(&self, status: u16, code: &str) -> bool {
-        self.status == status && self.code() == code
+    pub(super) fn is(&self, summary: &str) -> bool {
+        self.summary() == summary
+    }
+
+    /// Whether it is a success whose object has this status.
+    pub(super) fn has_status(&self, status: &str) -> bool {
+        self.is_success() && self.text("status") == status
     }
 
     pub(super) fn header(&self, name: &str) -> &str {
@@ -84,12 +94,12 @@ impl Prober {
 
     /// Records whether a claim holds, with the response that shows it.
     pub(super) fn row(&mut self, decision: &'static str, what: &'static str, holds: bool, reply: &Reply) {
-        let seen = match (reply.status, reply.code()) {
-            (0, _) => "no response, or not tried".to_owned(),
-            (status, "") => status.to_string(),
-            (status, code) => format!("{status} {code}"),
-        };
-        self.rows.push(Row { decision, what, holds, seen });
+        self.rows.push(Row { decision, what, holds, seen: reply.summary() });
+    }
+
+    /// Records whether the response is this error.
+    pub(super) fn refused(&mut self, decision: &'static str, what: &'static str, error: &str, reply: &Reply) {
+        self.row(decision, what, reply.is(error), reply);
     }
 
     /// Whether the service responds at all.

@@ -30,7 +30,7 @@ pub(super) async fn rows(probe: &mut Prober) {
         Ok(order) => probe.send_as(order, token).await,
         Err(_) => Reply::default(),
     };
-    probe.row("4", "a session cannot create an intent: 403 role_required", pays.is(403, "role_required"), &pays);
+    probe.refused("4", "a session cannot create an intent: 403 role_required", "403 role_required", &pays);
 
     let revoked = probe.send_as(RevokeSession::new(), token).await;
     probe.row("4", "revoke: 200, revoked", revoked.status == 200 && revoked.data()["revoked"] == true, &revoked);
