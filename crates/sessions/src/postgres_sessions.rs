@@ -241,7 +241,7 @@ impl PostgresSessions {
 impl SessionStore for PostgresSessions {
     async fn newest(&self, login: &str) -> Result<Option<KeptSession>, Refused> {
         let login = self.sealer.login_hash(login);
-        let newest = self.run(async move |connection: &mut PgConnection| newest(connection, &login).await).await?;
+        let newest = self.run(async move |connection| newest(connection, &login).await).await?;
         Ok(newest.and_then(|(_, sealed)| self.sealer.open(&login, &sealed)))
     }
 
@@ -256,9 +256,7 @@ impl SessionStore for PostgresSessions {
         let mut replaced = replaced.map(token_hash);
         loop {
             let session = (token, sealed.clone());
-            let insert =
-                async move |connection: &mut PgConnection| insert(connection, &login, &session, replaced).await;
-            match self.run(insert).await? {
+            match self.run(async move |connection| insert(connection, &login, &session, replaced).await).await? {
                 Inserted::Stored => return Ok(KeepResult::Stored),
                 Inserted::LoginEnded => return Ok(KeepResult::LoginEnded),
                 Inserted::Other((token, sealed)) => match self.sealer.open(&login, &sealed) {
@@ -272,26 +270,19 @@ impl SessionStore for PostgresSessions {
 
     async fn end(&self, login: &str, remember_for: Duration) -> Result<Vec<KeptSession>, Refused> {
         let (login, remember_for) = (self.sealer.login_hash(login), milliseconds(remember_for));
-        let end = async move |connection: &mut PgConnection| end_tokens(connection, &login, remember_for).await;
-        let left = self.run(end).await?;
+        let left = self.run(async move |connection| end_tokens(connection, &login, remember_for).await).await?;
         Ok(left.iter().filter_map(|sealed| self.sealer.open(&login, sealed)).collect())
     }
 
     async fn forget(&self, login: &str, token: &SessionToken) -> Result<(), Refused> {
         let (login, token) = (self.sealer.login_hash(login), token_hash(token));
-        let forget = async move |connection: &mut PgConnection| {
-            sqlx::query(FORGET).bind(login).bind(token).execute(connection).await
-        };
-        self.run(forget).await?;
+        self.run(async move |connection| sqlx::query(FORGET).bind(login).bind(token).execute(connection).await).await?;
         Ok(())
     }
 
     async fn has_ended(&self, token: &SessionToken) -> Result<bool, Refused> {
         let token = token_hash(token);
-        let read = async move |connection: &mut PgConnection| {
-            sqlx::query_scalar(HAS_ENDED).bind(token).fetch_one(connection).await
-        };
-        self.run(read).await
+        self.run(async move |connection| sqlx::query_scalar(HAS_ENDED).bind(token).fetch_one(connection).await).await
     }
 }
 
