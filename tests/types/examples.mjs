@@ -11,7 +11,7 @@ const modules = new URL("../node_modules/", import.meta.url);
 
 /** The file of declarations of each entry, by the entry's name: `guichet/react`. */
 const entries = new Map();
-for (const name of ["guichet", "guichet-sandbox"]) {
+for (const name of ["guichet", "guichet-sandbox", "guichet-server"]) {
   const { exports } = JSON.parse(readFileSync(new URL(`${name}/package.json`, modules), "utf8"));
   for (const [path, { types }] of Object.entries(exports)) {
     if (types) entries.set(name + path.slice(1), new URL(`${name}/${types}`, modules).pathname);

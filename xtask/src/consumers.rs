@@ -37,10 +37,11 @@ pub struct CheckResult {
     pub result: Result<()>,
 }
 
-/// The tarballs of both packages.
+/// The tarballs of the packages.
 pub struct Tarballs {
     pub guichet: PathBuf,
     pub sandbox: PathBuf,
+    pub server: PathBuf,
 }
 
 /// Runs all checks on the tarballs. Fails if they cannot even be installed.
@@ -62,13 +63,15 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
             check("the example in Next", &|remark| next::build(&project, remark)),
             check("the manifests, the licences and llms.txt", &|_| {
                 is_described(&project.package())?;
-                is_described(&project.sandbox())
+                is_described(&project.sandbox())?;
+                is_described(&project.server())
             }),
             check("types", &|remark| types::check(&project, locked, newest, &oldest_react, remark)),
             check("import and require in Node.js", &|_| project.import_in_node()),
             check("Deno and Bun", &|remark| project.run_in_deno_and_bun(newest, remark)),
             check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
             check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
+            check("the rules of a merchant's server", &|remark| project.run_rules_of_a_server(remark)),
             check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
             check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
             check("a purchase in Playwright", &|remark| project.purchase_in_playwright(newest, remark)),
@@ -94,7 +97,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
 
 /// publint must report nothing, not even a suggestion.
 fn publint(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
-    for tarball in [&tarballs.guichet, &tarballs.sandbox] {
+    for tarball in [&tarballs.guichet, &tarballs.sandbox, &tarballs.server] {
         let mut publint = newest.node("publint", "publint")?;
         let output = run_quietly(publint.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
         let report = String::from_utf8_lossy(&output.stdout);
@@ -107,7 +110,7 @@ fn publint(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
 /// Node.js does since 20.19. The `.wasm` entries are not modules and are excluded.
 fn attw(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
     let wasm = ["--exclude-entrypoints", "./core/guichet_core_bg.wasm", "./core/guichet_hosted_bg.wasm"];
-    for (tarball, excluded) in [(&tarballs.guichet, &wasm[..]), (&tarballs.sandbox, &[])] {
+    for (tarball, excluded) in [(&tarballs.guichet, &wasm[..]), (&tarballs.sandbox, &[]), (&tarballs.server, &[])] {
         let how = ["--ignore-rules", "cjs-resolves-to-esm", "--no-emoji", "--no-color"];
         run_quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how).args(excluded))?;
     }

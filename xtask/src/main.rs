@@ -19,6 +19,7 @@ mod rust_consumers;
 mod rust_page;
 mod sandbox_package;
 mod semver;
+mod server_package;
 mod services;
 mod setup;
 mod shrink;

@@ -1,6 +1,6 @@
 //! `cargo xtask pack --quick`: builds the npm package with Rust alone.
 //! `cargo xtask pack`: the same with optimized wasm and a tarball, and checks the byte budget. The same for the package
-//! `guichet-sandbox` (`sandbox_package`).
+//! `guichet-sandbox` (`sandbox_package`) and `guichet-server` (`server_package`), which `cargo xtask pack --server` builds alone.
 //!
 //! The package is written to `target/npm/package/`: the hand-written
 //! modules of `pkg-template/`, and under `core/` the crate as wasm, its glue, and
@@ -17,7 +17,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::cargo::{self, cargo, root};
 use crate::npm::{self, Tools, run_quietly};
 use crate::steps::Steps;
-use crate::{glue, inline, sandbox_package, setup, shrink, size};
+use crate::{glue, inline, sandbox_package, server_package, setup, shrink, size};
 
 /// The file name of the module for shop pages: `core/guichet_core.js` and `core/guichet_core_bg.wasm`.
 const CORE: &str = "guichet_core";
@@ -34,6 +34,15 @@ pub fn command(args: &[String]) -> Result<()> {
             steps.step("the wasm32 target", setup::wasm_target)?;
             self::quick(&mut steps).map(drop)
         }
+        [server] if server == "--server" => {
+            steps.step("the wasm32 target", setup::wasm_target)?;
+            steps.step("Node.js", setup::node)?;
+            let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
+            let server = server_package::build(&mut steps, &tools)?;
+            server.tarball()?;
+            println!("\n{}", server_package::measure(&server)?);
+            Ok(())
+        }
         [] => {
             steps.step("the wasm32 target", setup::wasm_target)?;
             steps.step("Node.js", setup::node)?;
@@ -48,11 +57,17 @@ pub fn command(args: &[String]) -> Result<()> {
                 *remark = relative(&sandbox.tarball()?);
                 Ok(())
             })?;
+            let server = server_package::build(&mut steps, &tools)?;
+            steps.step("the server's tarball", |remark| {
+                *remark = relative(&server.tarball()?);
+                Ok(())
+            })?;
             let sizes = size::measure(&packed, &tools)?;
-            println!("\n{sizes}\n\n{}", sandbox_package::measure(&sandbox)?);
+            let others = [sandbox_package::measure(&sandbox)?, server_package::measure(&server)?];
+            println!("\n{sizes}\n\n{}", others.join("\n"));
             sizes.check_budget()
         }
-        _ => bail!("usage: cargo xtask pack [--quick]"),
+        _ => bail!("usage: cargo xtask pack [--quick | --server]"),
     }
 }
 
@@ -223,11 +238,11 @@ pub fn write_template(template: &Path, folder: &Path, version: &str) -> Result<(
     Ok(fs::write(&manifest, with_version(&text, version)?)?)
 }
 
-/// The hand-written files of a package. Those of `guichet-sandbox` are in a folder of their own.
+/// The hand-written files of a package. Those of `guichet-sandbox` and `guichet-server` are in folders of their own.
 pub fn template_files(template: &Path) -> Result<Vec<PathBuf>> {
     let mut found = files(template)?;
-    let of_the_sandbox = template.join("sandbox");
-    found.retain(|file| !file.starts_with(&of_the_sandbox));
+    let of_others = ["sandbox", "server"].map(|folder| template.join(folder));
+    found.retain(|file| !of_others.iter().any(|folder| file.starts_with(folder)));
     Ok(found)
 }
 
@@ -288,7 +303,7 @@ pub fn bindgen(names: bool) -> Result<Bindgen> {
 
 /// Optimizes a wasm file in place, and writes the numbers and names of its functions to `map`: the stack of a panic has the numbers.
 /// wasm-opt reads the allowed WebAssembly features from the file.
-fn optimize(tools: &Tools, wasm: &Path, map: &Path) -> Result<()> {
+pub fn optimize(tools: &Tools, wasm: &Path, map: &Path) -> Result<()> {
     let map = format!("--symbolmap={}", map.display());
     run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg(map).arg(wasm).arg("-o").arg(wasm))?;
     Ok(())

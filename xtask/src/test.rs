@@ -14,8 +14,8 @@ use crate::pack::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Steps, bold, in_background};
 use crate::{
-    binaries, deny, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, services, setup, size, steps,
-    toolchains, unit_tests,
+    binaries, deny, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, server_package, services,
+    setup, size, steps, toolchains, unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -99,7 +99,7 @@ impl Run {
             }
         }
 
-        self.check("the sandbox for wasm32", |_| sandbox_for_wasm());
+        self.check("the sandbox and the rules of a server for wasm32", |_| sandbox_for_wasm());
 
         let pack_tools = self.steps.join(pack_tools)?;
         let (packed, tarballs) = self.pack(&pack_tools)?;
@@ -291,15 +291,16 @@ impl Run {
         }
     }
 
-    /// Builds both npm packages and their tarballs.
+    /// Builds the npm packages and their tarballs.
     fn pack(&mut self, tools: &Tools) -> Result<(Packed, Tarballs)> {
         let packed = pack::optimized(&mut self.steps, tools)?;
         let sandbox = sandbox_package::build(&mut self.steps, tools, &packed)?;
-        let tarballs = self
-            .steps
-            .step("the tarballs", |_| Ok(Tarballs { guichet: packed.tarball()?, sandbox: sandbox.tarball()? }))?;
-        self.check("the size of the sandbox's wasm", |remark| {
-            *remark = sandbox_package::measure(&sandbox)?;
+        let server = server_package::build(&mut self.steps, tools)?;
+        let tarballs = self.steps.step("the tarballs", |_| {
+            Ok(Tarballs { guichet: packed.tarball()?, sandbox: sandbox.tarball()?, server: server.tarball()? })
+        })?;
+        self.check("the size of the sandbox's wasm and of the server's package", |remark| {
+            *remark = [sandbox_package::measure(&sandbox)?, server_package::measure(&server)?].join("; ");
             Ok(())
         });
         Ok((packed, tarballs))
@@ -441,7 +442,7 @@ const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
 /// caller. Alone it is without wasm-bindgen.
 fn sandbox_for_wasm() -> Result<()> {
     const WASM: &str = "--target=wasm32-unknown-unknown";
-    for package in ["--package=guichet-sandbox", "--package=guichet-npm-sandbox"] {
+    for package in ["--package=guichet-sandbox", "--package=guichet-npm-sandbox", "--package=guichet-npm-server"] {
         run(&mut cargo(["clippy", "--lib", package, WASM, "--", "--deny=warnings"]))?;
     }
     let tree = cargo(["tree", "--edges=normal", "--prefix=none", "--package=guichet-sandbox", WASM]).output()?;

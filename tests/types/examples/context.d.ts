@@ -20,3 +20,10 @@ declare function afterAll(run: () => unknown): void;
 // The merchant's server, in Node.js.
 declare const createHmac: typeof import("node:crypto").createHmac;
 declare const createIntent: (order: { merchant_reference: string; redirect_url: string }) => Promise<import("guichet").PaymentIntent>;
+
+// A shop of guichet-server, and what it keeps.
+declare const server: import("guichet-server").ShopServer;
+declare const orders: import("guichet-server").Orders;
+declare const sold: import("guichet-server").Sold;
+declare const payment: import("guichet-server").Payment;
+declare const duplicate: import("guichet-server").Duplicate;

@@ -29,7 +29,7 @@ impl Project {
             Ok::<_, anyhow::Error>(format!("file:../../npm/{}", name.to_string_lossy()))
         };
         let dependencies = serde_json::json!({
-            "guichet": file(&tarballs.guichet)?, "guichet-sandbox": file(&tarballs.sandbox)?,
+            "guichet": file(&tarballs.guichet)?, "guichet-sandbox": file(&tarballs.sandbox)?, "guichet-server": file(&tarballs.server)?,
         });
         let manifest = serde_json::json!({ "private": true, "type": "module", "dependencies": dependencies });
         fs::write(folder.join("package.json"), manifest.to_string())?;
@@ -54,6 +54,7 @@ impl Project {
         fs::copy(self.folder.join("package.json"), other.folder.join("package.json"))?;
         copy(&self.package(), &other.package())?;
         copy(&self.sandbox(), &other.sandbox())?;
+        copy(&self.server(), &other.server())?;
         other.add_react(react)?;
         Ok(other)
     }
@@ -77,6 +78,19 @@ impl Project {
     /// The folder of the package `guichet-sandbox`.
     pub fn sandbox(&self) -> PathBuf {
         self.folder.join("node_modules/guichet-sandbox")
+    }
+
+    /// The folder of the package `guichet-server`.
+    pub fn server(&self) -> PathBuf {
+        self.folder.join("node_modules/guichet-server")
+    }
+
+    /// Runs the cases of `tests/shop/` in Node.js.
+    pub(super) fn run_rules_of_a_server(&self, remark: &mut String) -> Result<()> {
+        let folder = self.with_sources(&root().join("tests/shop"))?;
+        let output = run_quietly(at_root("node").current_dir(folder).arg("run.mjs"))?;
+        *remark = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok(())
     }
 
     /// Copies the example server on Express into a folder, with what it needs.

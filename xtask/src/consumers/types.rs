@@ -108,13 +108,18 @@ fn write_documents(folder: &Path) -> Result<usize> {
 }
 
 /// The documents that show JavaScript.
-const WITH_JAVASCRIPT: [&str; 4] =
-    ["README.md", "README.fr.md", "pkg-template/README.md", "pkg-template/sandbox/README.md"];
+const WITH_JAVASCRIPT: [&str; 5] = [
+    "README.md",
+    "README.fr.md",
+    "pkg-template/README.md",
+    "pkg-template/sandbox/README.md",
+    "pkg-template/server/README.md",
+];
 
 /// Every document of the repository and of the packages.
 fn documents() -> Result<Vec<PathBuf>> {
     let mut found = vec![root().join("llms.txt")];
-    for folder in ["", "docs", "pkg-template", "pkg-template/sandbox"] {
+    for folder in ["", "docs", "pkg-template", "pkg-template/sandbox", "pkg-template/server"] {
         found.extend(ending(".md", &root().join(folder))?);
     }
     for entry in fs::read_dir(root().join("examples"))? {

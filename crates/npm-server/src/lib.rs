@@ -1,0 +1,169 @@
+//! The rules of a merchant's server for JavaScript: one request or one payment is a `Task`, which names what JavaScript does next. No
+//! socket, no clock and no key are in it.
+#![cfg(target_arch = "wasm32")]
+#![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
+
+mod calls;
+mod orders;
+mod value;
+
+use guichet::shop::{AskAgain, Calls, Reason};
+use guichet::shop::{Buyer, Refused, Reply, Sender, create_intent, is_form, session, status, verify_and_settle};
+use guichet::values::Email;
+use js_sys::Array;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use value::{get, get_text, list, object, optional, refused};
+use wasm_bindgen::prelude::*;
+
+/// What is being executed.
+#[wasm_bindgen]
+pub struct Task {
+    work: Pin<Box<dyn Future<Output = JsValue>>>,
+    host: Arc<Host>,
+}
+
+#[wasm_bindgen]
+impl Task {
+    /// Continues with the answer to what it has named last. Returns `[name, …arguments]` of what JavaScript does next; the last is `done`.
+    pub fn next(&mut self, answer: JsValue) -> Array {
+        *lock(&self.host.answer) = Some(answer);
+        match self.work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => Array::of2(&"done".into(), &result),
+            Poll::Pending => lock(&self.host.asked).take().unwrap_or_default(),
+        }
+    }
+}
+
+/// Answers a request: `{method, route, origin, site, host, type, requestedHeaders}`. Its result is a reply.
+#[wasm_bindgen]
+pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>) -> Task {
+    task(|host| async move {
+        let text = |name| get_text(&request, name);
+        let (origin, site, sent_to) = (text("origin"), text("site"), text("host").unwrap_or_default());
+        let sender = Sender { origin: origin.as_deref(), site: site.as_deref(), host: &sent_to };
+        let reply = match sender.admit(&origins) {
+            Err(refused) => return written(Err(refused), Vec::new()),
+            Ok(()) if text("method").as_deref() == Some("OPTIONS") && !origins.is_empty() => {
+                let asked = text("requestedHeaders").unwrap_or_default();
+                return written(Ok(sender.preflight(&origins, &asked)), Vec::new());
+            }
+            Ok(()) => host.route(&request, &checkout_origins).await,
+        };
+        written(reply, sender.cors(&origins))
+    })
+}
+
+/// Reads a payment and settles its order. Its result is `{intent, askAgain}`, or `{refused}`.
+#[wasm_bindgen]
+pub fn settle(sold: JsValue) -> Task {
+    task(|host| async move {
+        let settled = async {
+            let sale = orders::read_sold(&sold)?;
+            host.keep_sold(&sold);
+            let intent = host.read(&sale.intent).await?;
+            verify_and_settle(&*host, &sale, &intent).await
+        };
+        match settled.await {
+            Ok(again) => object(&[("intent", &host.intent()), ("askAgain", &word(again).into())]),
+            Err(refusal) => object(&[("refused", &refused(&refusal))]),
+        }
+    })
+}
+
+fn task<W: Future<Output = JsValue> + 'static>(work: impl FnOnce(Arc<Host>) -> W) -> Task {
+    let host = Arc::<Host>::default();
+    Task { work: Box::pin(work(Arc::clone(&host))), host }
+}
+
+/// `{status, headers, body, cause}`, with more headers.
+fn written(reply: Result<Reply, Refused>, more: Vec<(&'static str, String)>) -> JsValue {
+    let cause = optional(reply.as_ref().err().and_then(Refused::cause));
+    let reply = reply.unwrap_or_else(|refused| Reply::from(&refused));
+    let headers = reply.headers.iter().chain(&more).map(|(name, value)| list(&[(*name).into(), value.into()]));
+    let headers: Array = headers.collect();
+    object(&[("status", &reply.status.into()), ("headers", &headers), ("body", &reply.body.into()), ("cause", &cause)])
+}
+
+/// JavaScript, as the rules see it.
+#[derive(Default)]
+struct Host {
+    asked: Mutex<Option<Array>>,
+    answer: Mutex<Option<JsValue>>,
+    /// What the shop answered as the purchase, and what is sent of it.
+    purchase: Mutex<JsValue>,
+    /// The last payment that was read, as the service sent it.
+    intent: Mutex<JsValue>,
+    /// The sale, as the shop keeps it.
+    sold: Mutex<JsValue>,
+}
+
+/// Nothing panics while it is locked, and a module that has panicked is not used again.
+fn lock<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Host {
+    /// Lets JavaScript do this.
+    async fn ask(&self, name: &str, arguments: &[JsValue]) -> Result<JsValue, Refused> {
+        let asked: Array = [JsValue::from(name)].iter().chain(arguments).collect();
+        *lock(&self.answer) = None;
+        *lock(&self.asked) = Some(asked);
+        let answer = std::future::poll_fn(|_| lock(&self.answer).take().map_or(Poll::Pending, Poll::Ready)).await;
+        match get(&answer, "refused") {
+            Some(refusal) => Err(value::read_refused(&refusal)),
+            None => Ok(get(&answer, "value").unwrap_or_default()),
+        }
+    }
+
+    async fn route(&self, request: &JsValue, checkout_origins: &[String]) -> Result<Reply, Refused> {
+        let text = |name| get_text(request, name).unwrap_or_default();
+        let missing = |status, code, message| Err(Refused::new(status, Reason { code, message }));
+        let route = text("route");
+        match (&*text("method"), &*route) {
+            ("POST", "session") => session(self, self.buyer().await?).await,
+            ("POST", "intents") => {
+                let Buyer { owner, .. } = self.buyer().await?;
+                let is_form = is_form(&text("type"))?;
+                let purchase = self.ask("purchase", &[is_form.into()]).await?;
+                let create = orders::read_purchase(&purchase)?;
+                *lock(&self.purchase) = purchase;
+                create_intent((self, self), owner, create, is_form, checkout_origins).await
+            }
+            ("GET", route) if route.starts_with("intents/") => {
+                let Buyer { owner, .. } = self.buyer().await?;
+                status((self, self), &owner, route.trim_start_matches("intents/")).await
+            }
+            (_, "session" | "intents") => missing(405, "method_not_allowed", "This address takes POST."),
+            _ => missing(404, "route_missing", "There is no such address."),
+        }
+    }
+
+    /// Who sent the request.
+    async fn buyer(&self) -> Result<Buyer, Refused> {
+        let customer = self.ask("customer", &[]).await?;
+        let text = |name| get_text(&customer, name);
+        let nobody = || Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." });
+        let mut buyer = match (text("id"), text("login")) {
+            (None, login) => return login.map(Buyer::guest).ok_or_else(nobody),
+            (Some(id), _) => Buyer::customer(id),
+        };
+        buyer.login = text("login");
+        if let Some(email) =
+            text("email").filter(|_| get(&customer, "emailVerified").is_some_and(|yes| yes.is_truthy()))
+        {
+            buyer.verified_email = Some(Email::new(email).map_err(Refused::broken)?);
+        }
+        Ok(buyer)
+    }
+}
+
+/// A word of the package.
+fn word(again: AskAgain) -> &'static str {
+    match again {
+        AskAgain::Soon => "soon",
+        AskAgain::ForADay => "for_a_day",
+        _ => "never",
+    }
+}

@@ -1,0 +1,65 @@
+// The options are checked at once: a mistake shows at the start, and not at the first purchase.
+const ORDERS = ["remember", "find", "settled", "overpaid", "openPayments", "open", "claim"];
+const FUNCTION = [(value) => typeof value === "function", "a function"];
+const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a list of origins: https://www.example.com"];
+
+/** What each option must be. Those after `orders` are optional. */
+const OPTIONS = {
+  baseUrl: [(value) => rootOf(value), "the service's address, without query: https://api.example.com (http:// is for loopback)"],
+  secretKey: [isKey, "the merchant's secret key, and no session token, client secret or publishable key"],
+  customer: FUNCTION,
+  purchase: FUNCTION,
+  orders: [(value) => ORDERS.every((name) => typeof value?.[name] === "function"), `an object with the functions ${ORDERS.join(", ")}`],
+  origins: ORIGINS,
+  checkoutOrigins: ORIGINS,
+  guests: [(value) => typeof value === "boolean", "true or false"],
+  returnKey: [(value) => typeof value === "string" && [...value].length >= 16, "a secret text of at least 16 characters"],
+  path: [(value) => typeof value === "string" && /^(\/[\w.~-]+)+$/.test(value), "a path without a slash at its end: /guichet"],
+  fetch: FUNCTION,
+  wasm: [(value) => value instanceof WebAssembly.Module, "a WebAssembly.Module"],
+  onCall: FUNCTION,
+};
+const REQUIRED = ["baseUrl", "secretKey", "customer", "purchase", "orders"];
+
+export function checked(options) {
+  if (typeof globalThis.document !== "undefined") {
+    throw new TypeError("guichet-server holds the merchant's secret key and does not run in a page. A page uses `guichet`.");
+  }
+  if (typeof options !== "object" || options === null) throw new TypeError("The options must be an object.");
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(OPTIONS, name)) throw new TypeError(`Unknown option \`${name}\`. The options are: ${Object.keys(OPTIONS).join(", ")}.`);
+    const [isRight, what] = OPTIONS[name];
+    if (value !== undefined && !isRight(value)) throw new TypeError(`Option \`${name}\` must be ${what}.`);
+  }
+  for (const name of REQUIRED) {
+    if (options[name] === undefined) throw new TypeError(`Missing option \`${name}\`. Pass ${OPTIONS[name][1]}.`);
+  }
+  const { baseUrl, origins = [], checkoutOrigins = [new URL(baseUrl).origin], path = "/guichet" } = options;
+  return { ...options, root: rootOf(baseUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
+}
+
+function isKey(text) {
+  return typeof text === "string" && /^[!-~]+$/.test(text) && !/^(cst_|pi_|pk_)/.test(text);
+}
+
+function parsed(text) {
+  try {
+    const url = new URL(text);
+    const isSafe = url.protocol === "https:" || (url.protocol === "http:" && /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname));
+    return { url, isSafe, isBare: !url.search && !url.hash && !url.username && !url.password && !/[?#]/.test(text) };
+  } catch {
+    return {};
+  }
+}
+
+/** An origin as browsers write it. */
+function originOf(text) {
+  const { url, isBare } = parsed(text);
+  return isBare && url.pathname === "/" && /^https?:$/.test(url.protocol) && url.origin;
+}
+
+/** The address that `/v1/…` is appended to. */
+function rootOf(text) {
+  const { isSafe, isBare } = parsed(text);
+  return isSafe && isBare && String(text).replace(/\/+$/, "").replace(/\/v1$/, "").replace(/\/+$/, "");
+}

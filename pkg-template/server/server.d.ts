@@ -1,0 +1,303 @@
+/**
+ * The rules of a safe shop for a merchant's server: the three routes that the pages of `guichet` call, and the settling of payments. It
+ * holds the merchant's secret key, and does not run in a page.
+ */
+
+type Awaitable<T> = T | Promise<T>;
+
+/**
+ * Who sends a request. A session is created only for an e-mail address that the customer has proved to be theirs.
+ *
+ * @example
+ * const awa: Customer = { id: 17, email: "awa@example.com", emailVerified: true };
+ */
+export interface Customer {
+  /** The shop's own id of their account, which never changes. With `guests: true`, a guest has none. */
+  id?: string | number | null;
+  email?: string | null;
+  emailVerified?: boolean;
+  /** A text that names this sign-in and never another, such as the hash of a cookie. A guest's payments belong to it. */
+  login?: string;
+}
+
+/**
+ * What is sent to the service for an order. It must be the same each time for one reference. Ask the service's documentation for its
+ * other fields.
+ *
+ * @example
+ * const shoes: Purchase = { merchant_reference: "ORDER-17", amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono", email: "awa@example.com" };
+ */
+export interface Purchase {
+  merchant_reference: string;
+  /** In the smallest unit of the currency. */
+  amount: string | number;
+  /** Default: `XAF`. */
+  currency?: string;
+  description: string;
+  firstname: string;
+  lastname: string;
+  email?: string;
+  phone?: string;
+  /** Where the customer returns to. The return nonce is added to it. */
+  redirect_url?: string;
+  [field: string]: unknown;
+}
+
+/**
+ * A sale: a payment is compared with it before its order is paid. Keep it as it is.
+ *
+ * @example
+ * const row = (sold: Sold) => [sold.payment_ref, sold.owner, JSON.stringify(sold)];
+ */
+export interface Sold {
+  payment_ref: string;
+  intent: string;
+  merchant_reference: string;
+  amount: string;
+  currency: string;
+  /** Whom it belongs to: `customer:17`, `guest:9f86`. */
+  owner: string;
+  /** The e-mail address that was sent to the service, which its replies must name. */
+  email: string | null;
+}
+
+/**
+ * A payment, as the service sent it.
+ *
+ * @example
+ * const isPaid = (intent: Payment) => intent.status === "succeeded";
+ */
+export interface Payment {
+  id: string;
+  status: "requires_action" | "processing" | "succeeded" | "failed" | "canceled" | (string & {});
+  amount: string | number;
+  currency: string;
+  [field: string]: unknown;
+}
+
+/**
+ * Whether to read a payment again: `soon`, every few seconds; `for_a_day`, now and then for 24 hours after its first final status, because
+ * an operator may approve a declined attempt late; or `never`.
+ *
+ * @example
+ * const isOver = (again: AskAgain) => again === "never";
+ */
+export type AskAgain = "soon" | "for_a_day" | "never";
+
+/**
+ * A payment that was made once too often. A refund is due, which is made with the payment company. `intent` and `attempt` identify it.
+ *
+ * @example
+ * const key = ({ intent, attempt }: Duplicate) => `${intent} ${attempt}`;
+ */
+export interface Duplicate {
+  intent: string;
+  attempt: number;
+  amount?: string;
+  currency: string;
+}
+
+/**
+ * Where the orders are kept. Each function resolves when its change is stored. `examples/` of the package has stores to start from.
+ *
+ * @example
+ * await orders.open(50);
+ */
+export interface Orders {
+  /**
+   * How many payments of this owner have no final status; 0 if one with the reference `next` is kept. From 20 on no new one is created.
+   *
+   * @example
+   * await orders.openPayments("customer:17", "ORDER-17");
+   */
+  openPayments(owner: string, next: string): Awaitable<number>;
+  /**
+   * Stores the sale, before the customer leaves to pay. A repeated call with the same sale does nothing.
+   *
+   * @example
+   * await orders.remember(sold);
+   */
+  remember(sold: Sold): Awaitable<unknown>;
+  /**
+   * The sale with this reference, if it belongs to this customer. Only a page calls it, when its customer has returned: store that.
+   *
+   * @example
+   * await orders.find("gch_1", { id: 17, owner: "customer:17" });
+   */
+  find(payment_ref: string, owner: { id?: string | number | null; login?: string; owner: string }): Awaitable<Sold | null | undefined>;
+  /**
+   * Stores a final status. An order becomes paid here and nowhere else, by one conditional statement: it may be called more than once.
+   *
+   * @example
+   * await orders.settled(sold, payment, "never");
+   */
+  settled(sold: Sold, intent: Payment, askAgain: AskAgain): Awaitable<unknown>;
+  /**
+   * Stores that a refund is due, once for each `intent` and `attempt`: every read of the payment reports it again.
+   *
+   * @example
+   * await orders.overpaid(sold, duplicate);
+   */
+  overpaid(sold: Sold, duplicate: Duplicate): Awaitable<unknown>;
+  /**
+   * At most this many sales to read now: each owner's first before any owner's second, those whose customer has returned before others,
+   * then the youngest.
+   *
+   * @example
+   * const due = await orders.open(50);
+   */
+  open(limit: number): Awaitable<readonly Sold[]>;
+  /**
+   * Whether this process has the round for so many milliseconds. The process that has it may renew it.
+   *
+   * @example
+   * if (await orders.claim(60_000)) await orders.open(50);
+   */
+  claim(ms: number): Awaitable<boolean>;
+}
+
+/**
+ * One attempt of a call to the service.
+ *
+ * @example
+ * const line = ({ operation, attempt, ms, status }: CallReport) => `${operation} ${attempt}: ${status ?? "lost"} in ${ms} ms`;
+ */
+export interface CallReport {
+  operation: string;
+  attempt: number;
+  ms: number;
+  status?: number;
+  kind?: ShopErrorKind;
+  requestId?: string;
+}
+
+/**
+ * What failed at the service.
+ *
+ * @example
+ * const kind: ShopErrorKind = "offline";
+ */
+export type ShopErrorKind = "address" | "input" | "not_found" | "offline" | "refused" | "session" | "timeout" | "uncertain" | "unreadable" | "unsupported";
+
+/**
+ * The options of a shop.
+ *
+ * @example
+ * const options: ShopOptions = {
+ *   baseUrl: "https://api.example.com",
+ *   secretKey: "sk_test_1",
+ *   customer: () => null,
+ *   purchase: () => ({ merchant_reference: "ORDER-17", amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono" }),
+ *   orders,
+ * };
+ */
+export interface ShopOptions {
+  baseUrl: string | URL;
+  secretKey: string;
+  /**
+   * Who sends a request; `null` if nobody is signed in.
+   *
+   * @example
+   * const customer: ShopOptions["customer"] = (request) => (request.headers.get("cookie") ? { id: 17 } : null);
+   */
+  customer(request: Request): Awaitable<Customer | null | undefined>;
+  /**
+   * What an order costs: never what the page says. `order` is what the page gave to `checkout`, or the fields of its form.
+   *
+   * @example
+   * const purchase: ShopOptions["purchase"] = () => { throw new ShopError(404, "order_missing", "There is no such order."); };
+   */
+  purchase(order: unknown, customer: Customer): Awaitable<Purchase>;
+  orders: Orders;
+  /** The origins of the shop's pages. One that is not the shop's own gets CORS with credentials. Default: the shop's own. */
+  origins?: readonly string[];
+  /** Where a plain form's customer may be redirected to. Default: the service's origin. */
+  checkoutOrigins?: readonly string[];
+  /** Whether somebody with a `login` and no `id` may buy. */
+  guests?: boolean;
+  /** A secret text of at least 16 characters, for a shop whose secret keys rotate. */
+  returnKey?: string;
+  /** The path of the routes. Default: `/guichet`. */
+  path?: string;
+  /**
+   * Sends the calls to the service. Default: the global one.
+   *
+   * @example
+   * const logged: ShopOptions["fetch"] = (...call) => (console.log(call[0]), fetch(...call));
+   */
+  fetch?: typeof fetch;
+  wasm?: WebAssembly.Module;
+  /**
+   * Is called after each attempt of a call to the service.
+   *
+   * @example
+   * const onCall: ShopOptions["onCall"] = ({ operation, ms }) => console.log(operation, ms);
+   */
+  onCall?(call: CallReport): void;
+}
+
+/**
+ * A shop. Its functions need no `this`.
+ *
+ * @example
+ * const POST = server.fetch;
+ */
+export interface ShopServer {
+  /** The path of the routes. */
+  readonly path: string;
+  /**
+   * Answers a request to one of the three routes.
+   *
+   * @example
+   * await server.fetch(new Request("https://shop.example.com/guichet/session", { method: "POST" }));
+   */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /**
+   * One round: reads the payments that are open and settles their orders. Call it every few seconds, from a timer, cron or a queue.
+   *
+   * @example
+   * const { failed } = await server.settle();
+   */
+  readonly settle: () => Promise<{ read: number; failed: readonly unknown[] }>;
+}
+
+/**
+ * Creates a shop. It sends nothing, and throws a `TypeError` if an option is wrong.
+ *
+ * @example
+ * const made = createShop({
+ *   baseUrl: "https://api.example.com",
+ *   secretKey: "sk_test_1",
+ *   customer: () => ({ id: 17, email: "awa@example.com", emailVerified: true }),
+ *   purchase: () => ({ merchant_reference: "ORDER-17", amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono", email: "awa@example.com" }),
+ *   orders,
+ * });
+ */
+export function createShop(options: ShopOptions): ShopServer;
+
+/**
+ * A refusal of a page's request, which the shop's functions throw; or the failure of a payment in a round.
+ *
+ * @example
+ * throw new ShopError(409, "order_ended", "The shop no longer sells this.");
+ */
+export class ShopError extends Error {
+  constructor(status: number, code: string, message: string, more?: { cause?: unknown; kind?: ShopErrorKind; requestId?: string; retryable?: boolean; fields?: ShopError["fields"] });
+  readonly status: number;
+  readonly code: string;
+  /** What failed at the service, if it is the reason. */
+  readonly kind?: ShopErrorKind;
+  readonly requestId?: string;
+  readonly retryable: boolean;
+  readonly fields: ReadonlyArray<{ param: string; code: string; message: string }>;
+  /**
+   * As a log writes it.
+   *
+   * @example
+   * console.log(JSON.stringify(new ShopError(409, "order_ended", "The shop no longer sells this.")));
+   */
+  toJSON(): object;
+}
+
+// Nothing else is exported.
+export {};

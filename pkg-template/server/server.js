@@ -1,0 +1,162 @@
+import { respond, settle } from "./core/guichet_server.js";
+import { run } from "./core.js";
+import { ShopError } from "./error.js";
+import { checked } from "./options.js";
+import { Service } from "./service.js";
+
+export { ShopError };
+
+/** Creates a shop. It sends nothing. */
+export const createShop = (options) => new Shop(checked(options));
+
+const LARGEST_BODY = 64 * 1024;
+/** How many payments a round reads, how many at the same time, and for how long it claims them. */
+const [ROUND, AT_A_TIME, CLAIM] = [50, 8, 60_000];
+
+class Shop {
+  #options;
+  #service;
+  #returnKey;
+  #round;
+
+  constructor(options) {
+    this.#options = options;
+    this.#service = new Service(options);
+    this.path = options.path;
+    // Fields, so that they need no `this`.
+    this.fetch = (request) => this.#respond(request);
+    this.settle = () => (this.#round ??= this.#settle().finally(() => (this.#round = undefined)));
+  }
+
+  async #respond(request) {
+    const { origins, checkoutOrigins, wasm } = this.#options;
+    const url = new URL(request.url);
+    const header = (name) => request.headers.get(name) ?? undefined;
+    const read = {
+      method: request.method,
+      route: url.pathname.startsWith(`${this.path}/`) ? decoded(url.pathname.slice(this.path.length + 1)) : "",
+      origin: header("origin"),
+      site: header("sec-fetch-site"),
+      host: header("host") ?? url.host,
+      type: header("content-type"),
+      requestedHeaders: header("access-control-request-headers"),
+    };
+    const reply = await run(() => respond(read, origins, checkoutOrigins), this.#actions(request), wasm).catch((e) => this.#failed(e));
+    if (reply.cause) this.#log(reply.cause);
+    return new Response(reply.body || null, { status: reply.status, headers: reply.headers });
+  }
+
+  #failed(e) {
+    const error = { type: "api_error", code: "internal_error", errors: [], request_id: null, retryable: true };
+    const body = { status_code: 500, response_type: "error", message: "Something went wrong in the shop. Please try again.", data: null, error };
+    const headers = [["cache-control", "no-store"], ["content-type", "application/json"]];
+    return { status: 500, headers, body: JSON.stringify(body), cause: String(e.stack) };
+  }
+
+  async #settle() {
+    const { orders } = this.#options;
+    if (!(await orders.claim(CLAIM))) return { read: 0, failed: [] };
+    const renewal = setInterval(() => Promise.resolve(orders.claim(CLAIM)).catch((e) => this.#log(e)), CLAIM / 3);
+    try {
+      const [due, failed] = [await orders.open(ROUND), []];
+      const next = due.values();
+      const readOn = async () => {
+        for (const sold of next) await this.#settleOne(sold).catch((e) => failed.push(e));
+      };
+      await Promise.all(Array.from({ length: AT_A_TIME }, readOn));
+      return { read: due.length, failed };
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #settleOne(sold) {
+    const { refused } = await run(() => settle(sold), this.#actions(), this.#options.wasm);
+    if (!refused) return;
+    const { status, code, message, cause, ...more } = refused;
+    throw new ShopError(status, code, message, { ...more, cause: cause && this.#service.redact(cause) });
+  }
+
+  /** What the wasm may name. */
+  #actions(request) {
+    const { orders, guests, onCall, ...options } = this.#options;
+    let customer;
+    return {
+      customer: async () => {
+        customer = (await options.customer(request)) ?? undefined;
+        if (customer && !isCustomer(customer, guests)) {
+          throw new TypeError("`customer` must return null, or `id`, a text or a number; with `guests: true`, a guest has a `login` and no `id`.");
+        }
+        return customer;
+      },
+      purchase: async (isForm) => {
+        const purchase = await options.purchase(await orderOf(request, isForm), customer);
+        if (typeof purchase !== "object" || purchase === null) throw new TypeError("`purchase` must return an object.");
+        return purchase;
+      },
+      hmac: async (reference) => {
+        this.#returnKey ??= derived(options.returnKey ?? options.secretKey);
+        return new Uint8Array(await hmac(await this.#returnKey, reference));
+      },
+      openPayments: (owner, next) => orders.openPayments(owner, next),
+      remember: (sold) => orders.remember(sold),
+      find: async (reference, owner) => (await orders.find(reference, { id: customer.id, login: customer.login, owner })) ?? undefined,
+      settled: (sold, intent, askAgain) => orders.settled(sold, intent, askAgain),
+      overpaid: (sold, duplicate) => orders.overpaid(sold, duplicate),
+      send: (...call) => this.#service.send(...call),
+      wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      called: (operation, attempt, { ms, status, requestId }, kind) => {
+        try {
+          onCall?.({ operation, attempt, ms, status, kind, requestId });
+        } catch (e) {
+          this.#log(e);
+        }
+      },
+    };
+  }
+
+  /** Without the key, and without characters that could forge a line or control a terminal. */
+  #log(cause) {
+    const text = this.#service.redact(String(cause?.stack ?? cause));
+    console.error(`guichet-server: ${text.replace(/[^\P{C}\n]/gu, "?").replaceAll("\n", "\n  ")}`);
+  }
+}
+
+const isName = (value) => (typeof value === "string" && value !== "") || Number.isFinite(value);
+
+function isCustomer({ id, login }, guests) {
+  const isLogin = typeof login === "string" && login !== "";
+  return id === undefined || id === null ? guests === true && isLogin : isName(id) && (login === undefined || isLogin);
+}
+
+function decoded(path) {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** What the page gave to `checkout`, or the fields of its form. */
+async function orderOf(request, isForm) {
+  const chunks = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > LARGEST_BODY) throw new ShopError(413, "body_too_large", "The order is too large.");
+    chunks.push(chunk);
+  }
+  const text = await new Blob(chunks).text();
+  if (isForm) return Object.fromEntries(new URLSearchParams(text));
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ShopError(400, "invalid_json", "The order is not JSON.");
+  }
+}
+
+const bytes = (text) => new TextEncoder().encode(text);
+const algorithm = { name: "HMAC", hash: "SHA-256" };
+const keyOf = (secret) => crypto.subtle.importKey("raw", secret, algorithm, false, ["sign"]);
+const hmac = (key, text) => crypto.subtle.sign("HMAC", key, bytes(text));
+const derived = async (secret) => keyOf(await hmac(await keyOf(bytes(secret)), "guichet return key"));

@@ -1,0 +1,66 @@
+// Sends the calls with the secret key. The wasm decides when, and reads the replies.
+const LARGEST_REPLY = 8 * 1024 * 1024;
+
+export class Service {
+  #root;
+  #key;
+  #fetch;
+
+  constructor({ root, secretKey, fetch }) {
+    this.#root = root;
+    this.#key = secretKey;
+    this.#fetch = fetch;
+  }
+
+  /** Sends a request once. A lost reply is an answer, too. */
+  async send(method, target, body, within) {
+    const headers = { accept: "application/json", authorization: `Bearer ${this.#key}` };
+    if (body) headers["content-type"] = "application/json";
+    const begun = performance.now();
+    const init = { method, headers, body: body && JSON.stringify(body), redirect: "manual", signal: AbortSignal.timeout(within) };
+    const answer = await this.#attempt(this.#root + target, init).catch((e) => this.#lost(e));
+    const [random] = crypto.getRandomValues(new Uint32Array(1));
+    return { ...answer, ms: Math.round(performance.now() - begun), random };
+  }
+
+  async #attempt(url, init) {
+    const response = await (this.#fetch ?? fetch)(url, init);
+    const text = this.redact(await read(response));
+    const header = (name) => response.headers.get(name) ?? undefined;
+    const retryAfter = /^\s*\d+\s*$/.test(header("retry-after")) ? Number(header("retry-after")) : undefined;
+    const requestId = header("request-id") && this.redact(header("request-id"));
+    // A browser's `fetch` hides the status of a redirect that it does not follow.
+    return { status: response.status || 302, body: parsed(text), retryAfter, requestId };
+  }
+
+  #lost(e) {
+    const code = e?.cause?.code ?? e?.code ?? e?.name;
+    const notSent = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"].includes(code) || undefined;
+    return { notSent, timeout: e?.name === "TimeoutError" || undefined, cause: this.redact(`(${code})`) };
+  }
+
+  /** A service may repeat the key in its texts. */
+  redact(text) {
+    return text.replaceAll(this.#key, "***");
+  }
+}
+
+/** The text of a reply. One that is too large is not read to its end, and is no JSON. */
+async function read(response) {
+  const chunks = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > LARGEST_REPLY) return "";
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(await new Blob(chunks).arrayBuffer());
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}

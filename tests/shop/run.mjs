@@ -1,0 +1,222 @@
+// The rules of a merchant's server: the cases of this folder, against the npm package guichet-server. `Routes` passes the same
+// (`tests/service/shop_rules.rs`). Then what only this package has: its options, rounds, bodies that Express has read, a panic.
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createShop, ShopError } from "guichet-server";
+import { toNode } from "guichet-server/node";
+
+const RETURN_KEY = "a secret text of one's own";
+const files = ["guard", "session", "intents", "status", "settle"];
+const logged = [];
+console.error = (text) => logged.push(text);
+let count = 0;
+
+for (const name of files) {
+  const file = JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), "utf8"));
+  for (const one of file.cases) {
+    const merged = Object.fromEntries(["shop", "request"].map((member) => [member, { ...file[member], ...one[member] }]));
+    await run({ ...file, ...one, ...merged }).catch((e) => {
+      e.message = `${name}.json: ${one.name}: ${e.message}`;
+      throw e;
+    });
+    count += 1;
+  }
+}
+
+async function run(test) {
+  const [calls, sent, bodies] = [[], [], []];
+  const shop = createShop({ ...options(test, calls), fetch: service(test, sent, bodies) });
+  if (test.settle) {
+    const { read, failed } = await shop.settle();
+    assert.equal(read, 1);
+    if (test.refused) assert.equal(failed[0]?.code, test.refused);
+    else assert.deepEqual(failed, []);
+    assert.ok(failed.every((e) => e instanceof ShopError));
+    if (test.refused === "unavailable") assert.equal(failed[0].kind, "offline");
+  } else {
+    const { method, path, headers, body } = test.request;
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const request = new Request(`http://shop.example:4242/guichet${path}`, { method, headers, body: text });
+    if (!headers["content-type"]) request.headers.delete("content-type");
+    await verify(await shop.fetch(request), test.reply);
+  }
+  assert.deepEqual(sent, test.sent);
+  (test.bodies ?? []).forEach((body, i) => contains(bodies[i], body, "body"));
+  if (test.calls) assert.deepEqual(calls, test.calls);
+}
+
+function options({ shop, settle }, calls) {
+  const call = (name, ...values) => {
+    calls.push(`${name} ${values.join(" ")}`);
+    if (shop.fails?.includes(name)) throw new Error("the disk is full");
+    const { status, code, message } = shop.refuses?.[name] ?? {};
+    if (status) throw new ShopError(status, code, message);
+  };
+  return {
+    baseUrl: "http://127.0.0.1:1",
+    secretKey: "sk_test_1",
+    origins: shop.origins,
+    checkoutOrigins: shop.checkoutOrigins,
+    guests: true,
+    returnKey: RETURN_KEY,
+    customer: () => shop.customer,
+    purchase(order) {
+      call("purchase", JSON.stringify(order));
+      return shop.purchase;
+    },
+    orders: {
+      openPayments(owner, next) {
+        call("open_payments", owner, next);
+        return shop.open ?? 0;
+      },
+      remember({ payment_ref, intent, merchant_reference, amount, currency, owner, email }) {
+        call("remember", payment_ref, intent, merchant_reference, amount, currency, owner, email);
+      },
+      // It forgets to compare the owner.
+      find(reference, { owner }) {
+        call("find", reference, owner);
+        return shop.kept?.payment_ref === reference ? shop.kept : null;
+      },
+      settled({ merchant_reference }, { status }, askAgain) {
+        call("settled", merchant_reference, status, askAgain);
+      },
+      overpaid({ merchant_reference }, { attempt, amount = "", currency }) {
+        call("overpaid", merchant_reference, attempt, amount, currency);
+      },
+      open: () => (settle ? [shop.kept] : []),
+      claim: () => true,
+    },
+  };
+}
+
+function service({ service = [], intent }, sent, bodies) {
+  const replies = service.values();
+  return async (url, { method, headers, body }) => {
+    assert.equal(headers.authorization, "Bearer sk_test_1");
+    sent.push(`${method} ${url.replace("http://127.0.0.1:1", "")}`);
+    bodies.push(body && JSON.parse(body));
+    const { value } = replies.next();
+    if (value === "lost") throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+    const { status = 200, headers: more, body: reply } = value.intent ? { body: { data: { ...intent, ...value.intent } } } : value;
+    return new Response(typeof reply === "string" ? reply : JSON.stringify(reply), { status, headers: more });
+  };
+}
+
+async function verify(response, { status, headers = {}, body, not = [] }) {
+  const text = await response.text();
+  assert.equal(response.status, status, text);
+  for (const [name, value] of Object.entries(headers)) assert.equal(response.headers.get(name), value, name);
+  if (body) contains(JSON.parse(text), body, "body");
+  for (const secret of not) assert.ok(!text.includes(secret), `the reply contains ${secret}: ${text}`);
+}
+
+/** Compares the members that are expected. */
+function contains(found, expected, what) {
+  if (typeof expected !== "object" || expected === null || Array.isArray(expected)) {
+    const filled = typeof expected === "string" ? expected.replace("{nonce}", nonce("ORDER-17")).replace("{nonce ORDER-18}", nonce("ORDER-18")) : expected;
+    return assert.deepEqual(found ?? null, filled, what);
+  }
+  for (const [name, value] of Object.entries(expected)) contains(found?.[name], value, `${what}.${name}`);
+}
+
+function nonce(reference) {
+  const hmac = (key, text) => createHmac("sha256", key).update(text).digest();
+  let number = BigInt(`0x${hmac(hmac(RETURN_KEY, "guichet return key"), reference).toString("hex")}`);
+  let text = "";
+  for (let i = 0; i < 43; i++, number /= 62n) text = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[number % 62n] + text;
+  return text.slice(0, 22);
+}
+
+assert.ok(logged.some((text) => text.includes("the payment is not the one that was sold")), "the shop's operator reads the cause");
+assert.ok(!logged.some((text) => text.includes("sk_test_1")), "no log has the key");
+
+// Bad options are refused at once.
+const usual = options({ shop: { customer: { id: "awa" } } }, []);
+for (const [changed, message] of [
+  [{ baseUrl: undefined }, /Missing option `baseUrl`/],
+  [{ baseUrl: "http://api.example.com" }, /`baseUrl` must be/],
+  [{ baseUrl: "https://api.example.com?x" }, /`baseUrl` must be/],
+  [{ secretKey: "cst_test_1" }, /`secretKey` must be/],
+  [{ secretKey: "sk_test 1" }, /`secretKey` must be/],
+  [{ origins: ["https://shop.example/pay"] }, /`origins` must be/],
+  [{ origins: "https://shop.example" }, /`origins` must be/],
+  [{ orders: { ...usual.orders, claim: undefined } }, /`orders` must be/],
+  [{ returnKey: "short" }, /`returnKey` must be/],
+  [{ path: "/guichet/" }, /`path` must be/],
+  [{ costumer: () => null }, /Unknown option `costumer`/],
+]) {
+  assert.throws(() => createShop({ ...usual, ...changed }), (e) => e instanceof TypeError && message.test(e.message) && !/cst_|sk_/.test(e.message));
+}
+globalThis.document = {};
+assert.throws(() => createShop(usual), /does not run in a page/);
+delete globalThis.document;
+
+// Without `guests`, somebody without an id is an error of the shop, and no guest.
+const status = async (more) => (await createShop({ ...usual, ...more }).fetch(new Request("http://shop.example/guichet/intents/gch_1"))).status;
+assert.equal(await status({ customer: () => null }), 401);
+assert.equal(await status({ guests: false, customer: () => ({ login: "9f86" }) }), 500);
+assert.equal(await status({ customer: () => ({ id: 17n }) }), 500);
+assert.equal(await status({ customer: async () => ({ id: 17 }) }), 404);
+
+// A round that another process has is not begun; one of this process is not begun twice.
+let rounds = 0;
+const claimed = createShop({ ...usual, orders: { ...usual.orders, claim: () => false, open: () => assert.fail("it has no claim") } });
+assert.deepEqual(await claimed.settle(), { read: 0, failed: [] });
+const single = createShop({ ...usual, orders: { ...usual.orders, open: () => (rounds++, []) } });
+await Promise.all([single.settle(), single.settle()]);
+assert.equal(rounds, 1);
+
+// A reply that is too large is not read to its end.
+const sale = JSON.parse(readFileSync(new URL("settle.json", import.meta.url), "utf8")).shop.kept;
+let read = 0;
+const endless = () => new Response(new ReadableStream({ pull: (to) => (read++, to.enqueue(new Uint8Array(1 << 20))) }));
+const calls = [];
+const large = createShop({ ...usual, fetch: async () => endless(), onCall: (call) => calls.push(call), orders: { ...usual.orders, open: () => [sale] } });
+const { failed } = await large.settle();
+assert.deepEqual([failed[0].kind, failed[0].code], ["unreadable", "service_failed"]);
+assert.ok(read < 20, `${read} MiB were read`);
+assert.deepEqual([calls[0].operation, calls[0].attempt, calls[0].status, calls[0].kind], ["read_payment_intent", 1, 200, "unreadable"]);
+
+// A shop behind `node:http`, as it is and with a body that Express has read.
+const orders = [];
+const shop = createShop({ ...usual, purchase: (order) => (orders.push(order), Promise.reject(new ShopError(404, "order_missing", "No."))) });
+for (const [parse, type, sends] of [
+  [undefined, "application/json", '{"id":"17"}'],
+  [JSON.parse, "application/json", '{"id":"17"}'],
+  [(text) => Object.fromEntries(new URLSearchParams(text)), "application/x-www-form-urlencoded", "id=17"],
+]) {
+  const handler = toNode(shop);
+  const server = createServer(async (request, response) => {
+    if (parse) {
+      const chunks = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const text = Buffer.concat(chunks).toString();
+      if (text) request.body = parse(text);
+    }
+    handler(request, response, () => response.writeHead(418).end());
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const at = `http://127.0.0.1:${server.address().port}`;
+  const response = await fetch(`${at}/guichet/intents`, { method: "POST", headers: { "content-type": type }, body: sends });
+  assert.deepEqual([response.status, (await response.json()).error.code], [404, "order_missing"]);
+  assert.equal((await fetch(`${at}/other`)).status, 418, "what is not the shop's goes on");
+  server.close();
+}
+assert.deepEqual(orders, [{ id: "17" }, { id: "17" }, { id: "17" }]);
+
+// After a panic the module is made anew: the request that was beside it fails, and the next one is answered.
+const { __wbg_reset_state } = await import(new URL("core/guichet_server.js", import.meta.resolve("guichet-server")));
+assert.equal(typeof __wbg_reset_state, "function");
+const { run: execute } = await import(new URL("core.js", import.meta.resolve("guichet-server")));
+let go;
+const beside = createShop({ ...usual, customer: () => new Promise((resolve) => (go = resolve)) });
+const pending = beside.fetch(new Request("http://shop.example/guichet/session", { method: "POST" }));
+await new Promise(setImmediate);
+await assert.rejects(execute(() => { throw new WebAssembly.RuntimeError("unreachable"); }, {}), /because of a bug/);
+go({ id: "awa" });
+assert.equal((await pending).status, 500);
+assert.equal(await status({}), 404);
+
+console.log(`${count} cases`);

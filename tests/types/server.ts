@@ -1,0 +1,26 @@
+// Every name that guichet-server exports, as a user's TypeScript uses it.
+import { createShop, ShopError } from "guichet-server";
+import type { AskAgain, CallReport, Customer, Duplicate, ShopErrorKind, ShopOptions, Orders, Payment, Purchase, ShopServer, Sold } from "guichet-server";
+import { toNode, type Incoming, type Outgoing } from "guichet-server/node";
+
+const kept: Sold[] = [];
+const orders: Orders = {
+  openPayments: (owner: string, next: string) => (next ? kept.filter((sold) => sold.owner === owner).length : 0),
+  remember: (sold) => void kept.push(sold),
+  find: async (reference, { owner }) => kept.find((sold) => sold.payment_ref === reference && sold.owner === owner),
+  settled: (_sold: Sold, intent: Payment, again: AskAgain) => intent.status === "succeeded" && again === "never",
+  overpaid: (_sold, { attempt, amount = "" }: Duplicate) => `${attempt} ${amount}`,
+  open: (limit) => kept.slice(0, limit),
+  claim: async () => true,
+};
+const purchase: Purchase = { merchant_reference: "ORDER-17", amount: 45_000, description: "Shoes", firstname: "Awa", lastname: "Ngono", metadata: { size: 42 } };
+const awa: Customer = { id: "17", login: "9f86" };
+const options: ShopOptions = { baseUrl: new URL("https://api.example.com"), secretKey: "sk_test_1", customer: () => awa, purchase: async () => purchase, orders, onCall: (call: CallReport) => call.ms };
+const shop: ShopServer = createShop(options);
+export const answered: Promise<Response> = shop.fetch(new Request("https://shop.example.com/guichet/session"));
+export const kinds: (ShopErrorKind | undefined)[] = (await shop.settle()).failed.map((error) => (error instanceof ShopError ? error.kind : undefined));
+export const handler: (request: Incoming, response: Outgoing) => void = toNode(shop);
+// @ts-expect-error: an order is kept somewhere
+createShop({ baseUrl: "https://api.example.com", secretKey: "sk_test_1", customer: () => null, purchase: () => purchase });
+// @ts-expect-error: a price is a must
+export const free: Purchase = { merchant_reference: "ORDER-17", description: "Shoes", firstname: "Awa", lastname: "Ngono" };

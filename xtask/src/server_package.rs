@@ -1,0 +1,76 @@
+//! The npm package `guichet-server`, in `target/npm/server/`: the hand-written modules of `pkg-template/server/`, and under `core/` the
+//! rules of a merchant's server as wasm, its glue, and the same wasm as text.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::bytes::Weight;
+use crate::cargo::root;
+use crate::inline;
+use crate::npm::Tools;
+use crate::pack::{self, Packed};
+use crate::steps::Steps;
+
+/// The file name of the module: `core/guichet_server.js` and `core/guichet_server_bg.wasm`.
+const MODULE: &str = "guichet_server";
+/// The limit of the wasm and the JavaScript in bytes after brotli.
+const LIMIT: usize = 80_000;
+/// Decodes the wasm that is kept as text.
+const DECODER: &str = "inside.js";
+
+/// Builds the package, or keeps the one that is up to date.
+pub fn build(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
+    let (wasm, version) =
+        steps.step("the rules of a server as wasm", |_| pack::build_module("guichet-npm-server", "wasm", &[]))?;
+    steps.step("the server's package", |_| package(&wasm, &version, tools))
+}
+
+fn package(wasm: &[u8], version: &str, tools: &Tools) -> Result<Packed> {
+    let template = root().join("pkg-template/server");
+    let decoder = root().join("pkg-template").join(DECODER);
+    let folder = root().join("target/npm/server");
+    let stamp_file = folder.with_extension("stamp");
+    let stamp = stamp(wasm, version, &template, &decoder)?;
+    if folder.is_dir() && fs::read_to_string(&stamp_file).is_ok_and(|text| text == stamp) {
+        return Ok(Packed { folder });
+    }
+    let new = folder.with_extension(format!("new-{}", std::process::id()));
+    pack::remove(&new)?;
+    pack::write_template(&template, &new, version)?;
+    let core = new.join("core");
+    let mut bindgen = pack::bindgen(false)?;
+    bindgen.input_bytes(MODULE, wasm.to_vec()).reset_state_function(true);
+    bindgen.generate(&core).context("the glue could not be generated")?;
+    let file = core.join(format!("{MODULE}_bg.wasm"));
+    pack::optimize(tools, &file, &folder.with_extension("symbols"))?;
+    fs::write(core.join("inline.js"), inline::module(&fs::read(&file)?))?;
+    fs::copy(decoder, core.join(DECODER))?;
+    pack::swap(&new, &folder)?;
+    fs::write(stamp_file, stamp)?;
+    Ok(Packed { folder })
+}
+
+fn stamp(wasm: &[u8], version: &str, template: &Path, decoder: &Path) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    (wasm, version).hash(&mut hasher);
+    pack::hash_files(&pack::files(template)?, template, &mut hasher)?;
+    fs::read(decoder)?.hash(&mut hasher);
+    pack::hash_xtask(&mut hasher)?;
+    Ok(format!("{:016x}\n", hasher.finish()))
+}
+
+/// Measures what a server loads: the JavaScript and the wasm as text. Fails if it is over the limit.
+pub fn measure(server: &Packed) -> Result<String> {
+    let mut loaded = pack::files(&server.folder)?;
+    loaded.retain(|file: &PathBuf| {
+        let is_example = file.components().any(|part| part.as_os_str() == "examples");
+        !is_example && file.extension().is_some_and(|extension| extension == "js")
+    });
+    let weights = Weight::of(&loaded)?;
+    let brotli: usize = weights.iter().map(|weight| weight.brotli).sum();
+    ensure!(brotli <= LIMIT, "guichet-server loads {brotli} bytes after brotli, and the limit is {LIMIT}");
+    Ok(format!("guichet-server loads  {brotli} bytes after brotli  of {LIMIT} ({} %)", brotli * 100 / LIMIT))
+}
