@@ -90,6 +90,11 @@ impl Project {
         let folder = self.with_sources(&root().join("tests/shop"))?;
         let output = run_quietly(at_root("node").current_dir(folder).arg("run.mjs"))?;
         *remark = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        // Beside `node_modules/`, where the store is imported from.
+        let sqlite = "node-sqlite3-wasm";
+        copy(&Tools::express()?.modules().join(sqlite), &self.folder.join("node_modules").join(sqlite))?;
+        fs::copy(root().join("tests/shop/sqlite.mjs"), self.folder.join("sqlite.mjs"))?;
+        run_quietly(at_root("node").current_dir(&self.folder).arg("sqlite.mjs"))?;
         Ok(())
     }
 
