@@ -1,20 +1,17 @@
 //! Generates the OpenAPI 3.1 description of the service from the operations' types, roles and specifications, and from what
-//! `operations.rs` adds. If an operation lacks its description, the service does not compile.
+//! each handler adds (`Described`). If an operation lacks it, the service does not compile.
 
 mod control;
-mod examples;
 mod fields;
-mod operations;
 mod refusals;
 mod responses;
 mod titles;
 
+use crate::service::{Described, Examples};
 use axum::body::Bytes;
-use examples::Examples;
 use fields::Body;
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Role, Served, Source};
-use operations::Described;
 use responses::Responses;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};

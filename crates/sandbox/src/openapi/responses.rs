@@ -4,11 +4,10 @@
 //! `$ref` and adds its own constraints beside it, which validators check and generators ignore.
 
 use super::fields::{label, mark, without_bits, without_null};
-use super::operations::Described;
 use super::refusals::{self, request_id};
 use super::{titles, word};
 use crate::http;
-use crate::service::Done;
+use crate::service::{Described, Done};
 use guichet::protocol::{Envelope, Operation, Source, is_retryable_status};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};

@@ -1,17 +1,18 @@
 //! eSIM packages, and the orders that payments fulfil.
 
+use super::examples::{Examples, page, valid};
 use super::idempotency::idempotent_request;
-use super::{Done, Handle, MAX_ROUNDS, Merchant, Service};
+use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
-use crate::rules::{EsimOrder, Intent};
+use crate::rules::{EsimOrder, Fulfilment, Intent};
 use crate::store::Write;
 use crate::tokens;
 use crate::unavailable::Unavailable;
 use guichet::operations::{CreateEsimOrder, ListEsimPackages, ReadEsimOrder};
 use guichet::protocol::ErrorCode;
-use guichet::values::EsimOrderId;
+use guichet::values::{EsimOrderId, IdempotencyKey, PageLimit};
 use std::collections::HashMap;
 
 impl Handle<ListEsimPackages> for Service {
@@ -30,6 +31,15 @@ impl Handle<ListEsimPackages> for Service {
     }
 }
 
+impl Described for ListEsimPackages {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let packages: Vec<_> = examples.packages.all().iter().map(replies::esim_package).collect();
+        (ListEsimPackages::new().limit(PageLimit::default()), page(&packages))
+    }
+}
+
 impl Handle<CreateEsimOrder> for Service {
     async fn handle(&self, caller: Caller, operation: CreateEsimOrder) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
@@ -45,10 +55,36 @@ impl Handle<CreateEsimOrder> for Service {
     }
 }
 
+impl Described for CreateEsimOrder {
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        ErrorCode::ResourceMissing,
+        ErrorCode::QuantityOutOfRange,
+        ErrorCode::IdempotencyKeyReused,
+    ]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let order = examples.esim_order();
+        let key = valid(IdempotencyKey::new("basket-17"));
+        let request = CreateEsimOrder::new(order.package.clone()).idempotency_key(key);
+        (request, Done::created(replies::esim_order(&order, &examples.key)))
+    }
+}
+
 impl Handle<ReadEsimOrder> for Service {
     async fn handle(&self, caller: Caller, operation: ReadEsimOrder) -> Result<Done, Problem> {
         let order = self.esim_order_of(caller.merchant()?, &operation.id).await?;
         Ok(Done::ok(replies::esim_order(&order, &self.instance_key)))
+    }
+}
+
+impl Described for ReadEsimOrder {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let paid = Fulfilment { paid_by: examples.intent_id(), at: examples.now };
+        let order = EsimOrder { fulfilment: Some(paid), ..examples.esim_order() };
+        let request = ReadEsimOrder::new(order.id.clone());
+        (request, Done::ok(replies::esim_order(&order, &examples.key)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The operations that change a payment intent: attach a method, confirm, answer with a code, decide at the card's issuer, cancel.
 
-use super::{Done, Handle, MAX_ROUNDS, Service};
+use super::examples::{Examples, moved, valid};
+use super::{Described, Done, Handle, MAX_ROUNDS, Outcomes, Service};
 use crate::auth::{Caller, client_secret, role_required};
 use crate::problem::Problem;
 use crate::replies;
@@ -27,6 +28,21 @@ impl Handle<AttachPaymentMethod> for Service {
     }
 }
 
+impl Described for AttachPaymentMethod {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
+        ErrorCode::IntentNotConfirmable,
+        ErrorCode::PaymentMethodUnavailable,
+        ErrorCode::TestCardRequired,
+    ]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let with = examples.mobile_money();
+        let intent = examples.intent_with(examples.intent(), &with);
+        let request = AttachPaymentMethod::new(intent.id.clone(), with);
+        (request, Done::ok(examples.intent_reply(&intent)))
+    }
+}
+
 impl Handle<ConfirmPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
         self.change_intent(&caller, &operation.id, |intent, now| {
@@ -40,12 +56,36 @@ impl Handle<ConfirmPaymentIntent> for Service {
     }
 }
 
+impl Described for ConfirmPaymentIntent {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable, ErrorCode::RoleRequired]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let mut intent = examples.intent();
+        intent.terms.confirmation_method = ConfirmationMethod::Manual;
+        let intent = examples.intent_with(intent, &examples.mobile_money());
+        let confirmed = Intent { state: valid(intent.state.confirm(examples.now)), ..intent };
+        let request = ConfirmPaymentIntent::new(confirmed.id.clone());
+        (request, Done::ok(examples.intent_reply(&confirmed)))
+    }
+}
+
 impl Handle<AnswerPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
         self.change_intent(&caller, &operation.id, |intent, now| {
             intent.state.answer(&operation.otp, now).map(Some).map_err(not_confirmable)
         })
         .await
+    }
+}
+
+impl Described for AnswerPaymentIntent {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotConfirmable]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let intent = examples.intent_with(examples.intent(), &examples.phone_with_code());
+        let answered = Intent { state: valid(intent.state.answer("123456", examples.now)), ..intent };
+        let request = AnswerPaymentIntent::new(answered.id.clone(), "123456");
+        (request, Done::ok(examples.intent_reply(&answered)))
     }
 }
 
@@ -59,6 +99,18 @@ impl Handle<CancelPaymentIntent> for Service {
             intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
         })
         .await
+    }
+}
+
+impl Described for CancelPaymentIntent {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::IntentNotCancelable]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let intent = examples.intent();
+        let state = valid(intent.state.cancel(Cancellation::RequestedByMerchant, examples.now));
+        let canceled = Intent { state: moved(state), ..intent };
+        let request = CancelPaymentIntent::new(canceled.id.clone());
+        (request, Done::ok(examples.intent_reply(&canceled)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Creates, reads and lists payment intents.
 
-use super::{Done, Handle, MAX_ROUNDS, Merchant, Service, billing, to_read};
+use super::examples::{Examples, page};
+use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, billing, to_read};
 use crate::auth::Caller;
 use crate::events::Event;
 use crate::problem::Problem;
@@ -11,7 +12,7 @@ use crate::tokens;
 use crate::unavailable::Unavailable;
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use guichet::protocol::ErrorCode;
-use guichet::values::{IntentId, Moment};
+use guichet::values::{IntentId, Moment, PageLimit};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -48,10 +49,32 @@ impl Handle<CreatePaymentIntent> for Service {
     }
 }
 
+impl Described for CreatePaymentIntent {
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        ErrorCode::MerchantReferenceConflict,
+        ErrorCode::AmountOutOfRange,
+        ErrorCode::CurrencyUnsupported,
+        ErrorCode::PaymentMethodUnavailable,
+    ]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        (examples.order(), Done::created(examples.intent_reply(&examples.intent())))
+    }
+}
+
 impl Handle<ReadPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
         let (intent, _) = self.intent_of(&caller, &operation.id).await?;
         Ok(Done::ok(self.reply(&intent)))
+    }
+}
+
+impl Described for ReadPaymentIntent {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let request = ReadPaymentIntent::new(examples.intent_id());
+        (request, Done::ok(examples.intent_reply(&examples.intent())))
     }
 }
 
@@ -64,6 +87,15 @@ impl Handle<ListPaymentIntents> for Service {
         let intents = self.store.intents(merchant.id(), after, to_read(limit)).await?;
         let intents = self.current_intents(intents, merchant.now()).await?;
         Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent)))
+    }
+}
+
+impl Described for ListPaymentIntents {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let request = ListPaymentIntents::new().limit(PageLimit::default());
+        (request, page(&[examples.intent_reply(&examples.intent())]))
     }
 }
 

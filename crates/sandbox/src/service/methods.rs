@@ -1,21 +1,31 @@
 //! Payment methods and their fees.
 
-use super::{Done, Handle, Service};
+use super::examples::{Examples, valid};
+use super::{Described, Done, Handle, Outcomes, Service};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::rules::FeeProblem;
-use guichet::operations::{CalculateFee, ListPaymentMethods};
+use guichet::operations::{CalculateFee, CreatePaymentIntent, ListPaymentMethods};
 use guichet::protocol::ErrorCode;
-use guichet::values::Country;
+use guichet::values::{CardType, Country, MethodCode};
 
-pub(crate) const METHODS: &str = "The payment methods of the country.";
-pub(crate) const FEE: &str = "The fee of the amount.";
+const METHODS: &str = "The payment methods of the country.";
+const FEE: &str = "The fee of the amount.";
 
 impl Handle<ListPaymentMethods> for Service {
     async fn handle(&self, _: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
         let country = operation.country_code.unwrap_or_else(Country::cm);
         Ok(Done::ok(replies::methods(&self.fees.methods(&country))).with_message(METHODS))
+    }
+}
+
+impl Described for ListPaymentMethods {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let methods = replies::methods(&examples.fees.methods(&Country::cm()));
+        (ListPaymentMethods::new().country_code(Country::cm()), Done::ok(methods).with_message(METHODS))
     }
 }
 
@@ -36,5 +46,23 @@ impl Handle<CalculateFee> for Service {
             ),
         })?;
         Ok(Done::ok(replies::fee(amount, &currency, fee)).with_message(FEE))
+    }
+}
+
+impl Described for CalculateFee {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
+        ErrorCode::PaymentMethodUnavailable,
+        ErrorCode::AmountOutOfRange,
+        ErrorCode::CurrencyUnsupported,
+    ]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let CreatePaymentIntent { amount, currency, .. } = examples.order();
+        let method = valid(MethodCode::new("mobile_money"));
+        let units = amount.whole_units().unwrap_or_default();
+        let fee = examples.fees.fee(method.as_str(), &currency, &Country::cm(), CardType::Local, units);
+        let data = replies::fee(units, &currency, fee.unwrap_or_default());
+        let request = CalculateFee::new(method, currency, amount).country_code(Country::cm());
+        (request, Done::ok(data).with_message(FEE))
     }
 }

@@ -3,16 +3,20 @@
 
 mod billing;
 mod customers;
+mod described;
 mod esim;
+mod examples;
 mod idempotency;
-pub(super) mod intent_actions;
-pub(super) mod intents;
+mod intent_actions;
+mod intents;
 mod merchants;
-pub(super) mod methods;
+mod methods;
 mod plans;
-pub(super) mod sessions;
+mod sessions;
 mod subscriptions;
 
+pub(super) use described::{Described, Outcomes};
+pub(super) use examples::Examples;
 pub(super) use merchants::{Merchant, Merchants};
 
 use super::auth::Caller;

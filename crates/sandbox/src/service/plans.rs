@@ -1,6 +1,7 @@
 //! Creates, lists and deactivates plans.
 
-use super::{Done, Handle, Service, to_read};
+use super::examples::{Examples, page};
+use super::{Described, Done, Handle, Outcomes, Service, to_read};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
@@ -9,7 +10,7 @@ use crate::store::{List, Write};
 use crate::tokens;
 use guichet::operations::{CreatePlan, DeactivatePlan, ListPlans};
 use guichet::protocol::ErrorCode;
-use guichet::values::PlanId;
+use guichet::values::{PageLimit, PlanId};
 
 impl Handle<CreatePlan> for Service {
     async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
@@ -31,6 +32,15 @@ impl Handle<CreatePlan> for Service {
     }
 }
 
+impl Described for CreatePlan {
+    const OUTCOMES: Outcomes =
+        Outcomes::CREATED.or(&[ErrorCode::PlanCodeTaken, ErrorCode::AmountOutOfRange, ErrorCode::CurrencyUnsupported]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        (examples.create_plan(), Done::created(replies::plan(&examples.plan())))
+    }
+}
+
 impl Handle<ListPlans> for Service {
     async fn handle(&self, caller: Caller, operation: ListPlans) -> Result<Done, Problem> {
         let merchant = caller.shop()?;
@@ -39,6 +49,14 @@ impl Handle<ListPlans> for Service {
         let include_inactive = operation.include_inactive.unwrap_or_default();
         let plans = self.store.plans(merchant.id(), include_inactive, after, to_read(limit)).await?;
         Ok(Done::list(plans, limit, |plan| plan.id.to_string(), |plan| replies::plan(&plan)))
+    }
+}
+
+impl Described for ListPlans {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        (ListPlans::new().limit(PageLimit::default()), page(&[replies::plan(&examples.plan())]))
     }
 }
 
@@ -51,5 +69,14 @@ impl Handle<DeactivatePlan> for Service {
             self.store.write(Write::DeactivatePlan { id: plan.id.clone() }).await?;
         }
         Ok(Done::ok(replies::plan(&Plan { active: false, ..plan })))
+    }
+}
+
+impl Described for DeactivatePlan {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let plan = Plan { active: false, ..examples.plan() };
+        (DeactivatePlan::new(plan.id.clone()), Done::ok(replies::plan(&plan)))
     }
 }

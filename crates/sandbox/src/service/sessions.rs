@@ -1,6 +1,7 @@
 //! Customer sessions.
 
-use super::{Done, Handle, Service};
+use super::examples::Examples;
+use super::{Described, Done, Handle, Outcomes, Service};
 use crate::auth::{Caller, require_valid, session_unknown};
 use crate::problem::Problem;
 use crate::replies;
@@ -10,9 +11,9 @@ use crate::tokens::{self, SESSION_TOKEN, fingerprint};
 use guichet::operations::{CreateSession, RevokeSession, ValidateSession};
 use guichet::values::SessionToken;
 
-pub(crate) const CREATED: &str = "The session was created.";
-pub(crate) const VALID: &str = "The session is valid.";
-pub(crate) const ENDED: &str = "The session was ended.";
+const CREATED: &str = "The session was created.";
+const VALID: &str = "The session is valid.";
+const ENDED: &str = "The session was ended.";
 
 impl Handle<CreateSession> for Service {
     async fn handle(&self, caller: Caller, operation: CreateSession) -> Result<Done, Problem> {
@@ -33,6 +34,15 @@ impl Handle<CreateSession> for Service {
     }
 }
 
+impl Described for CreateSession {
+    const OUTCOMES: Outcomes = Outcomes::CREATED;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let data = replies::new_session(&examples.session(), &examples.session_token());
+        (CreateSession::new(examples.email()), Done::created(data).with_message(CREATED))
+    }
+}
+
 impl Handle<ValidateSession> for Service {
     async fn handle(&self, caller: Caller, _: ValidateSession) -> Result<Done, Problem> {
         let about = |problem: Problem, reason| problem.with_data(replies::invalid_session(reason));
@@ -41,6 +51,14 @@ impl Handle<ValidateSession> for Service {
         let reason = if session.status(now) == SessionStatus::Revoked { "revoked" } else { "expired" };
         require_valid(&session, now).map_err(|problem| about(problem, reason))?;
         Ok(Done::ok(replies::valid_session(&session)).with_message(VALID))
+    }
+}
+
+impl Described for ValidateSession {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        (ValidateSession::new(), Done::ok(replies::valid_session(&examples.session())).with_message(VALID))
     }
 }
 
@@ -58,5 +76,14 @@ impl Handle<RevokeSession> for Service {
             }
         };
         Ok(Done::ok(replies::revoked_session(&session, revoked_at)).with_message(ENDED))
+    }
+}
+
+impl Described for RevokeSession {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let data = replies::revoked_session(&examples.session(), examples.now);
+        (RevokeSession::new(), Done::ok(data).with_message(ENDED))
     }
 }

@@ -1,10 +1,11 @@
 //! Creates, reads and lists subscriptions, and changes them for the merchant.
 
 use super::billing::Billing;
+use super::examples::{Examples, page, with};
 use super::idempotency::idempotent_request;
 use super::intent_actions::paying_with;
 use super::intents::in_one_order;
-use super::{Done, Handle, MAX_ROUNDS, Merchant, Service, to_read};
+use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, to_read};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
@@ -18,7 +19,7 @@ use guichet::operations::{
     PauseSubscription, ReadSubscription, ResumeSubscription,
 };
 use guichet::protocol::{ErrorCode, FieldError};
-use guichet::values::{Moment, SubscriptionId};
+use guichet::values::{Moment, PageLimit, SubscriptionId};
 
 impl Handle<CreateSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: CreateSubscription) -> Result<Done, Problem> {
@@ -31,10 +32,33 @@ impl Handle<CreateSubscription> for Service {
     }
 }
 
+impl Described for CreateSubscription {
+    const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
+        ErrorCode::ResourceMissing,
+        ErrorCode::PlanInactive,
+        ErrorCode::TestCardRequired,
+        ErrorCode::IdempotencyKeyReused,
+    ]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let made = replies::subscription(&examples.subscription(), None);
+        (examples.create_subscription(), Done::created(made))
+    }
+}
+
 impl Handle<ReadSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: ReadSubscription) -> Result<Done, Problem> {
         let subscription = self.subscription_of(caller.merchant()?, &operation.id).await?;
         Ok(Done::ok(replies::subscription(&subscription, None)))
+    }
+}
+
+impl Described for ReadSubscription {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let subscription = replies::subscription(&examples.subscription(), None);
+        (ReadSubscription::new(examples.subscription_id()), Done::ok(subscription))
     }
 }
 
@@ -49,6 +73,15 @@ impl Handle<ListSubscriptions> for Service {
     }
 }
 
+impl Described for ListSubscriptions {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let subscription = replies::subscription(&examples.subscription(), None);
+        (ListSubscriptions::new().limit(PageLimit::default()), page(&[subscription]))
+    }
+}
+
 impl Handle<PauseSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
         let PauseSubscription { id, immediately, trigger_after_failures } = operation;
@@ -57,10 +90,31 @@ impl Handle<PauseSubscription> for Service {
     }
 }
 
+impl Described for PauseSubscription {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let paused = examples.moved(examples.subscription(), |state| state.pause(true, examples.now));
+        let request = PauseSubscription::new(paused.id.clone());
+        (request, Done::ok(replies::subscription(&paused, None)))
+    }
+}
+
 impl Handle<ResumeSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
         let resumed = self.change_subscription(&caller, &operation.id, SubscriptionState::resume).await?;
         Ok(Done::ok(replies::subscription(&resumed, None)))
+    }
+}
+
+impl Described for ResumeSubscription {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let paused = examples.moved(examples.subscription(), |state| state.pause(true, examples.now));
+        let resumed = examples.moved(paused, |state| state.resume(examples.now));
+        let request = ResumeSubscription::new(resumed.id.clone());
+        (request, Done::ok(replies::subscription(&resumed, None)))
     }
 }
 
@@ -76,11 +130,33 @@ impl Handle<CancelSubscription> for Service {
     }
 }
 
+impl Described for CancelSubscription {
+    const OUTCOMES: Outcomes = Outcomes::OK;
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let rule = |state: &SubscriptionState| Ok(state.cancel(false, examples.now).map(|state| (state, ())));
+        let canceled = examples.moved(examples.subscription(), rule);
+        let request = CancelSubscription::new(canceled.id.clone());
+        (request, Done::ok(replies::subscription(&canceled, None)))
+    }
+}
+
 impl Handle<ChangeSubscriptionPaymentMethod> for Service {
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         let changed = self.change_subscription(&caller, &operation.id, |state, _| state.pay_with(with.clone())).await?;
         Ok(Done::ok(replies::subscription(&changed, None)))
+    }
+}
+
+impl Described for ChangeSubscriptionPaymentMethod {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let other = examples.other_phone();
+        let changed = examples.moved(examples.subscription(), |state| state.pay_with(with(&other)));
+        let request = ChangeSubscriptionPaymentMethod::new(changed.id.clone(), other);
+        (request, Done::ok(replies::subscription(&changed, None)))
     }
 }
 
@@ -92,6 +168,17 @@ impl Handle<ConfigureFallback> for Service {
             .change_subscription(&caller, &id, |state, _| state.fall_back_on(with.clone(), trigger_after_failures))
             .await?;
         Ok(Done::ok(replies::subscription(&changed, None)))
+    }
+}
+
+impl Described for ConfigureFallback {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let other = examples.other_phone();
+        let changed = examples.moved(examples.subscription(), |state| state.fall_back_on(with(&other), 3));
+        let request = ConfigureFallback::new(changed.id.clone(), other);
+        (request, Done::ok(replies::subscription(&changed, None)))
     }
 }
 

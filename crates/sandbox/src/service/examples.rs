@@ -1,12 +1,12 @@
 //! The examples of the OpenAPI description: requests as a client writes them, and replies as the service writes them. They contain
 //! nothing random, so that the description is the same each time.
 
+use super::Done;
+use super::intent_actions::paying_with;
+use super::intents::new_intent;
 use crate::replies::{self, Reply};
 use crate::rules::billing::{Conflict, Offer, Plan, Subscription, SubscriptionState, Terms};
 use crate::rules::{EsimOrder, EsimPackages, Fees, Intent, IntentState, LIFETIME, PayingWith, Session};
-use crate::service::Done;
-use crate::service::intent_actions::paying_with;
-use crate::service::intents::new_intent;
 use crate::store::Customer;
 use crate::tokens::{InstanceKey, SESSION_TOKEN};
 use guichet::operations::{CreatePaymentIntent, CreatePlan, CreateSubscription, CustomerName, Instrument};
@@ -22,15 +22,15 @@ use std::fmt::Debug;
 const AWA: CustomerName<'_> = CustomerName { firstname: "Awa", lastname: "Ngono" };
 
 /// The values that the examples share: one merchant, one customer, one time.
-pub(super) struct Examples {
-    pub(super) now: Moment,
-    pub(super) fees: Fees,
-    pub(super) packages: EsimPackages,
-    pub(super) key: InstanceKey,
+pub(crate) struct Examples {
+    pub(crate) now: Moment,
+    pub(crate) fees: Fees,
+    pub(crate) packages: EsimPackages,
+    pub(crate) key: InstanceKey,
 }
 
 impl Examples {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             // 21 November 2026, 10:30 UTC.
             now: Moment::from_unix(1_795_257_000),
@@ -40,25 +40,25 @@ impl Examples {
         }
     }
 
-    pub(super) fn email(&self) -> Email {
+    pub(crate) fn email(&self) -> Email {
         valid(Email::new("awa@example.com"))
     }
 
-    pub(super) fn mobile_money(&self) -> Instrument {
+    pub(crate) fn mobile_money(&self) -> Instrument {
         phone("237670000000")
     }
 
     /// A different phone from [`Examples::mobile_money`].
-    pub(super) fn other_phone(&self) -> Instrument {
+    pub(crate) fn other_phone(&self) -> Instrument {
         phone("237690000003")
     }
 
     /// A phone that requires a one-time code.
-    pub(super) fn phone_with_code(&self) -> Instrument {
+    pub(crate) fn phone_with_code(&self) -> Instrument {
         phone("237670000010")
     }
 
-    pub(super) fn order(&self) -> CreatePaymentIntent {
+    pub(crate) fn order(&self) -> CreatePaymentIntent {
         let (reference, amount) = (valid(MerchantReference::new("ORDER-17")), Amount::units(45_000));
         CreatePaymentIntent::new(reference, amount, "A pair of shoes", AWA)
             .email(self.email())
@@ -67,30 +67,30 @@ impl Examples {
     }
 
     /// The intent that [`Examples::order`] creates.
-    pub(super) fn intent(&self) -> Intent {
+    pub(crate) fn intent(&self) -> Intent {
         let intent = valid(new_intent("", self.order(), IntentState::new(), self.now));
         Intent { id: self.intent_id(), payment_ref: id("gch_"), ..intent }
     }
 
-    pub(super) fn intent_id(&self) -> IntentId {
+    pub(crate) fn intent_id(&self) -> IntentId {
         valid(IntentId::new(id("pi_")))
     }
 
     /// An intent to which this method is attached.
-    pub(super) fn intent_with(&self, intent: Intent, instrument: &Instrument) -> Intent {
+    pub(crate) fn intent_with(&self, intent: Intent, instrument: &Instrument) -> Intent {
         let state = intent.state.attach(&intent.terms, with(instrument), self.now);
         Intent { state: moved(valid(state)), ..intent }
     }
 
-    pub(super) fn intent_reply(&self, intent: &Intent) -> Reply {
+    pub(crate) fn intent_reply(&self, intent: &Intent) -> Reply {
         replies::intent(intent, &self.key, &self.fees, "http://127.0.0.1:4243")
     }
 
-    pub(super) fn session_token(&self) -> SessionToken {
+    pub(crate) fn session_token(&self) -> SessionToken {
         SessionToken::new(format!("{SESSION_TOKEN}{}", base62(&Sha256::digest(SESSION_TOKEN), 43)))
     }
 
-    pub(super) fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> Session {
         Session {
             fingerprint: String::new(),
             merchant: String::new(),
@@ -101,7 +101,7 @@ impl Examples {
         }
     }
 
-    pub(super) fn customer(&self) -> Customer {
+    pub(crate) fn customer(&self) -> Customer {
         Customer {
             id: id("cus_"),
             merchant: String::new(),
@@ -114,13 +114,13 @@ impl Examples {
         }
     }
 
-    pub(super) fn create_plan(&self) -> CreatePlan {
+    pub(crate) fn create_plan(&self) -> CreatePlan {
         let (code, amount) = (valid(PlanCode::new("gold-monthly")), Amount::units(5_000));
         CreatePlan::new("Gold", code, amount, BillingCycle::Monthly).trial_days(14_u32)
     }
 
     /// The plan that [`Examples::create_plan`] creates.
-    pub(super) fn plan(&self) -> Plan {
+    pub(crate) fn plan(&self) -> Plan {
         let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = self.create_plan();
         Plan {
             id: valid(PlanId::new(id("plan_"))),
@@ -131,16 +131,16 @@ impl Examples {
         }
     }
 
-    pub(super) fn create_subscription(&self) -> CreateSubscription {
+    pub(crate) fn create_subscription(&self) -> CreateSubscription {
         CreateSubscription::new(self.plan().offer.code, self.email(), AWA, self.mobile_money())
     }
 
-    pub(super) fn subscription_id(&self) -> SubscriptionId {
+    pub(crate) fn subscription_id(&self) -> SubscriptionId {
         valid(SubscriptionId::new(id("sub_")))
     }
 
     /// The subscription that [`Examples::create_subscription`] creates. Its trial has begun.
-    pub(super) fn subscription(&self) -> Subscription {
+    pub(crate) fn subscription(&self) -> Subscription {
         let (plan, customer) = (self.plan(), self.customer());
         Subscription {
             id: self.subscription_id(),
@@ -161,7 +161,7 @@ impl Examples {
     }
 
     /// A subscription after a transition.
-    pub(super) fn moved<T>(
+    pub(crate) fn moved<T>(
         &self,
         subscription: Subscription,
         rule: impl FnOnce(&SubscriptionState) -> Result<Option<(SubscriptionState, T)>, Conflict>,
@@ -170,7 +170,7 @@ impl Examples {
         Subscription { state, ..subscription }
     }
 
-    pub(super) fn esim_order(&self) -> EsimOrder {
+    pub(crate) fn esim_order(&self) -> EsimOrder {
         let package = &self.packages.all()[0];
         EsimOrder {
             id: valid(EsimOrderId::new(id("eso_"))),
@@ -186,12 +186,12 @@ impl Examples {
 }
 
 /// A page that holds the whole list.
-pub(super) fn page(entries: &[Reply]) -> Done {
+pub(crate) fn page(entries: &[Reply]) -> Done {
     Done::list(entries.to_vec(), PageLimit::default(), |_| String::new(), |entry| entry)
 }
 
 /// Reads the payment method of an example.
-pub(super) fn with(instrument: &Instrument) -> PayingWith {
+pub(crate) fn with(instrument: &Instrument) -> PayingWith {
     valid(paying_with(instrument))
 }
 
@@ -205,11 +205,11 @@ fn id(prefix: &str) -> String {
 }
 
 /// Unwraps a part of an example, which is always valid.
-pub(super) fn valid<T, E: Debug>(value: Result<T, E>) -> T {
+pub(crate) fn valid<T, E: Debug>(value: Result<T, E>) -> T {
     value.expect("a test makes every example")
 }
 
 /// Unwraps the state after a transition of an example, which always has an effect.
-pub(super) fn moved<T>(state: Option<T>) -> T {
+pub(crate) fn moved<T>(state: Option<T>) -> T {
     state.expect("a test makes every example")
 }
