@@ -38,7 +38,6 @@ pub(crate) struct FieldOptions {
     pub(crate) schema: TokenStream,
     pub(crate) secret: bool,
     pub(crate) undocumented: bool,
-    pub(crate) with: Option<Type>,
 }
 
 impl Field {
@@ -171,7 +170,6 @@ impl FieldOptions {
                 }
                 "secret" => self.secret = true,
                 "undocumented" => self.undocumented = true,
-                "with" => self.with = Some(meta.value()?.parse()?),
                 _ => unreachable!("`{word}` is allowed, but no field option"),
             }
             Ok(())

@@ -18,7 +18,7 @@ use syn::parse_macro_input;
 ///     /// The name that customers see.
 ///     pub name: String,
 ///     /// The price of each period, in the smallest unit.
-///     #[field(with = AmountNumber)]
+///     #[field(number)]
 ///     pub amount: Amount,
 ///     /// The currency of the price.
 ///     #[field(default, check = supported)]
@@ -77,7 +77,7 @@ use syn::parse_macro_input;
 /// const _: () = { … is_listed::<CreatePlan>() };  // it is named in `every_operation!`
 /// ```
 ///
-/// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that `with` names. This trait reads,
+/// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that an option selects. This trait reads,
 /// writes and describes the field and names the kind of its argument, so a form that cannot be derived is one `impl`.
 ///
 /// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the query
@@ -102,7 +102,7 @@ use syn::parse_macro_input;
 /// |---|---|
 /// | `default`, `default = 3` | the value if the field is absent; of an `Option`, the value that the service assumes |
 /// | `min = 1`, `max = 10` | the limits of a whole number |
-/// | `with = AmountNumber` | its `FieldType`, if that is not its own type |
+/// | `number` | an `Amount` that is written as a JSON number, not as a string |
 /// | `check = supported` | a check of the service: `fn(&mut Fields, param: &str, &T)` |
 /// | `into` | `new` takes `impl Into` of its type, as it always does for a `String` |
 /// | `idempotency_key` | the field is the header `Idempotency-Key`; with it the operation is repeatable |

@@ -9,7 +9,7 @@ use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Typ
 
 /// The arguments that a field of an operation may have.
 const WORDS: &[&str] =
-    &["check", "default", "idempotency_key", "into", "max", "min", "schema", "secret", "undocumented", "with"];
+    &["check", "default", "idempotency_key", "into", "max", "min", "number", "schema", "secret", "undocumented"];
 
 /// The arguments of `#[operation(…)]`.
 pub(crate) struct Arguments {
@@ -357,11 +357,11 @@ fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
     }
 }
 
-/// The `FieldType` that reads, writes and describes a field: its own type, unless `with` names another.
+/// The `FieldType` that reads, writes and describes a field: its own type, unless an option selects another.
 fn field_type(arguments: &Arguments, field: &Field) -> TokenStream {
     let options = &field.options;
-    if let Some(with) = &options.with {
-        quote!(#with)
+    if options.number {
+        quote!(crate::operations::amount::AmountNumber)
     } else if options.min.is_some() || options.max.is_some() {
         let min = options.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
         let max = options.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));

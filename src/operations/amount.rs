@@ -1,5 +1,5 @@
-//! The two forms of an amount in a request: whole units of 1 to 15 digits, as a JSON string or as a JSON number. A
-//! field's `with` selects the form.
+//! The two forms of an amount in a request: whole units of 1 to 15 digits, as a JSON string, or as a JSON number if the field says
+//! `number`.
 
 use crate::protocol::{Argument, ErrorCode, FieldType, whole};
 #[cfg(feature = "service")]
@@ -11,15 +11,13 @@ use serde::{Serializer, ser::Error};
 use serde_json::Value;
 
 /// A string of digits: `"5000"`.
-pub(super) enum AmountText {}
-
-impl FieldType for AmountText {
-    type Holds = Amount;
+impl FieldType for Amount {
+    type Holds = Self;
     const ARGUMENT: Argument = Argument::Text;
 
-    fn read(value: &Value) -> Result<Amount, Invalid> {
+    fn read(value: &Value) -> Result<Self, Invalid> {
         let expected = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
-        Amount::of_request(value.as_str().ok_or(Invalid::because(expected))?)
+        Self::of_request(value.as_str().ok_or(Invalid::because(expected))?)
     }
 
     fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,7 +43,7 @@ impl FieldType for AmountText {
 }
 
 /// A JSON number: `5000`.
-pub(super) enum AmountNumber {}
+pub(crate) enum AmountNumber {}
 
 impl FieldType for AmountNumber {
     type Holds = Amount;

@@ -1,6 +1,5 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
-use super::amount::AmountText;
 use super::{CustomerName, Instrument, Item, PaidWith, operation, resource, supported};
 use crate::protocol::{ErrorCode, Fields, Merchant, Payer, lenient_list};
 use crate::values::{
@@ -46,7 +45,6 @@ pub struct CreatePaymentIntent {
     /// The customer's phone, with its country prefix.
     pub phone: Option<Phone>,
     /// The amount, in the smallest unit.
-    #[field(with = AmountText)]
     pub amount: Amount,
     /// The currency of the amount.
     #[field(default, check = supported)]

@@ -1,6 +1,5 @@
 //! Payment methods and what they cost.
 
-use super::amount::AmountText;
 use super::{operation, resource};
 use crate::protocol::Anyone;
 use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId};
@@ -52,7 +51,6 @@ pub struct CalculateFee {
     /// The currency of the amount.
     pub currency: Currency,
     /// The amount, in the smallest unit.
-    #[field(with = AmountText)]
     pub amount: Amount,
     /// The customer's country; it may decide between local and international fees.
     #[field(schema("x-guichet-known" = "countries"))]

@@ -1,6 +1,5 @@
 //! Subscription plans: a price, and how often it is paid.
 
-use super::amount::AmountNumber;
 use super::{operation, resource, supported};
 use crate::protocol::{Customer, Merchant};
 use crate::values::{Amount, BillingCycle, Currency, PageLimit, PlanCode, PlanId};
@@ -27,7 +26,7 @@ pub struct CreatePlan {
     /// The merchant's unique slug of the plan.
     pub code: PlanCode,
     /// The price of each period, in the smallest unit. Written as a JSON number.
-    #[field(with = AmountNumber)]
+    #[field(number)]
     pub amount: Amount,
     /// The currency of the price.
     #[field(default, check = supported)]

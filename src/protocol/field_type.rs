@@ -1,11 +1,7 @@
 //! The types of an operation's fields: each reads, writes and describes itself, and names its argument at the terminal.
 
 use super::{ErrorCode, FieldError};
-use crate::values::{
-    BillingCycle, CardType, ConfirmationMethod, Country, Currency, CustomerId, Email, EsimOrderId, EsimPackageId,
-    FeeBearer, IdempotencyKey, IntentId, Invalid, MerchantReference, MethodCode, PageLimit, Phone, PlanCode, PlanId,
-    PlanKey, RedirectUrl, SubscriptionId,
-};
+use crate::values::{Invalid, TextValue};
 #[cfg(feature = "service")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -14,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// How the service reads a field of an operation, how a client writes it, its JSON schema, and its argument at the terminal.
 ///
-/// A field's own type is its `FieldType`, unless the field says `with = AmountText`: one Rust type may have several forms. A
+/// A field's own type is its `FieldType`, unless the field says `number`, or has `min` or `max`: one Rust type may have several forms. A
 /// form that cannot be derived (a union, free key-value pairs, a number in two forms) implements this trait by hand.
 ///
 /// ```
@@ -144,44 +140,15 @@ macro_rules! written_by_its_type {
 }
 pub(crate) use written_by_its_type;
 
-/// Types that read themselves from a JSON string by their own `FromStr`.
-macro_rules! texts {
-    ($($name:ty),+ $(,)?) => {$(
-        impl FieldType for $name {
-            const ARGUMENT: Argument = Argument::Text;
+impl<T: TextValue> FieldType for T {
+    const ARGUMENT: Argument = Argument::Text;
 
-            fn read(value: &Value) -> Result<Self, Invalid> {
-                value.as_str().ok_or(Invalid::because("It must be a string."))?.parse()
-            }
+    fn read(value: &Value) -> Result<Self, Invalid> {
+        value.as_str().ok_or(Invalid::because("It must be a string."))?.parse()
+    }
 
-            written_by_its_type!();
-        }
-    )+};
+    written_by_its_type!();
 }
-
-texts!(
-    BillingCycle,
-    CardType,
-    ConfirmationMethod,
-    Country,
-    Currency,
-    CustomerId,
-    Email,
-    EsimOrderId,
-    EsimPackageId,
-    FeeBearer,
-    IdempotencyKey,
-    IntentId,
-    MerchantReference,
-    MethodCode,
-    PageLimit,
-    Phone,
-    PlanCode,
-    PlanId,
-    PlanKey,
-    RedirectUrl,
-    SubscriptionId,
-);
 
 impl FieldType for String {
     const ARGUMENT: Argument = Argument::Text;

@@ -1,9 +1,8 @@
 //! Writes a reply with its secrets, as the service does. `Serialize` of a resource redacts them for everyone else.
 
 use crate::values::{
-    Amount, BillingCycle, CheckoutUrl, ClientSecret, Currency, CustomerId, EsimOrderId, EsimOrderStatus, EsimPackageId,
-    IntentId, IntentStatus, MethodId, Moment, PaymentRef, PlanCode, PlanId, Secret, SessionToken, SubscriptionId,
-    SubscriptionStatus,
+    Amount, CheckoutUrl, ClientSecret, EsimOrderStatus, IntentStatus, Moment, Secret, SessionToken, SubscriptionStatus,
+    TextValue,
 };
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
@@ -43,7 +42,13 @@ impl<T: Reveal> Reveal for Vec<T> {
     }
 }
 
-/// Values that hold no secret.
+impl<T: TextValue> Reveal for T {
+    fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}
+
+/// Other values that hold no secret.
 macro_rules! as_serialized {
     ($($name:ty),+ $(,)?) => {$(
         impl Reveal for $name {
@@ -60,22 +65,11 @@ as_serialized!(
     u32,
     u64,
     Amount,
-    BillingCycle,
     BTreeMap<String, Value>,
-    Currency,
-    CustomerId,
-    EsimOrderId,
     EsimOrderStatus,
-    EsimPackageId,
-    IntentId,
     IntentStatus,
-    MethodId,
     Moment,
-    PaymentRef,
-    PlanCode,
-    PlanId,
     String,
-    SubscriptionId,
     SubscriptionStatus,
 );
 

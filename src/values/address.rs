@@ -135,6 +135,8 @@ super::described! { RedirectUrl: schemars::json_schema!({
     "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\u0000-\u0020\u005c\u007f][^\u0000-\u001f\u005c\u007f]*$",
 }) }
 
+impl super::TextValue for RedirectUrl {}
+
 impl std::str::FromStr for RedirectUrl {
     type Err = Invalid;
     fn from_str(text: &str) -> Result<Self, Invalid> {

@@ -25,15 +25,12 @@ pub(crate) use address::is_loopback;
 pub use address::{Address, RedirectUrl};
 #[cfg(any(feature = "shop", feature = "service"))]
 pub use base62::base62;
-pub use contact::{Country, Email, Phone};
+pub use contact::*;
 #[cfg(feature = "service")]
 pub(crate) use described::described;
 #[cfg(feature = "service")]
 pub use described::{NOT_BLANK, text_schema};
-pub use ids::{
-    CustomerId, EsimOrderId, EsimPackageId, IdempotencyKey, IntentId, MerchantReference, MethodCode, MethodId,
-    PaymentRef, PlanCode, PlanId, PlanKey, SubscriptionId,
-};
+pub use ids::*;
 pub use moment::Moment;
 #[cfg(feature = "service")]
 pub(crate) use money::Number;
@@ -49,7 +46,9 @@ pub use words::{
     RETURN_PARAMETER, SubscriptionStatus,
 };
 
+use serde::Serialize;
 use std::fmt;
+use std::str::FromStr;
 
 /// The error of a text that is not a valid value: one sentence that says what to do.
 ///
@@ -81,6 +80,14 @@ impl fmt::Display for Invalid {
 }
 
 impl std::error::Error for Invalid {}
+
+/// A value that is one string on the wire and no secret. A field of a request or a reply may have its type.
+#[cfg(not(feature = "service"))]
+pub trait TextValue: FromStr<Err = Invalid> + Serialize {}
+
+/// A value that is one string on the wire and no secret. A field of a request or a reply may have its type.
+#[cfg(feature = "service")]
+pub trait TextValue: FromStr<Err = Invalid> + Serialize + schemars::JsonSchema {}
 
 /// Declares a checked text value: created from text, read as text, written as text.
 ///
@@ -120,6 +127,8 @@ macro_rules! text_value {
                 f.write_str(&self.0)
             }
         }
+
+        impl $crate::values::TextValue for $name {}
 
         impl std::str::FromStr for $name {
             type Err = $crate::values::Invalid;

@@ -1,4 +1,4 @@
-use super::Invalid;
+use super::{Invalid, TextValue};
 use serde::{Serialize, Serializer};
 
 /// The number of entries in a page of a list: 1 to 100 (a decision; the default is 100).
@@ -39,6 +39,8 @@ impl Default for PageLimit {
         Self(100)
     }
 }
+
+impl TextValue for PageLimit {}
 
 impl std::str::FromStr for PageLimit {
     type Err = Invalid;

@@ -33,6 +33,8 @@ macro_rules! choice {
             }
         }
 
+        impl super::TextValue for $name {}
+
         impl std::str::FromStr for $name {
             type Err = super::Invalid;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
