@@ -44,7 +44,6 @@ mod sandbox_idempotency;
 mod sandbox_intent_states;
 mod sandbox_lifecycle;
 mod sandbox_model;
-mod sandbox_package;
 mod sandbox_service;
 mod sandbox_session_model;
 mod schemathesis;

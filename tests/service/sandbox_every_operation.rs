@@ -2,9 +2,12 @@
 //! `decisions.md` 1 and 4, over a real socket.
 
 use crate::support::api::{self, Merchant, Reply, order};
+use crate::support::openapi::Example;
 use crate::support::service::Sandbox;
 use guichet::operations::*;
-use guichet::protocol::{Method, Operation, Role, Spec};
+use guichet::protocol::{IDEMPOTENCY_KEY, Method, Operation, Role, Spec, decode};
+use guichet_sandbox::openapi;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The expected status and code of an operation that requires this role, with: the secret key, a session, the client secret of
@@ -122,6 +125,64 @@ async fn every_body_is_checked_by_the_same_rules() {
         }
         let large = format!("{{\"a\":\"{}\"}}", "x".repeat(64 * 1024));
         assert_eq!(send(&large, "application/json").await.status, 413, "{}", spec.name);
+    }
+}
+
+#[tokio::test]
+async fn every_operation_accepts_its_example_and_the_client_reads_the_reply() {
+    let described = openapi();
+    macro_rules! check {
+        ($($operation:ident)*) => {$(accepts_its_example::<$operation>(&described).await;)*};
+    }
+    guichet::every_operation!(check);
+}
+
+async fn accepts_its_example<O: Operation>(described: &Value)
+where
+    O::Output: DeserializeOwned,
+{
+    let (_sandbox, shop) = shop().await;
+    let (spec, key) = (O::SPEC, shop.key());
+    let example = Example::of(described, spec.method.as_str(), spec.path);
+    let mut target = example.target(spec.path);
+    // What the example names must exist, in a state that allows the operation.
+    let example_of = |path| Example::of(described, "POST", path).body.unwrap();
+    if spec.path.starts_with("/v1/subscriptions") && spec.name != "create_plan" {
+        shop.call("POST", "/v1/subscriptions/plans", example_of("/v1/subscriptions/plans")).await;
+    }
+    if let Some((collection, action)) = spec.path.split_once("/{id}") {
+        let id = if collection == "/v1/subscriptions/plans" {
+            shop.call("GET", collection, Value::Null).await.body["data"][0]["id"].clone()
+        } else {
+            let mut create = example_of(collection);
+            if action == "/confirm" {
+                create["confirmation_method"] = json!("manual");
+            }
+            let created = shop.call("POST", collection, create).await.body["data"].clone();
+            created.get("id").unwrap_or(&created["order_id"]).clone()
+        };
+        let id = id.as_str().unwrap();
+        let before = match action {
+            "/answer" => Some(("payment-method", api::phone("237670000010"))),
+            "/confirm" => Some(("payment-method", api::phone("237670000000"))),
+            "/resume" => Some(("pause", json!({ "immediately": true }))),
+            _ => None,
+        };
+        if let Some((step, fields)) = before {
+            shop.call("POST", &format!("{collection}/{id}/{step}"), fields).await;
+        }
+        target = spec.path.replace("{id}", id);
+    }
+    let session = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
+    let token = session.body["data"]["session_token"].as_str().unwrap();
+    let credential = if O::Role::NAME == "session" { token } else { &key };
+    let mut headers = vec![("content-type", "application/json")];
+    headers.extend(example.header.as_deref().map(|key| (IDEMPOTENCY_KEY, key)));
+    let body = example.body.map(|body| body.to_string());
+    let reply = shop.send(spec.method.as_str(), &target, Some(credential), body, &headers).await;
+    assert!(reply.status < 300, "{} refuses its example: {}", spec.name, reply.text);
+    if let Err(error) = decode::<O::Output>(reply.text.as_bytes()) {
+        panic!("the client cannot read the reply of {}: {error}: {}", spec.name, reply.text);
     }
 }
 

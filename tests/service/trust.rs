@@ -1,12 +1,12 @@
 //! Generates the table of trust, `docs/trust.md`, from `docs/rules.toml` and the OpenAPI description: every rule and field of the
-//! interface, its source, and the tests that prove it. Also generates `docs/openapi.json`, the description as a file, and the
-//! README's table of operations, from their declarations.
+//! interface, its source, and the tests that prove it. Also generates `docs/openapi.json`, the description as a file, and,
+//! from the declarations, the README's table of operations and their names in the sandbox's types.
 
 use crate::support::generated::is_up_to_date;
 use crate::support::openapi::resolve;
 use crate::support::root;
 use guichet::operations::*;
-use guichet::protocol::{Role, Served, Source};
+use guichet::protocol::{Operation, Role, Served, Source};
 use guichet_sandbox::openapi;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,6 +41,19 @@ fn the_readmes_table_of_operations_is_up_to_date() {
     }
     guichet::every_operation!(rows);
     is_up_to_date("README.md", &format!("{before}{current}\n\n{after}"));
+}
+
+#[test]
+fn the_operations_of_the_sandboxs_types_are_up_to_date() {
+    const FILE: &str = "pkg-template/sandbox/sandbox.d.ts";
+    let types = std::fs::read_to_string(root().join(FILE)).unwrap();
+    let (before, rest) = types.split_once("export type Operation =").unwrap();
+    let (_, after) = rest.split_once(';').unwrap();
+    macro_rules! names {
+        ($($operation:ident)*) => { BTreeSet::from([$(<$operation as Operation>::SPEC.name),*]) };
+    }
+    let union: String = guichet::every_operation!(names).iter().map(|name| format!("\n  | \"{name}\"")).collect();
+    is_up_to_date(FILE, &format!("{before}export type Operation ={union};{after}"));
 }
 
 /// The row of an operation in the README.

@@ -1,5 +1,6 @@
 //! Checks every response of the service against its OpenAPI description. A field that the description does not name is an error.
 
+use guichet::protocol::IDEMPOTENCY_KEY;
 use guichet_sandbox::openapi;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -200,5 +201,53 @@ fn close(schema: &mut Value) {
         }
         Value::Array(several) => several.iter_mut().for_each(close),
         _ => {}
+    }
+}
+
+/// The example of an operation's request in the description.
+pub struct Example {
+    /// The values in the path and the query, in the order of the parameters.
+    parameters: Vec<(String, String)>,
+    pub header: Option<String>,
+    pub body: Option<Value>,
+}
+
+impl Example {
+    pub fn of(described: &Value, method: &str, path: &str) -> Self {
+        let operation = &described["paths"][path][method.to_ascii_lowercase()];
+        let (mut parameters, mut header) = (Vec::new(), None);
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let Some(example) = parameter.get("example") else { continue };
+            let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+            match parameter["in"].as_str() {
+                Some("header") => header = Some(example),
+                _ => parameters.push((parameter["name"].as_str().unwrap().to_owned(), example)),
+            }
+        }
+        let body = operation.pointer("/requestBody/content/application~1json/example");
+        Self { parameters, header, body: body.cloned() }
+    }
+
+    /// Its path with its query.
+    pub fn target(&self, template: &str) -> String {
+        let (mut path, mut query) = (template.to_owned(), url::form_urlencoded::Serializer::new(String::new()));
+        for (name, value) in &self.parameters {
+            let place = format!("{{{name}}}");
+            if path.contains(&place) {
+                path = path.replace(&place, value);
+            } else {
+                query.append_pair(name, value);
+            }
+        }
+        let query = query.finish();
+        if query.is_empty() { path } else { format!("{path}?{query}") }
+    }
+
+    /// All its fields, as the service reads them.
+    pub fn fields(&self) -> Map<String, Value> {
+        let mut fields = self.body.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+        let header = self.header.iter().map(|key| (IDEMPOTENCY_KEY.to_owned(), key.clone()));
+        fields.extend(self.parameters.iter().cloned().chain(header).map(|(name, value)| (name, Value::String(value))));
+        fields
     }
 }

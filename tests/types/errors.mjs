@@ -89,5 +89,8 @@ const [inEnglish, inFrench] = pages.map(page);
 const prose = inFrench.replace(/`[^`]*`/g, "");
 assert.doesNotMatch(prose, /[^\u00a0\u202f][:;!?»]|«[^\u00a0\u202f]|\p{L}'\p{L}/u, "French has a no-break space before : ; ! ? and the apostrophe ’");
 const whole = `${inEnglish}\n${inFrench}`;
-if (process.env.GUICHET_GENERATE) writeFileSync(file, whole);
+if (process.env.GUICHET_GENERATE) {
+  writeFileSync(process.env.GUICHET_GENERATE, whole);
+  process.exit();
+}
 assert.ok(readFileSync(file, "utf8") === whole, `${file} is stale: run \`cargo xtask generate\` and commit what it writes.`);

@@ -1,31 +1,64 @@
-//! `cargo xtask generate`: writes the files of the repository that follow from the code. Tests compare them.
+//! `cargo xtask generate`: writes the files of the repository that follow from the code. `--check` only compares them, as tests do.
 
-use anyhow::{Result, bail};
+use std::fs;
+
+use anyhow::{Result, bail, ensure};
 
 use crate::cargo::{at_root, cargo, root, run};
 use crate::consumers::copy;
 use crate::steps::Steps;
 use crate::{pack, setup};
 
-/// The tests that compare them: `docs/trust.md`, `docs/openapi.json` and README.md; `docs/check.md`.
+/// The tests that generate each file but `docs/errors.md`.
 const TESTS: [&str; 2] = ["up_to_date", "check::a_right_shop"];
 
+const FILES: [&str; 6] = [
+    "README.md",
+    "docs/check.md",
+    "docs/errors.md",
+    "docs/openapi.json",
+    "docs/trust.md",
+    "pkg-template/sandbox/sandbox.d.ts",
+];
+
 pub fn command(args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("usage: cargo xtask generate");
-    }
+    let is_check = match args {
+        [] => false,
+        [check] if check == "--check" => true,
+        _ => bail!("usage: cargo xtask generate [--check]"),
+    };
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = pack::quick(&mut steps)?;
+    let folder = root().join("target/generate");
+    let generated = folder.join("files");
+    fs::create_dir_all(generated.join("docs"))?;
     steps.step("docs/errors.md", |_| {
-        let folder = root().join("target/generate");
         copy(&packed.folder, &folder.join("node_modules/guichet"))?;
-        let script = folder.join("types/errors.mjs");
         copy(&root().join("tests/types"), &folder.join("types"))?;
-        run(at_root("node").arg(script).arg(root().join("docs/errors.md")).env("GUICHET_GENERATE", "1"))
+        let mut node = at_root("node");
+        node.arg(folder.join("types/errors.mjs")).arg(root().join("docs/errors.md"));
+        run(node.env("GUICHET_GENERATE", generated.join("docs/errors.md")))
     })?;
-    steps.step("docs/trust.md, docs/openapi.json, docs/check.md, README.md", |_| {
+    steps.step("the other files", |_| {
         let mut tests = cargo(["test", "--package=guichet-cli", "--all-features", "--test=service", "--"]);
-        run(tests.args(TESTS).env("GUICHET_GENERATE", "1"))
-    })
+        run(tests.args(TESTS).env("GUICHET_GENERATE", &generated))
+    })?;
+    let mut stale = Vec::new();
+    for file in FILES {
+        let (text, tracked) = (fs::read(generated.join(file))?, root().join(file));
+        if text != fs::read(&tracked)? {
+            stale.push(file);
+            if !is_check {
+                fs::write(tracked, text)?;
+                println!("   written: {file}");
+            }
+        }
+    }
+    ensure!(
+        stale.is_empty() || !is_check,
+        "stale: {}. Run `cargo xtask generate`, and commit what it writes.",
+        stale.join(", ")
+    );
+    Ok(())
 }

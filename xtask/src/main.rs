@@ -47,8 +47,9 @@ usage: cargo xtask <command>
   test --newest   the newest tools from npm, the other versions of Rust that are
                   installed, the dependencies' licences, sources and advisories,
                   and semver checks against the last tag
-  generate        write the files that follow from the code: docs/errors.md,
-                  docs/trust.md, docs/openapi.json, docs/check.md, README.md
+  generate        write the files that follow from the code (docs/errors.md,
+                  docs/trust.md, docs/openapi.json, docs/check.md, README.md,
+                  sandbox.d.ts); --check: fail and name them if one is stale
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)
   pack            build the npm packages guichet and guichet-sandbox with optimized
