@@ -29,7 +29,7 @@ pub(crate) struct DatabaseFile {
     /// Its canonical path, with symbolic links resolved.
     path: PathBuf,
     identity: Identity,
-    _lock: File,
+    lock: File,
 }
 
 impl DatabaseFile {
@@ -74,7 +74,7 @@ impl DatabaseFile {
         let identity = identity(&path, &metadata).map_err(unusable)?;
         #[allow(clippy::clone_on_copy, reason = "on other systems it is a path")]
         in_use.insert(identity.clone());
-        Ok(Self { path, identity, _lock: lock })
+        Ok(Self { path, identity, lock })
     }
 
     /// Its canonical path.
@@ -126,6 +126,8 @@ impl DatabaseFile {
 
 impl Drop for DatabaseFile {
     fn drop(&mut self) {
+        // Closing the file does not suffice: a program that another thread starts at this moment has it, too, until it is executed.
+        let _ = self.lock.unlock();
         IN_USE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.identity);
     }
 }
@@ -206,4 +208,21 @@ fn close(path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn close(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_although_a_program_that_is_being_started_has_the_file_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sandbox.sqlite");
+        let locked = DatabaseFile::lock(&path).unwrap();
+        let of_another_program = locked.lock.try_clone().unwrap();
+        assert!(DatabaseFile::lock(&path).is_err());
+        drop(locked);
+        assert!(DatabaseFile::lock(&path).is_ok());
+        drop(of_another_program);
+    }
 }
