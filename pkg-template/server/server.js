@@ -1,3 +1,4 @@
+import { textOf } from "./body.js";
 import { respond, settle } from "./core/guichet_server.js";
 import { run } from "./core.js";
 import { ShopError } from "./error.js";
@@ -139,14 +140,8 @@ function decoded(path) {
 
 /** What the page gave to `checkout`, or the fields of its form. */
 async function orderOf(request, isForm) {
-  const chunks = [];
-  let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > LARGEST_BODY) throw new ShopError(413, "body_too_large", "The order is too large.");
-    chunks.push(chunk);
-  }
-  const text = await new Blob(chunks).text();
+  const text = await textOf(request, LARGEST_BODY);
+  if (text === undefined) throw new ShopError(413, "body_too_large", "The order is too large.");
   if (isForm) return Object.fromEntries(new URLSearchParams(text));
   try {
     return JSON.parse(text);

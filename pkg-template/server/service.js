@@ -1,3 +1,5 @@
+import { textOf } from "./body.js";
+
 // Sends the calls with the secret key. The wasm decides when, and reads the replies.
 const LARGEST_REPLY = 8 * 1024 * 1024;
 
@@ -25,7 +27,8 @@ export class Service {
 
   async #attempt(url, init) {
     const response = await (this.#fetch ?? fetch)(url, init);
-    const text = this.redact(await read(response));
+    // A reply that is too large is no JSON.
+    const text = this.redact((await textOf(response, LARGEST_REPLY)) ?? "");
     const header = (name) => response.headers.get(name) ?? undefined;
     const retryAfter = /^\s*\d+\s*$/.test(header("retry-after")) ? Number(header("retry-after")) : undefined;
     const requestId = header("request-id") && this.redact(header("request-id"));
@@ -43,18 +46,6 @@ export class Service {
   redact(text) {
     return text.replaceAll(this.#key, "***");
   }
-}
-
-/** The text of a reply. One that is too large is not read to its end, and is no JSON. */
-async function read(response) {
-  const chunks = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > LARGEST_REPLY) return "";
-    chunks.push(chunk);
-  }
-  return new TextDecoder().decode(await new Blob(chunks).arrayBuffer());
 }
 
 function parsed(text) {
