@@ -147,7 +147,8 @@ where
     let mut target = example.target(spec.path);
     // What the example names must exist, in a state that allows the operation.
     let example_of = |path| Example::of(described, "POST", path).body.unwrap();
-    if spec.path.starts_with("/v1/subscriptions") && spec.name != "create_plan" {
+    let is_of_a_plan = spec.path == "/v1/subscriptions" || spec.path.contains("/{id}");
+    if is_of_a_plan && spec.path.starts_with("/v1/subscriptions") {
         shop.call("POST", "/v1/subscriptions/plans", example_of("/v1/subscriptions/plans")).await;
     }
     if let Some((collection, action)) = spec.path.split_once("/{id}") {
