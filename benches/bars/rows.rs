@@ -82,9 +82,10 @@ impl Template {
 
     /// The insert statements of its tables, in order.
     pub fn inserts(&self) -> Vec<Insert> {
-        let columns = |table: &Table| table.columns.clone();
-        let of =
-            |table: &Table| Insert::new(&table.name, &columns(table).iter().map(String::as_str).collect::<Vec<_>>());
+        let of = |table: &Table| {
+            let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+            Insert::new(&table.name, &columns, "ON CONFLICT DO NOTHING")
+        };
         self.tables.iter().map(of).collect()
     }
 

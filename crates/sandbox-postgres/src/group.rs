@@ -1,12 +1,12 @@
 //! The statements of a group.
 
-use crate::statements;
-use guichet::values::{EsimOrderId, Moment, PlanId};
-use guichet_sandbox::store::{
-    Billed, Customer, EsimOrder, Fulfilment, IdempotentRequest, Intent, Plan, Session, Write,
+use crate::statements::{
+    self, DEACTIVATE_PLANS, DELETE_EXPIRED_KEYS, FULFIL, REVOKE_SESSIONS, SAVE_INTENTS, SAVE_SUBSCRIPTIONS,
 };
+use guichet_sandbox::store::sql::{ADVANCE_CLOCK, CHANGE_KEY, ReservedKey, SAVE_SECOND, Value};
+use guichet_sandbox::store::{Billed, Customer, EsimOrder, Intent, Plan, Session, Write};
 use sqlx::PgConnection;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Executes the writes of a group in the open transaction. Returns whether each had an effect.
@@ -16,14 +16,21 @@ pub(crate) async fn write_all(connection: &mut PgConnection, group: &[Write]) ->
     for (position, write) in reserve(connection, group, &mut effects).await? {
         rows.add(position, write);
     }
-    rows.change(connection, &mut effects).await?;
+    for (statement, changes) in [
+        (SAVE_INTENTS, std::mem::take(&mut rows.saved_intents)),
+        (DEACTIVATE_PLANS, std::mem::take(&mut rows.deactivated)),
+        (FULFIL, std::mem::take(&mut rows.fulfilled)),
+        (REVOKE_SESSIONS, std::mem::take(&mut rows.revoked)),
+    ] {
+        change(connection, statement, changes, &mut effects).await?;
+    }
     rows.create(connection, &mut effects).await?;
     // Last, so that objects created in the same group are deleted too.
     for merchant in rows.resets {
         statements::reset(connection, merchant).await?;
     }
     for (position, second) in rows.seconds {
-        effects[position] = statements::save_second(connection, second).await?;
+        effects[position] = statements::changes(connection, SAVE_SECOND, &[second.into()]).await?;
     }
     Ok(effects)
 }
@@ -35,24 +42,30 @@ async fn reserve<'a>(
     effects: &mut [bool],
 ) -> Result<Vec<(usize, &'a Write)>, sqlx::Error> {
     let mut left = Vec::new();
-    let mut reserved: Vec<(usize, &IdempotentRequest, &str)> = Vec::new();
+    let mut reserved: Vec<(usize, ReservedKey<'_>)> = Vec::new();
     for (position, write) in group.iter().enumerate() {
         match write {
             // The key is reserved in the same transaction: it exists only with its object.
             Write::IfKeyIsNew { request, made, write } => {
-                reserved.push((position, request, made));
+                reserved.push((position, ReservedKey { request, made }));
                 left.push((position, &**write));
             }
-            Write::AddMerchant(merchant) => effects[position] = statements::add_merchant(connection, merchant).await?,
+            Write::AddMerchant(merchant) => {
+                keep(effects, [position], statements::add(connection, [merchant]).await?);
+            }
+            // No other instance can give the key to a merchant meanwhile: the group holds the lock of the keys.
             Write::ChangeKey { merchant, key_fingerprint } => {
-                effects[position] = statements::change_key(connection, merchant, key_fingerprint).await?;
+                let values = [key_fingerprint.as_str().into(), merchant.as_str().into()];
+                effects[position] = statements::changes(connection, CHANGE_KEY, &values).await?;
             }
             Write::AdvanceClock { merchant, seconds } => {
-                effects[position] = statements::advance_clock(connection, merchant, *seconds).await?;
+                let values = [(*seconds).into(), merchant.as_str().into()];
+                effects[position] = statements::changes(connection, ADVANCE_CLOCK, &values).await?;
             }
             Write::DeleteExpiredKeys { wall, limit } => {
                 take(connection, std::mem::take(&mut reserved), effects).await?;
-                effects[position] = statements::delete_expired_keys(connection, *wall, *limit).await?;
+                let values = [wall.unix().into(), (*limit).into()];
+                effects[position] = statements::changes(connection, DELETE_EXPIRED_KEYS, &values).await?;
             }
             write => left.push((position, write)),
         }
@@ -64,12 +77,54 @@ async fn reserve<'a>(
 
 async fn take(
     connection: &mut PgConnection,
-    reserved: Vec<(usize, &IdempotentRequest, &str)>,
+    reserved: Vec<(usize, ReservedKey<'_>)>,
     effects: &mut [bool],
 ) -> Result<(), sqlx::Error> {
-    for keys in rounds(reserved, |(_, request, _)| (&*request.merchant, request.operation, &*request.fingerprint)) {
-        let taken = statements::take_keys(connection, &keys).await?;
-        mark(effects, keys.iter().map(|(position, _, made)| (*position, *made)), taken);
+    let key = |(_, ReservedKey { request, .. }): &(usize, ReservedKey<'_>)| {
+        (request.merchant.clone(), request.operation, request.fingerprint.clone())
+    };
+    for keys in rounds(reserved, key) {
+        let taken = statements::add(connection, keys.iter().map(|(_, key)| key)).await?;
+        keep(effects, keys.iter().map(|(position, _)| *position), taken);
+    }
+    Ok(())
+}
+
+/// A change of a row that exists.
+struct Change<'a> {
+    /// The position in the group of the write whose effect it is.
+    position: Option<usize>,
+    /// The row's key, then the values of the statement.
+    values: Vec<Value<'a>>,
+    key: &'a str,
+}
+
+impl<'a> Change<'a> {
+    fn new(position: usize, key: &'a str, others: impl IntoIterator<Item = Value<'a>>) -> Self {
+        Self { position: Some(position), values: [key.into()].into_iter().chain(others).collect(), key }
+    }
+
+    fn save_intent(position: usize, intent: &'a Intent) -> Self {
+        Self::new(position, intent.id.as_str(), [intent.version.into(), intent.state_text().into()])
+    }
+}
+
+/// Changes rows, and takes the effect from the writes whose row does not allow it.
+async fn change(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    changes: Vec<Change<'_>>,
+    effects: &mut [bool],
+) -> Result<(), sqlx::Error> {
+    for changes in rounds(changes, |change| change.key) {
+        let (positions, values): (Vec<_>, Vec<_>) =
+            changes.into_iter().map(|change| (change.position, change.values)).unzip();
+        let done = statements::execute(connection, statement, &values).await?;
+        for (position, done) in positions.into_iter().zip(done) {
+            if let Some(position) = position {
+                effects[position] &= done;
+            }
+        }
     }
     Ok(())
 }
@@ -78,14 +133,14 @@ async fn take(
 #[derive(Default)]
 struct Rows<'a> {
     billed: Vec<(usize, &'a Billed)>,
-    deactivated: Vec<(usize, &'a PlanId)>,
+    deactivated: Vec<Change<'a>>,
     esim_orders: Vec<(usize, &'a EsimOrder)>,
-    fulfilled: Vec<&'a (EsimOrderId, Fulfilment)>,
+    fulfilled: Vec<Change<'a>>,
     new_intents: Vec<(usize, &'a Intent, &'a Customer)>,
     plans: Vec<(usize, &'a Plan)>,
     resets: Vec<&'a str>,
-    revoked: Vec<(usize, &'a str, Moment)>,
-    saved_intents: Vec<(usize, &'a Intent)>,
+    revoked: Vec<Change<'a>>,
+    saved_intents: Vec<Change<'a>>,
     seconds: Vec<(usize, i64)>,
     sessions: Vec<&'a Session>,
 }
@@ -97,13 +152,21 @@ impl<'a> Rows<'a> {
             Write::AddIntent(row) => self.new_intents.push((position, &row.0, &row.1)),
             Write::AddPlan(plan) => self.plans.push((position, plan)),
             Write::AddSession(session) => self.sessions.push(session),
-            Write::DeactivatePlan { id } => self.deactivated.push((position, id)),
-            Write::Fulfil(fulfilled) => self.fulfilled.extend(fulfilled),
+            Write::DeactivatePlan { id } => self.deactivated.push(Change::new(position, id.as_str(), [])),
+            Write::Fulfil(fulfilled) => self.fulfilled.extend(fulfilled.iter().map(|(order, fulfilment)| {
+                let values = [fulfilment.paid_by.as_str().into(), fulfilment.at.unix().into()];
+                // An order that is fulfilled already counts, too.
+                Change { position: None, ..Change::new(position, order.as_str(), values) }
+            })),
             Write::Reset { merchant } => self.resets.push(merchant),
-            Write::RevokeSession { fingerprint, at } => self.revoked.push((position, fingerprint, *at)),
+            Write::RevokeSession { fingerprint, at } => {
+                self.revoked.push(Change::new(position, fingerprint, [at.unix().into()]));
+            }
             Write::SaveBilled(billed) => self.billed.extend(billed.iter().map(|billed| (position, billed))),
-            Write::SaveIntent(intent) => self.saved_intents.push((position, intent)),
-            Write::SaveIntents(intents) => self.saved_intents.extend(intents.iter().map(|intent| (position, intent))),
+            Write::SaveIntent(intent) => self.saved_intents.push(Change::save_intent(position, intent)),
+            Write::SaveIntents(intents) => {
+                self.saved_intents.extend(intents.iter().map(|intent| Change::save_intent(position, intent)));
+            }
             Write::SaveSecond(second) => self.seconds.push((position, *second)),
             Write::AddMerchant(_)
             | Write::AdvanceClock { .. }
@@ -113,54 +176,25 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Changes rows that exist.
-    async fn change(&mut self, connection: &mut PgConnection, effects: &mut [bool]) -> Result<(), sqlx::Error> {
-        for intents in rounds(std::mem::take(&mut self.saved_intents), |(_, intent)| intent.id.as_str()) {
-            let saved = statements::save_intents(connection, &intents).await?;
-            mark(effects, intents.iter().map(|(position, intent)| (*position, intent.id.as_str())), saved);
-        }
-        for ids in rounds(std::mem::take(&mut self.deactivated), |(_, id)| id.as_str()) {
-            let exist = statements::deactivate_plans(connection, &ids).await?;
-            mark(effects, ids.iter().map(|(position, id)| (*position, id.as_str())), exist);
-        }
-        for fulfilled in rounds(std::mem::take(&mut self.fulfilled), |(order, _)| order.as_str()) {
-            statements::fulfil(connection, &fulfilled).await?;
-        }
-        for revoked in rounds(std::mem::take(&mut self.revoked), |(_, fingerprint, _)| *fingerprint) {
-            let done = statements::revoke_sessions(connection, &revoked).await?;
-            mark(effects, revoked.iter().map(|(position, fingerprint, _)| (*position, *fingerprint)), done);
-        }
-        Ok(())
-    }
-
     /// Creates rows, those of lists in the group's order, and changes subscriptions with what they create.
     async fn create(&mut self, connection: &mut PgConnection, effects: &mut [bool]) -> Result<(), sqlx::Error> {
-        if !self.sessions.is_empty() {
-            self.sessions.sort_unstable_by_key(|session| &*session.fingerprint);
-            statements::add_sessions(connection, &self.sessions).await?;
-        }
-        if !self.plans.is_empty() {
-            let added = statements::add_plans(connection, &self.plans).await?;
-            mark(effects, self.plans.iter().map(|(position, plan)| (*position, plan.id.as_str())), added);
-        }
-        if !self.esim_orders.is_empty() {
-            let added = statements::add_esim_orders(connection, &self.esim_orders).await?;
-            mark(effects, self.esim_orders.iter().map(|(position, order)| (*position, order.id.as_str())), added);
-        }
+        self.sessions.sort_unstable_by_key(|session| &*session.fingerprint);
+        statements::add(connection, self.sessions.iter().copied()).await?;
+        let added = statements::add(connection, self.plans.iter().map(|(_, plan)| *plan)).await?;
+        keep(effects, self.plans.iter().map(|(position, _)| *position), added);
+        let added = statements::add(connection, self.esim_orders.iter().map(|(_, order)| *order)).await?;
+        keep(effects, self.esim_orders.iter().map(|(position, _)| *position), added);
         let billed = self.bill(connection, effects).await?;
         let mut charges: Vec<&Intent> = billed.iter().flat_map(|billed| &billed.charges).collect();
         // Sorted by time, whichever subscription was billed first: lists show charges in this order.
         charges.sort_by_key(|charge| charge.created_at);
-        let new: Vec<&Intent> = self.new_intents.iter().map(|(_, intent, _)| *intent).chain(charges).collect();
-        if !new.is_empty() {
-            let added = statements::add_intents(connection, &new).await?;
-            mark(effects, self.new_intents.iter().map(|(position, intent, _)| (*position, intent.id.as_str())), added);
-        }
+        let new = self.new_intents.iter().map(|(_, intent, _)| *intent).chain(charges);
+        let added = statements::add(connection, new).await?;
+        keep(effects, self.new_intents.iter().map(|(position, _, _)| *position), added);
         let payers =
             self.new_intents.iter().filter(|(position, _, _)| effects[*position]).map(|(_, _, customer)| *customer);
-        let customers: Vec<&Customer> =
-            payers.chain(billed.iter().filter_map(|billed| billed.customer.as_ref())).collect();
-        statements::add_customers(connection, &customers).await
+        let customers = payers.chain(billed.iter().filter_map(|billed| billed.customer.as_ref()));
+        statements::add(connection, customers).await.map(drop)
     }
 
     /// Writes the subscriptions with their events. Returns those that were stored.
@@ -168,34 +202,29 @@ impl<'a> Rows<'a> {
         let mut stored = vec![true; self.billed.len()];
         let (mut new, mut saved) = (Vec::new(), Vec::new());
         for (row, (_, billed)) in self.billed.iter().enumerate() {
+            let subscription = &billed.subscription;
+            let values = [subscription.version.into(), subscription.state_text().into(), billed.due_at().into()];
             match &billed.customer {
-                Some(customer) => new.push((row, (*billed, customer))),
-                None => saved.push((row, *billed)),
+                Some(_) => new.push((row, *billed)),
+                None => saved.push(Change::new(row, subscription.id.as_str(), values)),
             }
         }
-        for saved in rounds(saved, |(_, billed)| billed.subscription.id.as_str()) {
-            let billed: Vec<&Billed> = saved.iter().map(|(_, billed)| *billed).collect();
-            let done = statements::save_subscriptions(connection, &billed).await?;
-            mark(&mut stored, saved.iter().map(|(row, billed)| (*row, billed.subscription.id.as_str())), done);
-        }
-        if !new.is_empty() {
-            let rows: Vec<(&Billed, &Customer)> = new.iter().map(|(_, row)| *row).collect();
-            let added = statements::add_subscriptions(connection, &rows).await?;
-            mark(&mut stored, new.iter().map(|(row, (billed, _))| (*row, billed.subscription.id.as_str())), added);
-        }
-        for ((position, _), stored) in self.billed.iter().zip(&stored) {
-            effects[*position] &= stored;
-        }
+        change(connection, SAVE_SUBSCRIPTIONS, saved, &mut stored).await?;
+        let added = statements::add(connection, new.iter().map(|(_, billed)| *billed)).await?;
+        keep(&mut stored, new.iter().map(|(row, _)| *row), added);
+        keep(effects, self.billed.iter().map(|(position, _)| *position), stored.iter().copied());
         let kept = self.billed.iter().zip(stored).filter(|(_, stored)| *stored);
         let kept: Vec<&Billed> = kept.map(|((_, billed), _)| *billed).collect();
-        statements::add_events(connection, &kept).await?;
+        let of = |billed: &&'a Billed| billed.numbered_events().map(|event| (*billed, event)).collect::<Vec<_>>();
+        let events: Vec<_> = kept.iter().flat_map(of).collect();
+        statements::add(connection, &events).await?;
         Ok(kept)
     }
 }
 
 /// Splits rows so that no part has a key twice, because a statement changes a row at most once. Rows of one key keep their order. The
 /// rows of a part are sorted by key: two instances lock them in the same order.
-fn rounds<T, K: Copy + Eq + Hash + Ord>(rows: Vec<T>, key: impl Fn(&T) -> K) -> Vec<Vec<T>> {
+fn rounds<T, K: Eq + Hash + Ord>(rows: Vec<T>, key: impl Fn(&T) -> K) -> Vec<Vec<T>> {
     let mut seen: HashMap<K, usize> = HashMap::new();
     let mut rounds: Vec<Vec<T>> = Vec::new();
     for row in rows {
@@ -212,10 +241,9 @@ fn rounds<T, K: Copy + Eq + Hash + Ord>(rows: Vec<T>, key: impl Fn(&T) -> K) -> 
     rounds
 }
 
-/// Takes the effect from the rows whose key the statement did not return.
-fn mark<'a>(effects: &mut [bool], rows: impl Iterator<Item = (usize, &'a str)>, returned: Vec<String>) {
-    let mut returned: HashSet<String> = returned.into_iter().collect();
-    for (position, key) in rows {
-        effects[position] &= returned.remove(key);
+/// Takes the effect from the writes at these positions whose rows were refused.
+fn keep(effects: &mut [bool], positions: impl IntoIterator<Item = usize>, done: impl IntoIterator<Item = bool>) {
+    for (position, done) in positions.into_iter().zip(done) {
+        effects[position] &= done;
     }
 }

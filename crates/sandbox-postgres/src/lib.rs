@@ -81,12 +81,17 @@ impl Readers {
 
     /// Executes a statement with these values.
     async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, Unavailable> {
-        let query = values.iter().fold(sqlx::query(text), |query, value| match value {
-            Value::Number(number) => query.bind(*number),
-            Value::Text(text) => query.bind(*text),
-        });
-        self.all(query).await
+        self.all(bound(text, values)).await
     }
+}
+
+/// A statement with these values.
+fn bound<'q>(text: &'static str, values: &'q [Value<'_>]) -> Query<'q> {
+    values.iter().fold(sqlx::query(text), |query, value| match value {
+        Value::Flag(flag) => query.bind(*flag),
+        Value::Number(number) => query.bind(*number),
+        Value::Text(text) => query.bind(text.as_deref()),
+    })
 }
 
 /// The records.

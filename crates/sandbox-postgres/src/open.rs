@@ -120,7 +120,7 @@ async fn prepare(
         sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;
         let keys = sqlx::query("INSERT INTO instance_keys (instance, first) VALUES ($1, $2)");
         keys.bind(instance_key).bind(&first.key_fingerprint).execute(&mut *transaction).await?;
-        statements::add_merchant(&mut transaction, first).await?;
+        statements::add(&mut transaction, [first]).await?;
     } else {
         if !tables.iter().any(|table| table == "guichet_schema") {
             return refused(format!(

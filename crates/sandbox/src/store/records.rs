@@ -79,10 +79,15 @@ const MAX_EVENTS_PER_WRITE: i64 = 1000;
 
 impl Billed {
     /// Its events with their numbers within the subscription, from 0. Two writes of one subscription never use the same number.
-    pub fn numbered_events(&self) -> impl Iterator<Item = (i64, Moment, &'static str)> {
+    pub fn numbered_events(&self) -> impl Iterator<Item = SubscriptionEvent> {
         // A new subscription has version 1, and so has the state that its first change replaces.
         let first = if self.customer.is_some() { 0 } else { self.subscription.version * MAX_EVENTS_PER_WRITE };
-        (first..first + MAX_EVENTS_PER_WRITE).zip(&self.events).map(|(number, (at, kind))| (number, *at, *kind))
+        (first..first + MAX_EVENTS_PER_WRITE).zip(&self.events).map(|(number, (at, kind))| SubscriptionEvent {
+            subscription: self.subscription.id.clone(),
+            number,
+            at: *at,
+            kind: (*kind).to_owned(),
+        })
     }
 
     /// When the subscription is due next, in Unix seconds.

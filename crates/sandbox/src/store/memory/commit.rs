@@ -3,7 +3,7 @@
 use super::{SubscriptionRow, Tables};
 use crate::rules::Intent;
 use crate::rules::billing::Subscription;
-use crate::store::{Billed, Customer, MerchantRow, SubscriptionEvent, Write};
+use crate::store::{Billed, Customer, MerchantRow, Write};
 
 /// The parts of a group that are written after all others.
 #[derive(Default)]
@@ -140,13 +140,12 @@ impl Tables {
             due.remove(&(at, id.clone()));
         }
         if let Some(at) = due_at {
-            due.insert((at, id.clone()));
+            due.insert((at, id));
         }
         let all_events = self.events.entry(merchant).or_default();
-        for (number, at, kind) in events {
+        for event in events {
             self.last_event += 1;
-            let event = SubscriptionEvent { subscription: id.clone(), number, at, kind: kind.to_owned() };
-            all_events.insert((at, self.last_event), event);
+            all_events.insert((event.at, self.last_event), event);
         }
         later.charges.extend(charges);
         later.customers.extend(customer);

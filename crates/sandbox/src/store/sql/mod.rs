@@ -11,10 +11,11 @@ mod writes;
 pub use reads::{ANY_EXPIRED_KEYS, MERCHANTS_DUE, newest};
 pub use rows::StoredRow;
 pub use writer::{GroupCommit, Writer};
-pub use writes::{ADD_MERCHANT, ADVANCE_CLOCK, DELETE_RECORDS, SAVE_SECOND};
+pub use writes::{ADVANCE_CLOCK, CHANGE_KEY, DELETE_RECORDS, NewRow, ReservedKey, SAVE_SECOND};
 
 use super::{PendingWrite, Unavailable, Write};
 use async_trait::async_trait;
+use std::borrow::Cow;
 
 /// A database with the sandbox's tables. It is a [`Store`](super::Store).
 ///
@@ -35,22 +36,31 @@ pub trait SqlStore: Send + Sync + 'static {
     async fn close(&self);
 }
 
-/// A value of a statement.
-#[derive(Clone, Copy, Debug)]
+/// A value of a statement. `None` is NULL.
+#[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "a value is what its variant says")]
 pub enum Value<'a> {
-    Number(i64),
-    Text(&'a str),
+    Flag(bool),
+    Number(Option<i64>),
+    Text(Option<Cow<'a, str>>),
 }
 
-impl From<i64> for Value<'_> {
-    fn from(number: i64) -> Self {
-        Self::Number(number)
-    }
+/// Makes a value from what a record has.
+macro_rules! from {
+    ($($type:ty => |$value:ident| $made:expr,)+) => {
+        $(impl<'a> From<$type> for Value<'a> {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        })+
+    };
 }
 
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::Text(text)
-    }
+from! {
+    bool => |flag| Self::Flag(flag),
+    i64 => |number| Self::Number(Some(number)),
+    Option<i64> => |number| Self::Number(number),
+    &'a str => |text| Self::Text(Some(text.into())),
+    String => |text| Self::Text(Some(text.into())),
+    Option<String> => |text| Self::Text(text.map(Cow::Owned)),
 }

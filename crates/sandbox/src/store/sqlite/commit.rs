@@ -6,7 +6,7 @@
 use super::file::DatabaseFile;
 use super::writes::{self, Inserts};
 use crate::rules::Intent;
-use crate::store::sql::GroupCommit;
+use crate::store::sql::{ADVANCE_CLOCK, CHANGE_KEY, GroupCommit, ReservedKey, SAVE_SECOND};
 use crate::store::{Customer, Unavailable, Write};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::collections::VecDeque;
@@ -21,14 +21,14 @@ pub(super) struct Committer {
 
 impl Committer {
     pub(super) fn new(writing: SqlitePool, readers: SqlitePool, file: Option<DatabaseFile>) -> Self {
-        Self { writing, readers, file, inserts: Inserts::new() }
+        Self { writing, readers, file, inserts: Inserts::default() }
     }
 }
 
 impl GroupCommit for Committer {
     async fn commit(&mut self, group: Vec<Write>) -> Vec<Result<bool, Unavailable>> {
         let writes = group.len();
-        match commit(&self.writing, &self.inserts, group).await {
+        match commit(&self.writing, &mut self.inserts, group).await {
             Ok(effects) => effects.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error.into()); writes],
         }
@@ -44,7 +44,7 @@ impl GroupCommit for Committer {
 }
 
 /// Writes a group in one transaction. Returns whether each write had an effect.
-async fn commit(pool: &SqlitePool, inserts: &Inserts, group: Vec<Write>) -> Result<Vec<bool>, sqlx::Error> {
+async fn commit(pool: &SqlitePool, inserts: &mut Inserts, group: Vec<Write>) -> Result<Vec<bool>, sqlx::Error> {
     let mut connection = pool.acquire().await?;
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
     let written = write_all(&mut connection, inserts, group).await;
@@ -63,7 +63,7 @@ async fn commit(pool: &SqlitePool, inserts: &Inserts, group: Vec<Write>) -> Resu
 
 async fn write_all(
     connection: &mut SqliteConnection,
-    inserts: &Inserts,
+    inserts: &mut Inserts,
     group: Vec<Write>,
 ) -> Result<Vec<bool>, sqlx::Error> {
     let mut effects = vec![true; group.len()];
@@ -74,70 +74,91 @@ async fn write_all(
     let mut forgotten = Vec::new();
     let mut left: VecDeque<(usize, Write)> = group.into_iter().enumerate().collect();
     while let Some((position, write)) = left.pop_front() {
-        match write {
+        effects[position] = match write {
             // The key is reserved in the same transaction: it exists only with its object.
             Write::IfKeyIsNew { request, made, write } => {
-                effects[position] = writes::take_key(connection, &request, &made).await?;
-                if effects[position] {
+                let key = ReservedKey { request: &request, made: &made };
+                let is_new = inserts.add_one(connection, &key).await?;
+                if is_new {
                     left.push_front((position, *write));
                 }
+                is_new
             }
-            Write::AddIntent(row) => new_intents.push((position, *row)),
-            Write::AddSession(session) => new_sessions.push(session),
+            Write::AddIntent(row) => {
+                new_intents.push((position, *row));
+                true
+            }
+            Write::AddSession(session) => {
+                new_sessions.push(session);
+                true
+            }
             Write::SaveBilled(billed) => {
+                let mut all = true;
                 for billed in billed {
-                    if writes::save_billed(connection, &billed).await? {
+                    if writes::save_billed(connection, inserts, &billed).await? {
                         new_charges.extend(billed.charges);
                         new_customers.extend(billed.customer);
                     } else {
-                        effects[position] = false;
+                        all = false;
                     }
                 }
+                all
             }
-            Write::AddEsimOrder(order) => effects[position] = writes::add_esim_order(connection, &order).await?,
+            Write::AddEsimOrder(order) => inserts.add_one(connection, &*order).await?,
+            Write::AddMerchant(merchant) => inserts.add_one(connection, &merchant).await?,
+            Write::AddPlan(plan) => inserts.add_one(connection, &*plan).await?,
             Write::DeleteExpiredKeys { wall, limit } => {
-                effects[position] = writes::delete_expired_keys(connection, wall, limit).await?
+                writes::changes(connection, writes::DELETE_EXPIRED_KEYS, &[wall.unix().into(), limit.into()]).await?
             }
             Write::Fulfil(fulfilled) => {
                 for (order, fulfilment) in fulfilled {
-                    writes::fulfil(connection, &order, &fulfilment).await?;
+                    let values =
+                        [fulfilment.paid_by.as_str().into(), fulfilment.at.unix().into(), order.as_str().into()];
+                    writes::changes(connection, writes::FULFIL, &values).await?;
                 }
+                true
             }
+            Write::SaveIntent(intent) => writes::save_intent(connection, &intent).await?,
             Write::SaveIntents(intents) => {
+                let mut all = true;
                 for intent in intents {
-                    effects[position] &= writes::save_intent(connection, &intent).await?;
+                    all &= writes::save_intent(connection, &intent).await?;
                 }
+                all
             }
-            Write::SaveSecond(second) => effects[position] = writes::save_second(connection, second).await?,
-            Write::SaveIntent(intent) => effects[position] = writes::save_intent(connection, &intent).await?,
+            Write::SaveSecond(second) => writes::changes(connection, SAVE_SECOND, &[second.into()]).await?,
             Write::RevokeSession { fingerprint, at } => {
-                effects[position] = writes::revoke_session(connection, &fingerprint, at).await?
+                let values = [at.unix().into(), fingerprint.into()];
+                writes::changes(connection, writes::REVOKE_SESSION, &values).await?
             }
-            Write::Reset { merchant } => forgotten.push(merchant),
-            Write::AddPlan(plan) => effects[position] = writes::add_plan(connection, &plan).await?,
-            Write::DeactivatePlan { id } => effects[position] = writes::deactivate_plan(connection, &id).await?,
-            Write::AddMerchant(merchant) => effects[position] = writes::add_merchant(connection, &merchant).await?,
+            Write::Reset { merchant } => {
+                forgotten.push(merchant);
+                true
+            }
+            Write::DeactivatePlan { id } => {
+                writes::changes(connection, writes::DEACTIVATE_PLAN, &[id.as_str().into()]).await?
+            }
             Write::ChangeKey { merchant, key_fingerprint } => {
-                effects[position] = writes::change_key(connection, &merchant, &key_fingerprint).await?;
+                writes::changes(connection, CHANGE_KEY, &[key_fingerprint.into(), merchant.into()]).await?
             }
             Write::AdvanceClock { merchant, seconds } => {
-                effects[position] = writes::advance_clock(connection, &merchant, seconds).await?;
+                writes::changes(connection, ADVANCE_CLOCK, &[seconds.into(), merchant.into()]).await?
             }
-        }
+        };
     }
-    inserts.add_sessions(connection, &new_sessions).await?;
+    inserts.add(connection, &new_sessions.iter().collect::<Vec<_>>()).await?;
     // Sorted by time, whichever subscription was billed first: lists show charges in this order.
     new_charges.sort_by_key(|charge: &Intent| charge.created_at);
-    let created = new_intents.iter().map(|(position, (intent, _)): &(usize, (Intent, Customer))| (*position, intent));
-    let intents: Vec<_> = created.chain(new_charges.iter().map(|charge| (usize::MAX, charge))).collect();
-    for position in inserts.add_intents(connection, &intents).await? {
-        if let Some(effect) = effects.get_mut(position) {
-            *effect = false;
+    let created = new_intents.iter().map(|(_, (intent, _)): &(usize, (Intent, Customer))| intent);
+    let intents: Vec<&Intent> = created.chain(&new_charges).collect();
+    if inserts.add(connection, &intents).await? < intents.len() as u64 {
+        for (position, (intent, _)) in &new_intents {
+            effects[*position] = writes::has_intent(connection, intent).await?;
         }
     }
     let kept = new_intents.iter().filter(|(position, _)| effects[*position]).map(|(_, (_, customer))| customer);
     let customers: Vec<&Customer> = kept.chain(&new_customers).collect();
-    inserts.add_customers(connection, &customers).await?;
+    inserts.add(connection, &customers).await?;
     // Last, so that objects created in the same group are deleted too.
     for merchant in forgotten {
         writes::reset(connection, &merchant).await?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A statement whose values are being bound.
 pub(super) type Statement = Query<'static, Sqlite, SqliteArguments>;
 
-/// An insert into one table that does not change existing rows.
+/// An insert into one table.
 pub(super) struct Insert {
     texts: [Arc<str>; SIZES],
 }
@@ -17,8 +17,8 @@ pub(super) struct Insert {
 const SIZES: usize = 7;
 
 impl Insert {
-    /// Into these columns of a table.
-    pub(super) fn new(table: &str, columns: &[&str]) -> Self {
+    /// Into these columns of a table, with what happens to rows that exist.
+    pub(super) fn new(table: &str, columns: &[&str], on_conflict: &str) -> Self {
         let texts = std::array::from_fn(|size| {
             let mut number = 0;
             let mut row = || {
@@ -32,13 +32,12 @@ impl Insert {
                 format!("({})", placeholders.join(", "))
             };
             let rows: Vec<String> = (0..1_usize << size).map(|_| row()).collect();
-            format!("INSERT INTO {table} ({}) VALUES {} ON CONFLICT DO NOTHING", columns.join(", "), rows.join(", "))
-                .into()
+            format!("INSERT INTO {table} ({}) VALUES {} {on_conflict}", columns.join(", "), rows.join(", ")).into()
         });
         Self { texts }
     }
 
-    /// Inserts the rows. Returns how many did not exist yet.
+    /// Inserts the rows. Returns how many had an effect.
     pub(super) async fn run<T>(
         &self,
         connection: &mut SqliteConnection,
@@ -64,7 +63,7 @@ mod tests {
 
     #[test]
     fn an_insert_numbers_its_placeholders_through_all_rows() {
-        let insert = Insert::new("t", &["a", "b"]);
+        let insert = Insert::new("t", &["a", "b"], "ON CONFLICT DO NOTHING");
         assert_eq!(&*insert.texts[1], "INSERT INTO t (a, b) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING");
     }
 }

@@ -11,6 +11,7 @@ mod writes;
 use super::sql::{SqlStore, StoredRow, Value, Writer};
 use super::{PendingWrite, Unavailable, Write};
 use async_trait::async_trait;
+use insert::Statement;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqlitePool};
 
@@ -26,11 +27,7 @@ impl SqlStore for Sqlite {
     type Row = SqliteRow;
 
     async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<SqliteRow>, Unavailable> {
-        let statement = values.iter().fold(sqlx::query(text), |statement, value| match value {
-            Value::Number(number) => statement.bind(*number),
-            Value::Text(text) => statement.bind(*text),
-        });
-        Ok(statement.fetch_all(&self.readers).await?)
+        Ok(values.iter().fold(sqlx::query(text), bind).fetch_all(&self.readers).await?)
     }
 
     async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
@@ -39,6 +36,15 @@ impl SqlStore for Sqlite {
 
     async fn close(&self) {
         self.writer.close().await;
+    }
+}
+
+/// Binds the next value of a statement.
+fn bind(statement: Statement, value: &Value<'_>) -> Statement {
+    match value {
+        Value::Flag(flag) => statement.bind(*flag),
+        Value::Number(number) => statement.bind(*number),
+        Value::Text(text) => statement.bind(text.as_deref().map(str::to_owned)),
     }
 }
 
