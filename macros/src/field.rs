@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Data, DeriveInput, Error, Expr, ExprLit, Fields, Ident, Lit, LitStr, Meta, Path, Result, Token, Type,
-    Visibility,
+    Visibility, parse_quote,
 };
 
 /// One field of an operation or a resource.
@@ -198,6 +198,27 @@ pub(crate) fn description(attributes: &[Attribute]) -> TokenStream {
     let text = lines.join("\n");
     let text = text.trim();
     quote!(description = #text)
+}
+
+/// The attributes with an example, unless their documentation has one. It stands before the first heading.
+pub(crate) fn with_example(
+    attributes: &[Attribute],
+    example: impl FnOnce() -> Result<String>,
+) -> Result<Vec<Attribute>> {
+    let starts_with = |start: &'static str| {
+        move |attribute: &Attribute| documentation(attribute).is_some_and(|line| line.trim().starts_with(start))
+    };
+    let mut all = attributes.to_vec();
+    if all.iter().any(starts_with("```")) {
+        return Ok(all);
+    }
+    let heading = all.iter().position(starts_with("# ")).unwrap_or(all.len());
+    let example = format!("\n```\n{}\n```\n", example()?);
+    // With a space, as `///` has it.
+    let lines = example.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    let lines = lines.map(|line| parse_quote!(#[doc = #line]));
+    all.splice(heading..heading, lines);
+    Ok(all)
 }
 
 /// The text of a line of documentation.

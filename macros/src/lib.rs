@@ -89,6 +89,7 @@ use syn::parse_macro_input;
 /// | `command = "plans create"` | its group and verb at the terminal |
 /// | `columns = ["id", "name"]` | the columns of a list at the terminal |
 /// | `envelope = Session` | the envelope of its reply, if not `Standard` |
+/// | `example = "pi_1"` | the identifier in its example, if it takes nothing else. A list and an operation without fields get their example too; the documentation of all others has one |
 /// | `assumed` | the interface document does not show it |
 /// | `repeatable` | a `POST` or `PUT` that is safe to repeat |
 /// | `new(code, Name { first, last })` | `new`'s arguments, if not the fields in their order; some may be named fields of a struct |
@@ -117,6 +118,7 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Declares a resource: an object in a reply. `#[resource(undocumented)]`: the interface document shows none of its fields.
+/// `#[resource(example = "{…}")]`: the JSON in its example, unless its documentation has one.
 ///
 /// ```text
 /// /// A new session.

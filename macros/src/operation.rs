@@ -1,8 +1,8 @@
 //! `#[operation]`.
 
-use crate::field::{Field, description, documented};
+use crate::field::{Field, description, documented, with_example};
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, bracketed, parenthesized};
@@ -20,6 +20,7 @@ pub(crate) struct Arguments {
     command: LitStr,
     columns: Vec<LitStr>,
     envelope: Option<Ident>,
+    example: Option<LitStr>,
     assumed: bool,
     repeatable: bool,
     new: Option<Vec<Argument>>,
@@ -60,7 +61,7 @@ impl Parse for Arguments {
         let path: LitStr = input.parse()?;
         input.parse::<Token![->]>()?;
         let output = input.parse()?;
-        let (mut role, mut command, mut columns, mut envelope) = (None, None, Vec::new(), None);
+        let (mut role, mut command, mut columns, mut envelope, mut example) = (None, None, Vec::new(), None, None);
         let (mut assumed, mut repeatable, mut new, mut at_least_one) = (false, false, None, None);
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
@@ -79,6 +80,7 @@ impl Parse for Arguments {
                 }
                 "envelope" => envelope = Some(value(input)?),
                 "assumed" => assumed = true,
+                "example" => example = Some(value::<LitStr>(input)?),
                 "repeatable" => repeatable = true,
                 "new" => {
                     let content;
@@ -107,6 +109,7 @@ impl Parse for Arguments {
             output,
             columns,
             envelope,
+            example,
             assumed,
             repeatable,
             new,
@@ -120,8 +123,9 @@ fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
     input.parse()
 }
 
-pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStream> {
+pub(crate) fn expand(arguments: Arguments, mut item: DeriveInput) -> Result<TokenStream> {
     let fields = Field::all(&item, WORDS)?;
+    item.attrs = with_example(&item.attrs, || example(&arguments, &item.ident, &fields))?;
     let name = &item.ident;
     let declaration = declaration(&arguments, &item, &fields);
     let constructor = constructor(&arguments, &fields)?;
@@ -150,6 +154,22 @@ pub(crate) fn expand(arguments: Arguments, item: DeriveInput) -> Result<TokenStr
             is_listed::<#name>()
         };
     })
+}
+
+/// The example of an operation without fields, of a list, or of one that takes nothing but an identifier.
+fn example(arguments: &Arguments, name: &Ident, fields: &[Field]) -> Result<String> {
+    let mut required = fields.iter().filter(|field| is_required(field)).map(|field| field.ty.to_token_stream());
+    let (ty, request) = match (required.next(), required.next(), &arguments.example) {
+        (None, ..) if fields.is_empty() => {
+            return Ok(format!("use guichet::operations::{name};\nlet request = {name}::new();"));
+        }
+        (None, ..) => ("PageLimit".to_owned(), "new().limit(PageLimit::new(20)?)".to_owned()),
+        (Some(id), None, Some(example)) => (id.to_string(), format!("new({id}::new(\"{}\")?)", example.value())),
+        _ => return Err(Error::new(name.span(), "its documentation needs an example")),
+    };
+    Ok(format!(
+        "use guichet::operations::{name};\nuse guichet::values::{ty};\nlet request = {name}::{request};\n# Ok::<(), guichet::values::Invalid>(())"
+    ))
 }
 
 /// Whether the field is required in a request.

@@ -1,10 +1,10 @@
 //! `#[resource]`.
 
-use crate::field::{Field, description, documented};
+use crate::field::{Field, description, documented, with_example};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{DeriveInput, Error, Ident, Result};
+use syn::{DeriveInput, Error, Ident, LitStr, Result, Token};
 
 /// The arguments that a field of a resource may have.
 const WORDS: &[&str] = &[
@@ -23,26 +23,37 @@ const WORDS: &[&str] = &[
 ];
 
 /// The arguments of `#[resource(…)]`.
+#[derive(Default)]
 pub(crate) struct Arguments {
     undocumented: bool,
+    example: Option<LitStr>,
 }
 
 impl Parse for Arguments {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        if input.is_empty() {
-            return Ok(Self { undocumented: false });
+        let mut arguments = Self::default();
+        while !input.is_empty() {
+            let word: Ident = input.parse()?;
+            match word.to_string().as_str() {
+                "undocumented" => arguments.undocumented = true,
+                "example" => {
+                    input.parse::<Token![=]>()?;
+                    arguments.example = Some(input.parse()?);
+                }
+                _ => {
+                    return Err(Error::new(word.span(), "a resource has no argument but `undocumented` and `example`"));
+                }
+            }
+            input.parse::<Option<Token![,]>>()?;
         }
-        let word: Ident = input.parse()?;
-        if word != "undocumented" {
-            return Err(Error::new(word.span(), "a resource has no argument but `undocumented`"));
-        }
-        Ok(Self { undocumented: true })
+        Ok(arguments)
     }
 }
 
 pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenStream> {
     let fields = Field::all(&item, WORDS)?;
-    let (name, visibility, attributes) = (&item.ident, &item.vis, &item.attrs);
+    let (name, visibility) = (&item.ident, &item.vis);
+    let attributes = &with_example(&item.attrs, || example(arguments, name))?;
     let mut schema = vec![description(attributes), documented(&fields, arguments.undocumented)];
     schema.retain(|option| !option.is_empty());
     let described = fields.iter().map(|field| declaration(name, field));
@@ -75,6 +86,16 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
         }
         #reveal
     })
+}
+
+/// The example of a resource: how its JSON is read.
+fn example(arguments: &Arguments, name: &Ident) -> Result<String> {
+    let missing = || Error::new(name.span(), "its documentation needs an example: `example = \"{…}\"`");
+    let json = arguments.example.as_ref().ok_or_else(missing)?.value();
+    Ok(format!(
+        "let reply = br#\"{{\"data\": {json}}}\"#;\nlet read: guichet::operations::{name} = guichet::protocol::decode(reply)?;\n\
+         println!(\"{{read:?}}\");\n# Ok::<(), serde_json::Error>(())"
+    ))
 }
 
 /// A field with the attributes that read, write and describe it.

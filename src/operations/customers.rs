@@ -6,13 +6,6 @@ use crate::values::{Amount, CustomerId, PageLimit};
 
 /// `GET /v1/customers`: the merchant's customers, the newest first.
 ///
-/// ```
-/// use guichet::operations::ListCustomers;
-/// use guichet::values::PageLimit;
-/// let first = ListCustomers::new().limit(PageLimit::new(20)?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-///
 /// # Undocumented
 /// The list has pages, as every list has (a decision). A payment intent's customer is found by their e-mail, or else by
 /// their phone; if there is none, creating the intent creates one (a decision).

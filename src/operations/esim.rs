@@ -10,13 +10,6 @@ use serde_json::Value;
 
 /// `GET /v1/esim/packages`: the eSIM data packages.
 ///
-/// ```
-/// use guichet::operations::ListEsimPackages;
-/// use guichet::values::PageLimit;
-/// let first = ListEsimPackages::new().limit(PageLimit::new(20)?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-///
 /// # Undocumented
 /// The fields of a package ([`EsimPackage`]), access with a session token beside the secret key, and the pages of the
 /// list (decisions).
@@ -80,28 +73,14 @@ impl FieldType for EsimQuantity {
 }
 
 /// `GET /v1/esim/orders/{id}`: an eSIM order's current state, and its eSIMs once it is paid.
-///
-/// ```
-/// use guichet::operations::ReadEsimOrder;
-/// use guichet::values::EsimOrderId;
-/// let read = ReadEsimOrder::new(EsimOrderId::new("eso_1")?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-#[operation(GET "/v1/esim/orders/{id}" -> EsimOrder, role = Merchant, command = "esim read", assumed)]
+#[operation(GET "/v1/esim/orders/{id}" -> EsimOrder, role = Merchant, command = "esim read", assumed, example = "eso_1")]
 pub struct ReadEsimOrder {
     /// The order.
     pub id: EsimOrderId,
 }
 
 /// One data package. All fields but its identifier are decisions: a real service may send others.
-///
-/// ```
-/// use guichet::operations::EsimPackage;
-/// let package: EsimPackage = guichet::protocol::decode(br#"{"data": {"id": "esp_1", "name": "Cameroon 1 GB"}}"#)?;
-/// assert_eq!(package.id.as_str(), "esp_1");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource]
+#[resource(example = r#"{"id": "esp_1", "name": "Cameroon 1 GB"}"#)]
 pub struct EsimPackage {
     /// Its identifier, which an order refers to.
     #[field(required)]
@@ -138,14 +117,7 @@ pub struct EsimPackage {
 /// An eSIM order, as the service sees it now.
 ///
 /// The fields below `currency` are decisions: the document's reply has none of them.
-///
-/// ```
-/// use guichet::operations::EsimOrder;
-/// let order: EsimOrder = guichet::protocol::decode(br#"{"data": {"order_id": "eso_1", "amount": 5000, "currency": "XAF"}}"#)?;
-/// assert_eq!(order.currency, "XAF");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource]
+#[resource(example = r#"{"order_id": "eso_1", "amount": 5000, "currency": "XAF"}"#)]
 pub struct EsimOrder {
     /// Its identifier.
     #[field(required, schema("pattern" = "^eso_[0-9A-Za-z]{22}$"))]

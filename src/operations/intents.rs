@@ -95,13 +95,6 @@ fn has_a_known_type(fields: &mut Fields, param: &str, types: &[String]) {
 }
 
 /// `GET /v1/payment-intents`: the merchant's payments, the newest first.
-///
-/// ```
-/// use guichet::operations::ListPaymentIntents;
-/// use guichet::values::PageLimit;
-/// let first = ListPaymentIntents::new().limit(PageLimit::new(20)?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
 #[operation(
     GET "/v1/payment-intents" -> Vec<PaymentIntent>,
     role = Merchant,
@@ -118,14 +111,7 @@ pub struct ListPaymentIntents {
 }
 
 /// `GET /v1/payment-intents/{id}`: a payment's current state.
-///
-/// ```
-/// use guichet::operations::ReadPaymentIntent;
-/// use guichet::values::IntentId;
-/// let read = ReadPaymentIntent::new(IntentId::new("pi_1")?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-#[operation(GET "/v1/payment-intents/{id}" -> PaymentIntent, role = Payer, command = "intents read", assumed)]
+#[operation(GET "/v1/payment-intents/{id}" -> PaymentIntent, role = Payer, command = "intents read", assumed, example = "pi_1")]
 pub struct ReadPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -158,14 +144,7 @@ pub struct AttachPaymentMethod {
 
 /// `POST /v1/payment-intents/{id}/confirm`: charge the attached method. Only the merchant's server can confirm a
 /// `manual` intent.
-///
-/// ```
-/// use guichet::operations::ConfirmPaymentIntent;
-/// use guichet::values::IntentId;
-/// let confirm = ConfirmPaymentIntent::new(IntentId::new("pi_1")?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-#[operation(POST "/v1/payment-intents/{id}/confirm" -> PaymentIntent, role = Payer, command = "intents confirm", assumed)]
+#[operation(POST "/v1/payment-intents/{id}/confirm" -> PaymentIntent, role = Payer, command = "intents confirm", assumed, example = "pi_1")]
 pub struct ConfirmPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -190,19 +169,13 @@ pub struct AnswerPaymentIntent {
 }
 
 /// `POST /v1/payment-intents/{id}/cancel`: cancel a payment while no charge is under way. Repeating it changes nothing.
-///
-/// ```
-/// use guichet::operations::CancelPaymentIntent;
-/// use guichet::values::IntentId;
-/// let cancel = CancelPaymentIntent::new(IntentId::new("pi_1")?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
 #[operation(
     POST "/v1/payment-intents/{id}/cancel" -> PaymentIntent,
     role = Payer,
     command = "intents cancel",
     assumed,
     repeatable,
+    example = "pi_1",
 )]
 pub struct CancelPaymentIntent {
     /// The intent.
@@ -320,14 +293,7 @@ pub(super) fn duplicate_payments<'de, D: Deserializer<'de>>(
 /// after the payment intent had ended: the customer has paid and gets nothing for it.
 ///
 /// A refund is due. The interface has no operation for it: the merchant makes the refund with the payment company.
-///
-/// ```
-/// use guichet::operations::DuplicatePayment;
-/// let duplicate: DuplicatePayment = guichet::protocol::decode(br#"{"data": {"attempt": 2, "amount": "45000", "currency": "XAF"}}"#)?;
-/// assert_eq!(duplicate.attempt, 2);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource(undocumented)]
+#[resource(undocumented, example = r#"{"attempt": 2, "amount": "45000", "currency": "XAF"}"#)]
 #[derive(Default, Eq)]
 pub struct DuplicatePayment {
     /// In a subscription's record: the payment intent of the charge.
@@ -351,14 +317,7 @@ pub struct DuplicatePayment {
 }
 
 /// The action that the customer must take before the payment continues.
-///
-/// ```
-/// use guichet::operations::NextAction;
-/// let action: NextAction = guichet::protocol::decode(br#"{"data": {"type": "otp"}}"#)?;
-/// assert_eq!(action.kind, "otp");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource(undocumented)]
+#[resource(undocumented, example = r#"{"type": "otp"}"#)]
 pub struct NextAction {
     /// Its type: `otp`, `redirect`, `confirm`, or a word that this version does not know.
     #[field(required, name = "type")]
@@ -370,14 +329,7 @@ pub struct NextAction {
 }
 
 /// The customer of a payment intent.
-///
-/// ```
-/// use guichet::operations::IntentCustomer;
-/// let customer: IntentCustomer = guichet::protocol::decode(br#"{"data": {"firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com"}}"#)?;
-/// assert_eq!(customer.lastname, "Ngono");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource]
+#[resource(example = r#"{"firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com"}"#)]
 #[derive(Default)]
 pub struct IntentCustomer {
     /// First name.
@@ -389,14 +341,7 @@ pub struct IntentCustomer {
 }
 
 /// The reason why an attempt was declined.
-///
-/// ```
-/// use guichet::operations::LastPaymentError;
-/// let error: LastPaymentError = guichet::protocol::decode(br#"{"data": {"code": "insufficient_funds"}}"#)?;
-/// assert_eq!(error.code, "insufficient_funds");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource(undocumented)]
+#[resource(undocumented, example = r#"{"code": "insufficient_funds"}"#)]
 pub struct LastPaymentError {
     /// The stable code, such as `insufficient_funds`.
     #[field(required)]

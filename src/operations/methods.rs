@@ -86,14 +86,7 @@ pub struct PaymentMethod {
 }
 
 /// The fee of an amount.
-///
-/// ```
-/// use guichet::operations::FeeBreakdown;
-/// let breakdown: FeeBreakdown = guichet::protocol::decode(br#"{"data": {"amount": 5000, "currency": "XAF", "fee": 100, "total_payable": 5100}}"#)?;
-/// assert_eq!(breakdown.fee.to_string(), "100");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource]
+#[resource(example = r#"{"amount": 5000, "currency": "XAF", "fee": 100, "total_payable": 5100}"#)]
 pub struct FeeBreakdown {
     /// The amount, in the smallest unit.
     #[field(required, number)]

@@ -40,13 +40,6 @@ pub struct CreatePlan {
 
 /// `GET /v1/subscriptions/plans`: the merchant's plans, the newest first.
 ///
-/// ```
-/// use guichet::operations::ListPlans;
-/// use guichet::values::PageLimit;
-/// let first = ListPlans::new().limit(PageLimit::new(20)?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-///
 /// # Undocumented
 /// Access: the secret key or a session token. The list has pages, and contains deactivated plans only on request
 /// (decisions).
@@ -71,17 +64,10 @@ pub struct ListPlans {
 /// `DELETE /v1/subscriptions/plans/{id}`: deactivate a plan, so that it accepts no new subscriptions. It can be
 /// repeated.
 ///
-/// ```
-/// use guichet::operations::DeactivatePlan;
-/// use guichet::values::PlanId;
-/// let deactivate = DeactivatePlan::new(PlanId::new("plan_1")?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-///
 /// # Undocumented
 /// The reply, and the effect on existing subscriptions. Chosen: the reply is the plan with `active: false`; existing
 /// subscriptions continue at their price, and the code stays taken.
-#[operation(DELETE "/v1/subscriptions/plans/{id}" -> Plan, role = Merchant, command = "plans deactivate")]
+#[operation(DELETE "/v1/subscriptions/plans/{id}" -> Plan, role = Merchant, command = "plans deactivate", example = "plan_1")]
 pub struct DeactivatePlan {
     /// The plan.
     pub id: PlanId,

@@ -30,11 +30,6 @@ pub struct CreateSession {
 
 /// `POST /v1/sessions/validate`: whether the session token it is sent with is still valid.
 ///
-/// ```
-/// use guichet::operations::ValidateSession;
-/// let validate = ValidateSession::new();
-/// ```
-///
 /// # Undocumented
 /// The reply. Chosen: 200 `{valid: true, customer_email, expires_at}`, or 401 with `{valid: false, reason}`.
 #[operation(
@@ -47,11 +42,6 @@ pub struct CreateSession {
 pub struct ValidateSession {}
 
 /// `POST /v1/sessions/revoke`: end the session whose token it is sent with.
-///
-/// ```
-/// use guichet::operations::RevokeSession;
-/// let revoke = RevokeSession::new();
-/// ```
 ///
 /// # Undocumented
 /// The reply. Chosen: 200 `{revoked: true, customer_email, revoked_at}`, also for a token that is already revoked, so
@@ -94,14 +84,7 @@ impl CreatedSession {
 }
 
 /// The service's reply about a session. Its fields are a decision: all may be absent.
-///
-/// ```
-/// use guichet::operations::SessionState;
-/// let state: SessionState = guichet::protocol::decode(br#"{"data": {"valid": false, "reason": "expired"}}"#)?;
-/// assert_eq!(state.reason.as_deref(), Some("expired"));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource(undocumented)]
+#[resource(undocumented, example = r#"{"valid": false, "reason": "expired"}"#)]
 pub struct SessionState {
     /// Whether the token is still valid; true if a successful reply does not say.
     #[field(absent = true)]
@@ -116,14 +99,7 @@ pub struct SessionState {
 }
 
 /// The service's reply when it has ended a session. Its fields are a decision: all may be absent.
-///
-/// ```
-/// use guichet::operations::RevokedSession;
-/// let session: RevokedSession = guichet::protocol::decode(br#"{"data": {"revoked": true}}"#)?;
-/// assert!(session.revoked);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource(undocumented)]
+#[resource(undocumented, example = r#"{"revoked": true}"#)]
 pub struct RevokedSession {
     /// Whether it has ended; true if the service does not say.
     #[field(absent = true)]

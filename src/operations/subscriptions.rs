@@ -58,13 +58,6 @@ pub struct CreateSubscription {
 }
 
 /// `GET /v1/subscriptions`: the merchant's subscriptions, the newest first.
-///
-/// ```
-/// use guichet::operations::ListSubscriptions;
-/// use guichet::values::PageLimit;
-/// let first = ListSubscriptions::new().limit(PageLimit::new(20)?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
 #[operation(
     GET "/v1/subscriptions" -> Vec<Subscription>,
     role = Merchant,
@@ -81,14 +74,7 @@ pub struct ListSubscriptions {
 }
 
 /// `GET /v1/subscriptions/{id}`: a subscription's current state.
-///
-/// ```
-/// use guichet::operations::ReadSubscription;
-/// use guichet::values::SubscriptionId;
-/// let read = ReadSubscription::new(SubscriptionId::new("sub_1")?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-#[operation(GET "/v1/subscriptions/{id}" -> Subscription, role = Merchant, command = "subscriptions read", assumed)]
+#[operation(GET "/v1/subscriptions/{id}" -> Subscription, role = Merchant, command = "subscriptions read", assumed, example = "sub_1")]
 pub struct ReadSubscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -126,17 +112,10 @@ pub struct PauseSubscription {
 
 /// `POST /v1/subscriptions/{id}/resume`: charge again. It also undoes a scheduled pause or cancellation.
 ///
-/// ```
-/// use guichet::operations::ResumeSubscription;
-/// use guichet::values::SubscriptionId;
-/// let resume = ResumeSubscription::new(SubscriptionId::new("sub_1")?);
-/// # Ok::<(), guichet::values::Invalid>(())
-/// ```
-///
 /// # Undocumented
 /// The reply, and the charge. Chosen: within a period that is paid, nothing is charged; after it, a new period begins
 /// now with one charge, and the time in between is not charged.
-#[operation(POST "/v1/subscriptions/{id}/resume" -> Subscription, role = Merchant, command = "subscriptions resume")]
+#[operation(POST "/v1/subscriptions/{id}/resume" -> Subscription, role = Merchant, command = "subscriptions resume", example = "sub_1")]
 pub struct ResumeSubscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -228,14 +207,7 @@ pub struct ConfigureFallback {
 
 /// A subscription, as the service sees it now. The document shows none of its fields: all but `id` and `status` may be
 /// absent.
-///
-/// ```
-/// use guichet::operations::Subscription;
-/// let subscription: Subscription = guichet::protocol::decode(br#"{"data": {"id": "sub_1", "status": "active", "customer_email": "awa@example.com"}}"#)?;
-/// assert_eq!(subscription.status.as_str(), "active");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource(undocumented)]
+#[resource(undocumented, example = r#"{"id": "sub_1", "status": "active", "customer_email": "awa@example.com"}"#)]
 pub struct Subscription {
     /// Its identifier.
     #[field(required, schema("pattern" = "^sub_[0-9A-Za-z]{22}$"))]
@@ -300,14 +272,7 @@ pub struct Subscription {
 }
 
 /// The plan of a subscription, as it was when the customer subscribed.
-///
-/// ```
-/// use guichet::operations::SubscribedPlan;
-/// let plan: SubscribedPlan = guichet::protocol::decode(br#"{"data": {"id": "plan_1", "name": "Gold"}}"#)?;
-/// assert_eq!(plan.name.as_deref(), Some("Gold"));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[resource(undocumented)]
+#[resource(undocumented, example = r#"{"id": "plan_1", "name": "Gold"}"#)]
 pub struct SubscribedPlan {
     /// Its identifier.
     #[field(required)]
