@@ -2,7 +2,7 @@
 //! stored.
 
 use super::query::{cut, join, pieces, second_query, split, value, without};
-use crate::values::{RETURN_NONCE_LENGTH, RETURN_PARAMETER};
+use crate::values::{RETURN_NONCE_LENGTH, RETURN_PARAMETER, words};
 
 const INTENT: &str = "payment_intent";
 const PAYMENT_REF: &str = "payment_ref";
@@ -44,32 +44,21 @@ pub struct Purchase {
     pub merchant_reference: Option<String>,
 }
 
-/// The result of comparing an arrival with the purchases that this tab has stored.
-///
-/// ```
-/// use guichet::flow::{Match, Purchase, classify};
-/// assert_eq!(classify(Purchase::default(), None).0, Match::Unmatched);
-/// ```
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Match {
-    /// This tab stored the purchase before it left for the hosted page.
-    Matched,
-    /// This tab stored the purchase, but its return was handled before.
-    Replayed,
-    /// This tab has stored no such purchase. Use the references only to ask your own server.
-    Unmatched,
-}
-
-impl Match {
-    /// Its word in JavaScript.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Matched => "matched",
-            Self::Replayed => "replayed",
-            Self::Unmatched => "unmatched",
-        }
+words! {
+    /// The result of comparing an arrival with the purchases that this tab has stored.
+    ///
+    /// ```
+    /// use guichet::flow::{Match, Purchase, classify};
+    /// assert_eq!(classify(Purchase::default(), None).0, Match::Unmatched);
+    /// ```
+    #[non_exhaustive]
+    Match {
+        /// This tab stored the purchase before it left for the hosted page.
+        Matched = "matched",
+        /// This tab stored the purchase, but its return was handled before.
+        Replayed = "replayed",
+        /// This tab has stored no such purchase. Use the references only to ask your own server.
+        Unmatched = "unmatched",
     }
 }
 

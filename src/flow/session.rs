@@ -1,6 +1,7 @@
 //! The lifetime of a session token, and when to request the next one.
 
 use super::Ms;
+use crate::values::words;
 
 /// The document's default lifetime. A longer one in a reply is not trusted.
 const LONGEST: Ms = 30.0 * 60.0 * 1000.0;
@@ -21,38 +22,25 @@ pub struct Lifetime {
     ends_at: Option<Ms>,
 }
 
-/// The state of a session, as the page sees it.
-///
-/// ```
-/// use guichet::flow::State;
-/// assert_eq!(State::Expiring.as_str(), "expiring");
-/// ```
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum State {
-    /// There is a token.
-    Active,
-    /// It ends in less than 30 seconds.
-    Expiring,
-    /// It has ended.
-    Expired,
-    /// No token has been requested yet.
-    None,
-    /// The customer has signed out.
-    Revoked,
-}
-
-impl State {
-    /// Its word in JavaScript.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Expiring => "expiring",
-            Self::Expired => "expired",
-            Self::None => "none",
-            Self::Revoked => "revoked",
-        }
+words! {
+    /// The state of a session, as the page sees it.
+    ///
+    /// ```
+    /// use guichet::flow::State;
+    /// assert_eq!(State::Expiring.as_str(), "expiring");
+    /// ```
+    #[non_exhaustive]
+    State {
+        /// There is a token.
+        Active = "active",
+        /// It ends in less than 30 seconds.
+        Expiring = "expiring",
+        /// It has ended.
+        Expired = "expired",
+        /// No token has been requested yet.
+        None = "none",
+        /// The customer has signed out.
+        Revoked = "revoked",
     }
 }
 

@@ -1,45 +1,33 @@
 //! When to read a payment again, and what its status means to a waiting page.
 
 use super::Ms;
-use crate::values::IntentStatus;
+use crate::values::{IntentStatus, words};
 
-/// The state of a purchase, as the page sees it. Ship goods because your server says so, never because of this.
-///
-/// ```
-/// use guichet::flow::OutcomeState;
-/// assert_eq!(OutcomeState::Succeeded.as_str(), "succeeded");
-/// ```
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum OutcomeState {
-    /// Canceled.
-    Canceled,
-    /// The customer returned without having started to pay.
-    Dismissed,
-    /// Not paid, and cannot be.
-    Failed,
-    /// Not known yet: read it again later, or ask the server.
-    Pending,
-    /// Paid.
-    Succeeded,
-    /// The state could not be determined.
-    Unknown,
+words! {
+    /// The state of a purchase, as the page sees it. Ship goods because your server says so, never because of this.
+    ///
+    /// ```
+    /// use guichet::flow::OutcomeState;
+    /// assert_eq!(OutcomeState::Succeeded.as_str(), "succeeded");
+    /// ```
+    #[non_exhaustive]
+    OutcomeState {
+        /// Canceled.
+        Canceled = "canceled",
+        /// The customer returned without having started to pay.
+        Dismissed = "dismissed",
+        /// Not paid, and cannot be.
+        Failed = "failed",
+        /// Not known yet: read it again later, or ask the server.
+        Pending = "pending",
+        /// Paid.
+        Succeeded = "succeeded",
+        /// The state could not be determined.
+        Unknown = "unknown",
+    }
 }
 
 impl OutcomeState {
-    /// Its word in JavaScript.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Canceled => "canceled",
-            Self::Dismissed => "dismissed",
-            Self::Failed => "failed",
-            Self::Pending => "pending",
-            Self::Succeeded => "succeeded",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// The state for a status while the page waits. A status that is unknown or not final is pending. But a payment
     /// that requires an action is dismissed if the customer has `turned_back`, by the back button or by closing the
     /// window.

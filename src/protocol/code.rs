@@ -1,5 +1,6 @@
 //! The error codes: a stable word for each cause, with its status (decisions). The error type follows from the status.
 
+use crate::values::words;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -176,46 +177,33 @@ impl Serialize for ErrorCode {
     }
 }
 
-/// The type of an error: a word for its status.
-///
-/// ```
-/// use guichet::protocol::ErrorType;
-/// assert_eq!(ErrorType::of(409).as_str(), "conflict");
-/// ```
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-pub enum ErrorType {
-    /// The service cannot answer now.
-    Api,
-    /// The credential is missing, unknown or no longer valid.
-    Authentication,
-    /// The current state does not allow it.
-    Conflict,
-    /// The request is wrong.
-    InvalidRequest,
-    /// It does not exist, or is not the caller's.
-    NotFound,
-    /// The credential may not do this.
-    Permission,
-    /// Too many requests.
-    RateLimit,
+words! {
+    /// The type of an error: a word for its status.
+    ///
+    /// ```
+    /// use guichet::protocol::ErrorType;
+    /// assert_eq!(ErrorType::of(409).as_str(), "conflict");
+    /// ```
+    #[cfg_attr(not(feature = "service"), non_exhaustive)]
+    ErrorType {
+        /// The service cannot answer now.
+        Api = "api",
+        /// The credential is missing, unknown or no longer valid.
+        Authentication = "authentication",
+        /// The current state does not allow it.
+        Conflict = "conflict",
+        /// The request is wrong.
+        InvalidRequest = "invalid_request",
+        /// It does not exist, or is not the caller's.
+        NotFound = "not_found",
+        /// The credential may not do this.
+        Permission = "permission",
+        /// Too many requests.
+        RateLimit = "rate_limit",
+    }
 }
 
 impl ErrorType {
-    /// The word of the decisions.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Api => "api",
-            Self::Authentication => "authentication",
-            Self::Conflict => "conflict",
-            Self::InvalidRequest => "invalid_request",
-            Self::NotFound => "not_found",
-            Self::Permission => "permission",
-            Self::RateLimit => "rate_limit",
-        }
-    }
-
     /// The type of an error with this status.
     #[must_use]
     pub fn of(status: u16) -> Self {

@@ -1,4 +1,5 @@
 use super::Role;
+use crate::values::words;
 use serde::Serialize;
 
 /// One operation of the interface: a value of this type is one request, and [`Operation::SPEC`] is the part that no
@@ -155,35 +156,23 @@ pub enum FieldLocation {
     Query,
 }
 
-/// An HTTP method of the interface.
-///
-/// ```
-/// use guichet::protocol::Method;
-/// assert_eq!(Method::Delete.as_str(), "DELETE");
-/// ```
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-pub enum Method {
-    /// `DELETE`
-    Delete,
-    /// `GET`
-    Get,
-    /// `POST`
-    Post,
-    /// `PUT`
-    Put,
-}
-
-impl Method {
-    /// As it is written on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Delete => "DELETE",
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-        }
+words! {
+    /// An HTTP method of the interface.
+    ///
+    /// ```
+    /// use guichet::protocol::Method;
+    /// assert_eq!(Method::Delete.as_str(), "DELETE");
+    /// ```
+    #[cfg_attr(not(feature = "service"), non_exhaustive)]
+    Method {
+        /// `DELETE`
+        Delete = "DELETE",
+        /// `GET`
+        Get = "GET",
+        /// `POST`
+        Post = "POST",
+        /// `PUT`
+        Put = "PUT",
     }
 }
 

@@ -19,6 +19,10 @@ pub trait Role {
 macro_rules! roles {
     ($($(#[$doc:meta])* $name:ident ($word:literal): $($kind:ident)|+;)+) => {$(
         $(#[$doc])*
+        #[doc = concat!(
+            "\n```\nuse guichet::protocol::{CredentialKind, Role, ", stringify!($name), "};\n",
+            $("assert!(", stringify!($name), "::admits(CredentialKind::", stringify!($kind), "));\n",)+ "```",
+        )]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $name;
@@ -34,39 +38,14 @@ macro_rules! roles {
 
 roles! {
     /// The merchant's server: the secret key.
-    ///
-    /// ```
-    /// use guichet::protocol::{CredentialKind, Merchant, Role};
-    /// assert!(Merchant::admits(CredentialKind::SecretKey));
-    /// ```
     Merchant("merchant"): SecretKey;
     /// One customer's session: the session token.
-    ///
-    /// ```
-    /// use guichet::protocol::{CredentialKind, Session, Role};
-    /// assert!(Session::admits(CredentialKind::SessionToken));
-    /// ```
     Session("session"): SessionToken;
     /// The merchant or one of its customers: the secret key or a session token.
-    ///
-    /// ```
-    /// use guichet::protocol::{CredentialKind, Customer, Role};
-    /// assert!(Customer::admits(CredentialKind::SessionToken));
-    /// ```
     Customer("customer"): SecretKey | SessionToken;
     /// The sender that may act on one intent: the merchant, a customer, or the intent's own client secret.
-    ///
-    /// ```
-    /// use guichet::protocol::{CredentialKind, Payer, Role};
-    /// assert!(Payer::admits(CredentialKind::ClientSecret));
-    /// ```
     Payer("payer"): SecretKey | SessionToken | ClientSecret;
     /// Any sender: every credential, and none if the service allows it.
-    ///
-    /// ```
-    /// use guichet::protocol::{CredentialKind, Anyone, Role};
-    /// assert!(Anyone::admits(CredentialKind::None));
-    /// ```
     Anyone("anyone"): SecretKey | SessionToken | ClientSecret | None;
 }
 

@@ -1,9 +1,8 @@
 //! The rule for addresses that a customer may be sent to: the same for a `checkout_url`, a `redirect_url` and a next
 //! action.
 
-use super::Invalid;
+use super::{Invalid, text_value};
 use crate::platform::origin_of;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// An address that may be followed: absolute https (http only for loopback), no userinfo, and nothing that a parser
@@ -100,46 +99,11 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     is("localhost") || is("[::1]") || host.strip_prefix("127.").is_some_and(is_ipv4)
 }
 
-/// The address a customer is sent back to after paying, checked by the rule of [`Address`].
-///
-/// ```
-/// use guichet::values::RedirectUrl;
-/// assert!(RedirectUrl::new("https://shop.example.com/return").is_ok());
-/// assert!(RedirectUrl::new("/return").is_err());
-/// ```
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct RedirectUrl(String);
-
-impl RedirectUrl {
-    /// Checks the address.
-    ///
-    /// # Errors
-    /// [`Invalid`] says which rule the text breaks.
-    pub fn new(text: &str) -> Result<Self, Invalid> {
-        Address::new(text).map(|address| Self(address.text))
-    }
-
-    /// The text as it was given.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-#[cfg(feature = "service")]
-super::described! { RedirectUrl: schemars::json_schema!({
-    "type": "string",
-    "format": "redirect-url",
-    "maxLength": 2048,
-    "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\u0000-\u0020\u005c\u007f][^\u0000-\u001f\u005c\u007f]*$",
-}) }
-
-impl super::TextValue for RedirectUrl {}
-
-impl std::str::FromStr for RedirectUrl {
-    type Err = Invalid;
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::new(text)
+text_value! {
+    /// The address a customer is sent back to after paying, checked by the rule of [`Address`].
+    RedirectUrl is "https://shop.example.com/return" not "/return", |text| Address::new(text).map(drop), described {
+        "format": "redirect-url",
+        "maxLength": 2048,
+        "pattern": r"^[hH][tT][tT][pP][sS]?://[^/?#@\u0000-\u0020\u005c\u007f][^\u0000-\u001f\u005c\u007f]*$",
     }
 }

@@ -7,65 +7,23 @@ fn present(text: &str) -> Result<(), Invalid> {
 
 text_value! {
     /// The identifier of a payment intent.
-    ///
-    /// ```
-    /// use guichet::values::IntentId;
-    /// assert_eq!(IntentId::new("pi_3kTR9sB").unwrap().as_str(), "pi_3kTR9sB");
-    /// assert!(IntentId::new("").is_err());
-    /// ```
-    IntentId, present
-}
-text_value! {
+    IntentId is "pi_3kTR9sB" not "", present;
+
     /// The service's public reference of a transaction.
-    ///
-    /// ```
-    /// use guichet::values::PaymentRef;
-    /// assert_eq!(PaymentRef::new("gch_3kTR9sB").unwrap().as_str(), "gch_3kTR9sB");
-    /// assert!(PaymentRef::new("").is_err());
-    /// ```
-    PaymentRef, present
-}
-text_value! {
+    PaymentRef is "gch_3kTR9sB" not "", present;
+
     /// The identifier of a customer.
-    ///
-    /// ```
-    /// use guichet::values::CustomerId;
-    /// assert_eq!(CustomerId::new("cus_3kTR9sB").unwrap().as_str(), "cus_3kTR9sB");
-    /// assert!(CustomerId::new("").is_err());
-    /// ```
-    CustomerId, present
-}
-text_value! {
+    CustomerId is "cus_3kTR9sB" not "", present;
+
     /// The identifier of an eSIM data package.
-    ///
-    /// ```
-    /// use guichet::values::EsimPackageId;
-    /// assert_eq!(EsimPackageId::new("esp_3kTR9sB").unwrap().as_str(), "esp_3kTR9sB");
-    /// assert!(EsimPackageId::new("").is_err());
-    /// ```
-    EsimPackageId, present
-}
-text_value! {
+    EsimPackageId is "esp_3kTR9sB" not "", present;
+
     /// The identifier of an eSIM order.
-    ///
-    /// ```
-    /// use guichet::values::EsimOrderId;
-    /// assert_eq!(EsimOrderId::new("eso_3kTR9sB").unwrap().as_str(), "eso_3kTR9sB");
-    /// assert!(EsimOrderId::new("").is_err());
-    /// ```
-    EsimOrderId, present
-}
-text_value! {
+    EsimOrderId is "eso_3kTR9sB" not "", present;
+
     /// The identifier of a plan.
-    ///
-    /// ```
-    /// use guichet::values::PlanId;
-    /// assert_eq!(PlanId::new("plan_3kTR9sB").unwrap().as_str(), "plan_3kTR9sB");
-    /// assert!(PlanId::new("").is_err());
-    /// ```
-    PlanId, present
-}
-text_value! {
+    PlanId is "plan_3kTR9sB" not "", present;
+
     /// A plan by its identifier or its code.
     ///
     /// ```
@@ -73,28 +31,14 @@ text_value! {
     /// let key = PlanKey::from(PlanCode::new("gold").unwrap());
     /// assert_eq!(key.as_str(), "gold");
     /// ```
-    PlanKey, present
-}
-text_value! {
+    PlanKey, present;
+
     /// The identifier of a subscription.
-    ///
-    /// ```
-    /// use guichet::values::SubscriptionId;
-    /// assert_eq!(SubscriptionId::new("sub_3kTR9sB").unwrap().as_str(), "sub_3kTR9sB");
-    /// assert!(SubscriptionId::new("").is_err());
-    /// ```
-    SubscriptionId, present
-}
-text_value! {
+    SubscriptionId is "sub_3kTR9sB" not "", present;
+
     /// The merchant's own, unique slug of a plan: 1 to 64 letters, digits, `-`, `_` and `.`, the first a letter or a digit
     /// (a decision).
-    ///
-    /// ```
-    /// use guichet::values::PlanCode;
-    /// assert!(PlanCode::new("gold-monthly").is_ok());
-    /// assert!(PlanCode::new("gold monthly").is_err());
-    /// ```
-    PlanCode, |text| {
+    PlanCode is "gold-monthly" not "gold monthly", |text| {
         let shaped = (1..=64).contains(&text.len())
             && text.starts_with(|first: char| first.is_ascii_alphanumeric())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
@@ -103,61 +47,37 @@ text_value! {
         } else {
             Err(Invalid::because("A plan's code is a slug: 1 to 64 letters, digits, -, _ and ., and begins with a letter or a digit: gold-monthly."))
         }
-    }, described { "pattern": r"^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$" }
-}
-text_value! {
+    }, described { "pattern": r"^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$" };
+
     /// The identifier of a payment method in the list: `svc_mobile_money`.
     ///
     /// ```
     /// use guichet::values::MethodId;
     /// assert_eq!(MethodId::new("svc_mobile_money").unwrap().code().as_str(), "mobile_money");
     /// ```
-    MethodId, present
-}
+    MethodId, present;
 
-text_value! {
     /// The merchant's name of one request. The service executes a request once per key, however often it is sent (a
     /// decision). 1 to 255 visible ASCII characters.
-    ///
-    /// ```
-    /// use guichet::values::IdempotencyKey;
-    /// assert!(IdempotencyKey::new("order-17").is_ok());
-    /// assert!(IdempotencyKey::new("order 17").is_err());
-    /// ```
-    IdempotencyKey, |text| {
+    IdempotencyKey is "order-17" not "order 17", |text| {
         if (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
             Ok(())
         } else {
             Err(Invalid::because("An Idempotency-Key is 1 to 255 visible ASCII characters, unique to what it makes: order-17."))
         }
-    }, described { "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" }
-}
+    }, described { "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" };
 
-text_value! {
     /// The merchant's own, unique name of a transaction, which makes a create safe to repeat. 1 to 255 characters.
-    ///
-    /// ```
-    /// use guichet::values::MerchantReference;
-    /// assert!(MerchantReference::new("ORDER-17").is_ok());
-    /// assert!(MerchantReference::new("").is_err());
-    /// ```
-    MerchantReference, |text| {
+    MerchantReference is "ORDER-17" not "", |text| {
         if (1..=255).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
             Ok(())
         } else {
             Err(Invalid::because("A merchant_reference is 1 to 255 characters without control characters, unique to the transaction: ORDER-17."))
         }
-    }, described { "pattern": r"^[^\u0000-\u001f\u007f-\u009f]{1,255}$" }
-}
+    }, described { "pattern": r"^[^\u0000-\u001f\u007f-\u009f]{1,255}$" };
 
-text_value! {
     /// The code that a fee is requested by: `mobile_money`, `card`. The list's identifier differs: `svc_mobile_money`.
-    ///
-    /// ```
-    /// use guichet::values::MethodCode;
-    /// assert_eq!(MethodCode::new("mobile_money").unwrap().as_str(), "mobile_money");
-    /// ```
-    MethodCode, |text| {
+    MethodCode is "mobile_money" not "", |text| {
         if text.is_empty() { Err(Invalid::because("A payment method code may not be empty: mobile_money or card.")) } else { Ok(()) }
     }
 }

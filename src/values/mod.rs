@@ -10,11 +10,10 @@ mod contact;
 #[cfg(feature = "service")]
 mod described;
 mod ids;
+mod limited;
 mod moment;
 mod money;
-mod page;
 mod printable;
-mod quantity;
 mod secrets;
 mod words;
 
@@ -31,16 +30,16 @@ pub(crate) use described::described;
 #[cfg(feature = "service")]
 pub use described::{NOT_BLANK, text_schema};
 pub use ids::*;
+pub use limited::{EsimQuantity, PageLimit};
 pub use moment::Moment;
 #[cfg(feature = "service")]
 pub(crate) use money::Number;
 pub use money::{Amount, Currency};
 pub(crate) use money::{as_number, whole_number};
-pub use page::PageLimit;
 pub use printable::{Printable, is_plain, printable};
-pub use quantity::EsimQuantity;
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub(crate) use secrets::{after_its_prefix, any_word, is_key};
+pub(crate) use words::words;
 pub use words::{
     BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,
     RETURN_PARAMETER, SubscriptionStatus,
@@ -89,13 +88,19 @@ pub trait TextValue: FromStr<Err = Invalid> + Serialize {}
 #[cfg(feature = "service")]
 pub trait TextValue: FromStr<Err = Invalid> + Serialize + schemars::JsonSchema {}
 
-/// Declares a checked text value: created from text, read as text, written as text.
+/// Declares checked text values: created from text, read as text, written as text. `is` and `not` are a text that `new` accepts and
+/// one that it refuses, for the example of the documentation.
 ///
 /// `Deserialize` reads a reply and does not check, because a real service may have decided otherwise and a client hands
 /// on what it receives.
 macro_rules! text_value {
-    ($(#[$doc:meta])* $name:ident, $check:expr $(, described $schema:tt)?) => {
+    ($($(#[$doc:meta])* $name:ident $(is $good:literal not $bad:literal)?, $check:expr $(, described $schema:tt)?);+) => {$(
         $(#[$doc])*
+        $(#[doc = concat!(
+            "\n```\nuse guichet::values::", stringify!($name), ";\n",
+            "assert!(", stringify!($name), "::new(\"", $good, "\").is_ok());\n",
+            "assert!(", stringify!($name), "::new(\"", $bad, "\").is_err());\n```",
+        )])?
         #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, serde::Deserialize, serde::Serialize)]
         #[serde(transparent)]
         pub struct $name(String);
@@ -136,6 +141,6 @@ macro_rules! text_value {
                 Self::new(text)
             }
         }
-    };
+    )+};
 }
 pub(crate) use text_value;

@@ -48,9 +48,14 @@ impl<'de> Deserialize<'de> for Secret {
 #[cfg(feature = "service")]
 super::described! { Secret: schemars::json_schema!({ "type": "string", "minLength": 1 }) }
 
-macro_rules! credential {
-    ($(#[$doc:meta])* $name:ident) => {
+/// Declares secrets, each with an example of one.
+macro_rules! credentials {
+    ($($(#[$doc:meta])* $name:ident = $example:literal;)+) => {$(
         $(#[$doc])*
+        #[doc = concat!(
+            "\n```\nlet secret = guichet::values::", stringify!($name), "::new(\"", $example, "\");\n",
+            "assert_eq!(format!(\"{secret:?}\"), \"", stringify!($name), "(***)\");\n```",
+        )]
         #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
         #[serde(transparent)]
         pub struct $name(Secret);
@@ -71,38 +76,16 @@ macro_rules! credential {
                 self.0.expose()
             }
         }
-    };
+    )+};
 }
 
-credential! {
+credentials! {
     /// A customer's short-lived token: the credential of the browser. Prints as `***`.
-    ///
-    /// ```
-    /// use guichet::values::SessionToken;
-    /// let credential = SessionToken::new("cst_test_1");
-    /// assert_eq!(format!("{credential:?}"), "SessionToken(***)");
-    /// ```
-    SessionToken
-}
-credential! {
+    SessionToken = "cst_test_1";
     /// The secret of one payment intent, with which its customer pays it. Prints as `***`.
-    ///
-    /// ```
-    /// use guichet::values::ClientSecret;
-    /// let credential = ClientSecret::new("pi_1_secret_2");
-    /// assert_eq!(format!("{credential:?}"), "ClientSecret(***)");
-    /// ```
-    ClientSecret
-}
-credential! {
+    ClientSecret = "pi_1_secret_2";
     /// The address where a customer pays, which contains the intent's client secret. Prints as `***`.
-    ///
-    /// ```
-    /// use guichet::values::CheckoutUrl;
-    /// let address = CheckoutUrl::new("https://pay.example.com/checkout/pi_1#client_secret=pi_1_secret_2");
-    /// assert_eq!(format!("{address:?}"), "CheckoutUrl(***)");
-    /// ```
-    CheckoutUrl
+    CheckoutUrl = "https://pay.example.com/checkout/pi_1#client_secret=pi_1_secret_2";
 }
 
 /// Whether a word of a text looks like a merchant's secret key (`sk_`, `rk_`, `FLWSECK`), with or without another word
