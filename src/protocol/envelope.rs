@@ -137,20 +137,27 @@ where
 /// let refusal = Refusal::read(br#"{"message": "Taken.", "error": {"code": "plan_code_taken", "retryable": false}}"#);
 /// assert_eq!((refusal.code.as_deref(), refusal.retryable), (Some("plan_code_taken"), Some(false)));
 /// ```
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Refusal {
     /// The service's stable code for the cause.
+    #[serde(deserialize_with = "lenient")]
     pub code: Option<String>,
-    /// The service's message.
+    /// The service's message, which stands beside `error`.
+    #[serde(skip)]
     pub message: Option<String>,
     /// The service's identifier of the request.
+    #[serde(deserialize_with = "lenient")]
     pub request_id: Option<String>,
     /// Whether the service says that sending the request again can help.
+    #[serde(deserialize_with = "lenient")]
     pub retryable: Option<bool>,
     /// Every field that was refused.
+    #[serde(rename = "errors", deserialize_with = "lenient")]
     pub fields: Vec<FieldError>,
     /// The identifier of the object that exists already.
+    #[serde(deserialize_with = "lenient")]
     pub existing_id: Option<String>,
 }
 
@@ -164,30 +171,9 @@ impl Refusal {
             #[serde(deserialize_with = "lenient")]
             message: Option<String>,
             #[serde(deserialize_with = "lenient")]
-            error: Member,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Member {
-            #[serde(deserialize_with = "lenient")]
-            code: Option<String>,
-            #[serde(deserialize_with = "lenient")]
-            request_id: Option<String>,
-            #[serde(deserialize_with = "lenient")]
-            retryable: Option<bool>,
-            #[serde(deserialize_with = "lenient")]
-            errors: Vec<FieldError>,
-            #[serde(deserialize_with = "lenient")]
-            existing_id: Option<String>,
+            error: Refusal,
         }
         let Body { message, error } = serde_json::from_slice(body).unwrap_or_default();
-        Self {
-            code: error.code,
-            message,
-            request_id: error.request_id,
-            retryable: error.retryable,
-            fields: error.errors,
-            existing_id: error.existing_id,
-        }
+        Self { message, ..error }
     }
 }

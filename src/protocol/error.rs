@@ -1,5 +1,5 @@
 use super::{AttemptResult, ErrorCode, Refusal, Repeat, Spec};
-use crate::values::{Invalid, printable};
+use crate::values::{Invalid, printable, words};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -37,47 +37,48 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The kinds of error, with the same words in the browser and on the server.
-///
-/// ```
-/// use guichet::protocol::Kind;
-/// assert_eq!(Kind::of_refusal(401, None), Kind::Session);
-/// assert_eq!(Kind::NotFound.as_str(), "not_found");
-/// ```
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-pub enum Kind {
-    /// An address may not be followed.
-    Address,
-    /// An argument is not what the operation takes. Nothing was sent.
-    Input,
-    /// 404: the object does not exist, or is not this caller's.
-    NotFound,
-    /// No reply at all.
-    Offline,
-    /// The module has stopped because of a bug. Every call is rejected with this kind until the page is reloaded.
-    Panic,
-    /// The service read the request and refused it.
-    Refused,
-    /// A merchant's secret key was given to a browser. Nothing was sent.
-    SecretKey,
-    /// The credential is missing, expired, revoked or unknown.
-    Session,
-    /// The intent already has a final status.
-    Settled,
-    /// No customer is signed in.
-    SignedOut,
-    /// The deadline passed.
-    Timeout,
-    /// The operation may have been executed: the response was lost, and sending it again could execute it twice or is
-    /// refused. Read the current state before you send anything again.
-    Uncertain,
-    /// A reply that cannot be read; it is kept in [`Error::reply`].
-    Unreadable,
-    /// The service does not have this operation.
-    Unsupported,
-    /// The page or the device does not allow WebAssembly.
-    WasmBlocked,
+words! {
+    /// The kinds of error, with the same words in the browser and on the server.
+    ///
+    /// ```
+    /// use guichet::protocol::Kind;
+    /// assert_eq!(Kind::of_refusal(401, None), Kind::Session);
+    /// assert_eq!(Kind::NotFound.as_str(), "not_found");
+    /// ```
+    #[cfg_attr(not(feature = "service"), non_exhaustive)]
+    Kind {
+        /// An address may not be followed.
+        Address = "address",
+        /// An argument is not what the operation takes. Nothing was sent.
+        Input = "input",
+        /// 404: the object does not exist, or is not this caller's.
+        NotFound = "not_found",
+        /// No reply at all.
+        Offline = "offline",
+        /// The module has stopped because of a bug. Every call is rejected with this kind until the page is reloaded.
+        Panic = "panic",
+        /// The service read the request and refused it.
+        Refused = "refused",
+        /// A merchant's secret key was given to a browser. Nothing was sent.
+        SecretKey = "secret_key",
+        /// The credential is missing, expired, revoked or unknown.
+        Session = "session",
+        /// The intent already has a final status.
+        Settled = "settled",
+        /// No customer is signed in.
+        SignedOut = "signed_out",
+        /// The deadline passed.
+        Timeout = "timeout",
+        /// The operation may have been executed: the response was lost, and sending it again could execute it twice or is
+        /// refused. Read the current state before you send anything again.
+        Uncertain = "uncertain",
+        /// A reply that cannot be read; it is kept in [`Error::reply`].
+        Unreadable = "unreadable",
+        /// The service does not have this operation.
+        Unsupported = "unsupported",
+        /// The page or the device does not allow WebAssembly.
+        WasmBlocked = "wasm_blocked",
+    }
 }
 
 impl Kind {
@@ -97,51 +98,6 @@ impl Kind {
     #[must_use]
     pub const fn is_signed_out(status: u16, is_session_route: bool) -> bool {
         matches!(status, 401 | 419) || (is_session_route && status == 403)
-    }
-
-    /// Its word in JavaScript.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Address => "address",
-            Self::Input => "input",
-            Self::NotFound => "not_found",
-            Self::Offline => "offline",
-            Self::Panic => "panic",
-            Self::Refused => "refused",
-            Self::SecretKey => "secret_key",
-            Self::Session => "session",
-            Self::Settled => "settled",
-            Self::SignedOut => "signed_out",
-            Self::Timeout => "timeout",
-            Self::Uncertain => "uncertain",
-            Self::Unreadable => "unreadable",
-            Self::Unsupported => "unsupported",
-            Self::WasmBlocked => "wasm_blocked",
-        }
-    }
-
-    /// The kind with this word in JavaScript.
-    #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
-        const ALL: [Kind; 15] = [
-            Kind::Address,
-            Kind::Input,
-            Kind::NotFound,
-            Kind::Offline,
-            Kind::Panic,
-            Kind::Refused,
-            Kind::SecretKey,
-            Kind::Session,
-            Kind::Settled,
-            Kind::SignedOut,
-            Kind::Timeout,
-            Kind::Uncertain,
-            Kind::Unreadable,
-            Kind::Unsupported,
-            Kind::WasmBlocked,
-        ];
-        ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
@@ -258,19 +214,12 @@ impl Error {
         }))
     }
 
-    /// Creates an error from what a page's client knows of it.
+    /// Adds what an error does not write: of the reply, which a page's client keeps as an object.
     #[cfg(all(target_arch = "wasm32", feature = "browser"))]
-    pub(crate) fn of_page(
-        kind: Kind,
-        message: String,
-        operation: Option<String>,
-        status: Option<u16>,
-        retryable: bool,
-        refusal: Refusal,
-        reply: Option<Vec<u8>>,
-    ) -> Self {
-        let operation = operation.map(Cow::Owned);
-        Self(Box::new(Inner { operation, status, retryable, refusal, reply, ..Inner::new(kind, message) }))
+    pub(crate) fn of_page(mut self, existing_id: Option<String>, reply: Option<Vec<u8>>) -> Self {
+        self.0.refusal.existing_id = existing_id;
+        self.0.reply = reply;
+        self
     }
 
     /// The same failure of a call that may have been executed: read the current state before you send it again.

@@ -1,8 +1,8 @@
 //! Decodes the service's own JavaScript objects into the crate's types.
 
 use crate::browser::core::error::CallError;
-use crate::browser::core::value::{get, get_list, get_text, stringify};
-use crate::protocol::{Error, FieldError, Kind, Refusal};
+use crate::browser::core::value::{get, get_text, stringify};
+use crate::protocol::{Error, Kind};
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
@@ -13,45 +13,24 @@ pub(super) fn decode<T: DeserializeOwned>(value: JsValue) -> Result<T, serde_was
 
 impl From<CallError> for Error {
     fn from(error: CallError) -> Self {
-        let Some(kind) = error.text("kind").and_then(|kind| Kind::of_word(&kind)) else {
-            // No function of a Rust page throws into a call.
-            return Self::new(Kind::Address, "The browser did not let the page go there.");
-        };
         let reply = error.get("reply").unwrap_or_default();
-        let field = |field: JsValue| {
-            let [param, code, message] =
-                ["param", "code", "message"].map(|name| get_text(&field, name).unwrap_or_default());
-            FieldError { param, code, message }
-        };
-        let refusal = Refusal {
-            code: error.text("code"),
-            message: None,
-            request_id: error.text("requestId"),
-            retryable: None,
-            fields: get_list(&error.clone().into(), "fields").iter().map(field).collect(),
-            existing_id: get(&reply, "error").and_then(|error| get_text(&error, "existing_id")),
-        };
-        let status = Some(error.status()).filter(|status| *status > 0);
-        let retryable = error.get("retryable").is_some_and(|it| it.is_truthy());
-        let message = error.text("message").unwrap_or_default();
-        Self::of_page(
-            kind,
-            message,
-            error.text("operation"),
-            status,
-            retryable,
-            refusal,
-            stringify(&reply).map(String::into_bytes),
-        )
+        let existing_id = get(&reply, "error").and_then(|error| get_text(&error, "existing_id"));
+        match decode::<Self>(error.into()) {
+            Ok(error) => error.of_page(existing_id, stringify(&reply).map(String::into_bytes)),
+            // No function of a Rust page throws into a call.
+            Err(_) => Self::new(Kind::Address, "The browser did not let the page go there."),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::decode;
+    use crate::browser::core::error::{CallError, field_error};
     use crate::operations::PaymentIntent;
+    use crate::protocol::{Error, Kind};
     use crate::values::Amount;
-    use js_sys::JSON;
+    use js_sys::{Array, JSON};
     use serde::de::DeserializeOwned;
     use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -126,6 +105,30 @@ mod tests {
         for none in ["null", "{}", "[]", "17"] {
             assert_eq!(attempts(none), [], "{none}");
         }
+    }
+
+    #[wasm_bindgen_test]
+    fn an_error_keeps_all_that_the_service_says() {
+        let json = r#"{"error":{"existing_id":"pi_1"}}"#;
+        let fields: Array = [field_error("amount", "parameter_invalid", "It is too large.")].iter().collect();
+        let error = Error::from(CallError::with(
+            Kind::Refused,
+            "Taken.",
+            &[
+                ("operation", Some("create".into())),
+                ("retryable", Some(true.into())),
+                ("status", Some(409.into())),
+                ("code", Some("taken".into())),
+                ("requestId", Some("req_1".into())),
+                ("fields", Some(fields.into())),
+                ("reply", Some(parse(json))),
+            ],
+        ));
+        assert_eq!((error.kind(), error.status(), error.is_retryable()), (Kind::Refused, Some(409), true));
+        assert_eq!((error.message(), error.operation(), error.code()), ("Taken.", Some("create"), Some("taken")));
+        assert_eq!((error.request_id(), error.existing_id()), (Some("req_1"), Some("pi_1")));
+        assert_eq!((error.fields()[0].param.as_str(), error.reply()), ("amount", Some(json.as_bytes())));
+        assert_eq!(Error::from(CallError::thrown("stays".into())).kind(), Kind::Address);
     }
 
     fn read<T: DeserializeOwned>(json: &str) -> T {
