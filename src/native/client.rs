@@ -65,7 +65,7 @@ impl Client {
 
     /// The time limit of each call.
     pub(super) fn deadline(&self) -> Duration {
-        self.transport.timeouts.deadline
+        self.transport.deadline
     }
 
     /// Sends any operation that the secret key may send.

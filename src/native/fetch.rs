@@ -4,7 +4,7 @@ use super::network::Lost;
 use crate::operations::CreatePaymentIntent;
 use crate::protocol::{
     Action, AttemptResult, Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Operation, Refusal, Repeat, Request,
-    Spec, Timeouts,
+    Spec,
 };
 use crate::values::{Moment, printable};
 use bytes::Bytes;
@@ -73,7 +73,7 @@ impl Fetch {
         url: Url,
         request: Request,
         bearer: Option<Bearer<'_>>,
-        timeouts: Timeouts,
+        deadline: Duration,
     ) -> Result<Reply, Error> {
         let span = tracing::info_span!(
             "guichet",
@@ -88,7 +88,7 @@ impl Fetch {
         {
             span.record("merchant_reference", tracing::field::display(printable(reference)));
         }
-        self.attempts(&span, spec, url, request, bearer, timeouts).instrument(span.clone()).await
+        self.attempts(&span, spec, url, request, bearer, deadline).instrument(span.clone()).await
     }
 
     #[expect(
@@ -102,7 +102,7 @@ impl Fetch {
         url: Url,
         request: Request,
         bearer: Option<Bearer<'_>>,
-        timeouts: Timeouts,
+        deadline: Duration,
     ) -> Result<Reply, Error> {
         // With a key from the caller every retry is safe: the service executes a key's request once.
         let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
@@ -116,7 +116,7 @@ impl Fetch {
         };
         let bearer = bearer.map(|bearer| bearer.text);
         let begun = Instant::now();
-        let mut call = Call::new(repeat, timeouts);
+        let mut call = Call::new(repeat, deadline);
         let mut last = None;
         loop {
             match call.next(begun.elapsed()) {

@@ -1,7 +1,7 @@
 use super::fetch::{Bearer, Fetch, Reply, authorization};
 use super::{ClientBuilder, SecretKey};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{Credential, Error, Kind, Operation, Request, Spec, Timeouts, assemble};
+use crate::protocol::{Credential, Error, Kind, Operation, Request, Spec, assemble};
 use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use std::fmt;
@@ -44,7 +44,7 @@ pub enum Environment {
 #[derive(Clone)]
 pub struct Transport {
     shared: Arc<Shared>,
-    pub(super) timeouts: Timeouts,
+    pub(super) deadline: Duration,
 }
 
 struct Shared {
@@ -67,12 +67,12 @@ impl Transport {
         ClientBuilder::new(base_url, environment)
     }
 
-    pub(super) fn new(base: Url, gateway: Url, timeouts: Timeouts, fetch: Fetch) -> Self {
-        Self { shared: Arc::new(Shared { base, gateway, fetch }), timeouts }
+    pub(super) fn new(base: Url, gateway: Url, deadline: Duration, fetch: Fetch) -> Self {
+        Self { shared: Arc::new(Shared { base, gateway, fetch }), deadline }
     }
 
     pub(super) fn with_deadline(&self, deadline: Duration) -> Self {
-        Self { shared: Arc::clone(&self.shared), timeouts: Timeouts { deadline } }
+        Self { shared: Arc::clone(&self.shared), deadline }
     }
 
     /// The request of an operation.
@@ -123,7 +123,7 @@ impl Transport {
     ) -> Result<Reply, Error> {
         let bearer = credential.bearer().zip(header).map(|(text, header)| Bearer { text, header });
         let url = self.url(&request);
-        self.shared.fetch.call(spec, url, request, bearer, self.timeouts).await
+        self.shared.fetch.call(spec, url, request, bearer, self.deadline).await
     }
 
     /// The address of a request. The document shows a gateway address of its own for creating payment intents, and for
@@ -156,7 +156,7 @@ impl fmt::Debug for Transport {
         f.debug_struct("Transport")
             .field("base", &self.shared.base.as_str())
             .field("gateway", &self.shared.gateway.as_str())
-            .field("timeouts", &self.timeouts)
+            .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }
 }

@@ -4,27 +4,12 @@
 //! attempt, and gets the next one. The browser's loop and the native loop are ten lines each and differ only in how
 //! they fetch and sleep.
 
-use super::{Attempt, Error, Method, Refusal, Repeat, Spec, pause_before_retry};
+use super::retry::pause_before_retry;
+use super::{Error, Method, Refusal, Repeat, Spec};
 use std::time::Duration;
 
-/// The time limit of a call.
-///
-/// ```
-/// use guichet::protocol::Timeouts;
-/// use std::time::Duration;
-/// let timeouts = Timeouts { deadline: Duration::from_secs(5) };
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
-    /// For all attempts together, pauses included.
-    pub deadline: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self { deadline: Duration::from_secs(30) }
-    }
-}
+/// The usual time limit of a call: all its attempts together, pauses included.
+pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The result of one attempt.
 ///
@@ -58,9 +43,9 @@ pub enum AttemptResult {
 /// The action that the caller executes next.
 ///
 /// ```
-/// use guichet::protocol::{Action, Call, Repeat, Timeouts};
+/// use guichet::protocol::{Action, Call, DEFAULT_DEADLINE, Repeat};
 /// use std::time::Duration;
-/// match Call::new(Repeat::Never, Timeouts::default()).next(Duration::ZERO) {
+/// match Call::new(Repeat::Never, DEFAULT_DEADLINE).next(Duration::ZERO) {
 ///     Action::Send(within) => assert_eq!(within, Duration::from_secs(30)),
 ///     Action::Wait(_) | Action::Done => unreachable!("a new call is sent first"),
 /// }
@@ -78,9 +63,9 @@ pub enum Action {
 /// One call.
 ///
 /// ```
-/// use guichet::protocol::{Action, AttemptResult, Call, Repeat, Timeouts};
+/// use guichet::protocol::{Action, AttemptResult, Call, DEFAULT_DEADLINE, Repeat};
 /// use std::time::Duration;
-/// let mut call = Call::new(Repeat::Always, Timeouts::default());
+/// let mut call = Call::new(Repeat::Always, DEFAULT_DEADLINE);
 /// assert!(matches!(call.next(Duration::ZERO), Action::Send(_)));
 /// call.record(&AttemptResult::NoReply, || 7);
 /// assert!(matches!(call.next(Duration::ZERO), Action::Wait(_)));
@@ -88,7 +73,7 @@ pub enum Action {
 #[derive(Debug)]
 pub struct Call {
     repeat: Repeat,
-    timeouts: Timeouts,
+    deadline: Duration,
     attempt: u32,
     state: State,
     may_have_executed: bool,
@@ -104,12 +89,12 @@ enum State {
 }
 
 impl Call {
-    /// A call that has not begun.
+    /// A call that has not begun, with the time limit for all its attempts together.
     #[must_use]
-    pub fn new(repeat: Repeat, timeouts: Timeouts) -> Self {
+    pub fn new(repeat: Repeat, deadline: Duration) -> Self {
         Self {
             repeat,
-            timeouts,
+            deadline,
             attempt: 0,
             state: State::Ready,
             may_have_executed: false,
@@ -150,7 +135,7 @@ impl Call {
 
     /// Returns the next action. `elapsed` is the time since the call began.
     pub fn next(&mut self, elapsed: Duration) -> Action {
-        let left = self.timeouts.deadline.saturating_sub(elapsed);
+        let left = self.deadline.saturating_sub(elapsed);
         match self.state {
             State::Pausing(pause) if pause < left => {
                 self.state = State::Ready;
@@ -173,7 +158,7 @@ impl Call {
     pub fn record(&mut self, result: &AttemptResult, random_u32: fn() -> u32) {
         self.earlier_may_have_executed |= self.may_have_executed;
         self.may_have_executed = result.may_have_executed();
-        self.state = match pause_before_retry(self.repeat, result, Attempt { number: self.attempt, random_u32 }) {
+        self.state = match pause_before_retry(self.repeat, result, self.attempt, random_u32) {
             Some(pause) => State::Pausing(pause),
             None => State::Done,
         };
@@ -190,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_call_is_sent_once_when_it_is_answered() {
-        let mut call = Call::new(Repeat::Always, Timeouts::default());
+        let mut call = Call::new(Repeat::Always, DEFAULT_DEADLINE);
         assert_eq!(call.next(Duration::ZERO), Action::Send(30 * SECOND));
         call.record(&GOOD, || 0);
         assert_eq!(call.next(SECOND), Action::Done);
@@ -199,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_busy_service_is_asked_again_after_its_pause() {
-        let mut call = Call::new(Repeat::Never, Timeouts::default());
+        let mut call = Call::new(Repeat::Never, DEFAULT_DEADLINE);
         call.next(Duration::ZERO);
         call.record(&BUSY, || 0);
         assert_eq!(call.next(Duration::ZERO), Action::Wait(SECOND));
@@ -211,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_pause_past_the_deadline_is_not_begun() {
-        let mut call = Call::new(Repeat::Always, Timeouts { deadline: SECOND });
+        let mut call = Call::new(Repeat::Always, SECOND);
         call.next(Duration::ZERO);
         call.record(&BUSY, || u32::MAX);
         assert_eq!(call.next(SECOND / 2), Action::Done);
@@ -219,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_unrepeatable_call_is_not_retried_when_its_response_is_lost() {
-        let mut call = Call::new(Repeat::Never, Timeouts::default());
+        let mut call = Call::new(Repeat::Never, DEFAULT_DEADLINE);
         call.next(Duration::ZERO);
         call.record(&AttemptResult::NoReply, || 0);
         assert_eq!(call.next(SECOND), Action::Done);

@@ -15,7 +15,7 @@ mod role;
 
 pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
-pub use call::{Action, AttemptResult, Call, Timeouts};
+pub use call::{Action, AttemptResult, Call, DEFAULT_DEADLINE};
 pub use code::{ErrorCode, ErrorType};
 #[cfg(feature = "native-no-provider")]
 pub(crate) use envelope::payload;
@@ -24,13 +24,11 @@ pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
 #[cfg(feature = "service")]
 pub use field_type::Described;
-pub use field_type::GREATEST_INTEGER;
-pub use field_type::whole;
-pub use field_type::{Argument, FieldType, Shorthand, Whole};
+pub use field_type::{Argument, FieldType, GREATEST_INTEGER, Shorthand, Whole, whole};
 pub(crate) use field_type::{Switch, Written, written_by_its_type};
 pub use fields::{Fields, Served};
 pub use operation::{Envelope, FieldLocation, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
-pub use retry::{Attempt, is_retryable_status, pause_before_retry};
+pub use retry::is_retryable_status;
 #[cfg(feature = "service")]
 pub use reveal::{Reveal, Revealed};
 pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};

@@ -3,27 +3,12 @@
 use super::{AttemptResult, Repeat};
 use std::time::Duration;
 
-/// One attempt that has ended.
-///
-/// ```
-/// use guichet::protocol::{Attempt, AttemptResult, Repeat, pause_before_retry};
-/// let first = Attempt { number: 1, random_u32: || 7 };
-/// assert!(pause_before_retry(Repeat::Always, &AttemptResult::NoReply, first).is_some());
-/// assert!(pause_before_retry(Repeat::Never, &AttemptResult::NoReply, first).is_none());
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Attempt {
-    /// Its number, from 1.
-    pub number: u32,
-    /// Draws a random number, for full jitter: similar clients must not retry at the same moment.
-    pub random_u32: fn() -> u32,
-}
-
 const MOST_ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// The pause before the next attempt; `None` if there is none.
+/// The pause after this attempt (from 1) before the next; `None` if there is none. `random_u32` draws a number for full jitter:
+/// similar clients must not retry at the same moment.
 ///
 /// | result | safe to repeat | not |
 /// |---|---|---|
@@ -33,9 +18,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// | 503 that says `retryable: true`: not executed | again | again |
 /// | not sent, or no reply | again | done |
 /// | final | done | done |
-#[must_use]
-pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attempt) -> Option<Duration> {
-    if attempt.number >= MOST_ATTEMPTS {
+pub(super) fn pause_before_retry(
+    repeat: Repeat,
+    result: &AttemptResult,
+    attempt: u32,
+    random_u32: fn() -> u32,
+) -> Option<Duration> {
+    if attempt >= MOST_ATTEMPTS {
         return None;
     }
     let safe = repeat == Repeat::Always;
@@ -51,10 +40,10 @@ pub fn pause_before_retry(repeat: Repeat, result: &AttemptResult, attempt: Attem
         }
     };
     again.then(|| {
-        let most = FIRST_PAUSE.saturating_mul(1 << attempt.number.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
+        let most = FIRST_PAUSE.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
         // In whole milliseconds: a float division takes more bytes in wasm than the rest of this function.
         let most = u64::from(most.subsec_millis()) + most.as_secs() * 1000;
-        let drawn = Duration::from_millis(most * u64::from((attempt.random_u32)()) / u64::from(u32::MAX));
+        let drawn = Duration::from_millis(most * u64::from(random_u32()) / u64::from(u32::MAX));
         at_least.map_or(drawn, |least| least.saturating_add(drawn))
     })
 }
@@ -124,11 +113,7 @@ mod tests {
             (Always, AttemptResult::Final { may_have_executed: true }, false),
         ];
         for (repeat, result, again) in table {
-            assert_eq!(
-                pause_before_retry(repeat, &result, Attempt { number: 1, random_u32: || 7 }).is_some(),
-                again,
-                "{repeat:?} {result:?}"
-            );
+            assert_eq!(pause_before_retry(repeat, &result, 1, || 7).is_some(), again, "{repeat:?} {result:?}");
         }
     }
 
@@ -157,28 +142,21 @@ mod tests {
 
     #[test]
     fn attempts_end() {
-        assert!(pause_before_retry(Repeat::Always, &NO_REPLY, Attempt { number: 3, random_u32: || 0 }).is_some());
-        assert!(pause_before_retry(Repeat::Always, &NO_REPLY, Attempt { number: 4, random_u32: || 0 }).is_none());
+        assert!(pause_before_retry(Repeat::Always, &NO_REPLY, 3, || 0).is_some());
+        assert!(pause_before_retry(Repeat::Always, &NO_REPLY, 4, || 0).is_none());
     }
 
     #[test]
     fn pauses_grow_and_are_drawn_from_nothing_to_the_whole() {
-        let longest =
-            |number| pause_before_retry(Repeat::Always, &NO_REPLY, Attempt { number, random_u32: || u32::MAX });
+        let longest = |number| pause_before_retry(Repeat::Always, &NO_REPLY, number, || u32::MAX);
         assert_eq!(longest(1), Some(Duration::from_millis(250)));
         assert_eq!(longest(3), Some(Duration::from_millis(1000)));
-        assert_eq!(
-            pause_before_retry(Repeat::Always, &NO_REPLY, Attempt { number: 3, random_u32: || 0 }),
-            Some(Duration::ZERO)
-        );
+        assert_eq!(pause_before_retry(Repeat::Always, &NO_REPLY, 3, || 0), Some(Duration::ZERO));
     }
 
     #[test]
     fn retry_after_is_obeyed() {
         let result = AttemptResult::Reply { status: 429, retry_after: Some(Duration::from_secs(5)), retryable: None };
-        assert!(
-            pause_before_retry(Repeat::Never, &result, Attempt { number: 1, random_u32: || 0 })
-                >= Some(Duration::from_secs(5))
-        );
+        assert!(pause_before_retry(Repeat::Never, &result, 1, || 0) >= Some(Duration::from_secs(5)));
     }
 }

@@ -6,7 +6,7 @@ use guichet::operations::{
     CreatePaymentIntent, CreateSession, DuplicatePayment, LastPaymentError, PaymentIntent, ReadPaymentIntent,
 };
 use guichet::protocol::{
-    Action, AttemptResult, Call, Error, FieldError, Kind, Operation, Refusal, Spec, Timeouts, assemble,
+    Action, AttemptResult, Call, DEFAULT_DEADLINE, Error, FieldError, Kind, Operation, Refusal, Spec, assemble,
 };
 use guichet::shop::{Calls, Granted, Refused};
 use guichet::values::{Amount, CheckoutUrl, Email, IntentId, MerchantReference, Moment, PaymentRef, printable};
@@ -49,7 +49,7 @@ static DRAWN: AtomicU32 = AtomicU32::new(u32::MAX);
 impl Host {
     /// Sends a request until there is a final result. Returns `data`, or else the whole reply.
     async fn call(&self, spec: &'static Spec, target: &str, body: JsValue) -> Result<JsValue, Refused> {
-        let mut call = Call::new(spec.repeat, Timeouts::default());
+        let mut call = Call::new(spec.repeat, DEFAULT_DEADLINE);
         let mut elapsed = Duration::ZERO;
         let mut last = None;
         loop {

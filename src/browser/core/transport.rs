@@ -9,7 +9,7 @@ use super::value::{copied, set};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
     Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, Method, NoCredential, Operation,
-    Repeat, Request, Role, Spec, Timeouts, Unwritable, assemble,
+    Repeat, Request, Role, Spec, Unwritable, assemble,
 };
 use gloo_net::http;
 use js_sys::{Function, Object};
@@ -138,11 +138,11 @@ pub(crate) enum FetchPolicy {
 }
 
 impl Outgoing {
-    /// Each attempt has an object of its own, because a caller's `fetch` may change it.
+    /// How each attempt is sent.
     fn init(&self, signal: Option<AbortSignal>) -> RequestInit {
         let init = RequestInit::new();
         init.set_method(self.spec.method.as_str());
-        init.set_headers(&copied(&self.headers));
+        init.set_headers(&self.headers);
         if let Some(body) = &self.body {
             init.set_body(&body.into());
         }
@@ -250,7 +250,7 @@ impl Transport {
             let began = now();
             let mut time = began;
             let deadline = to_duration(options.remaining_at(began));
-            let mut call = Call::new(outgoing.spec.repeat, Timeouts { deadline });
+            let mut call = Call::new(outgoing.spec.repeat, deadline);
             let mut last = None;
             loop {
                 match call.next(to_duration(time - began)) {
@@ -323,7 +323,10 @@ impl Transport {
         let deadline = Deadline::within(left, now);
         let init = outgoing.init(aborter.signal());
         let sent = match &self.fetch {
-            Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &(&*outgoing.url).into(), &init),
+            Some(fetch) => {
+                init.set_headers(&copied(&outgoing.headers)); // the caller's `fetch` may change them
+                fetch.call2(&JsValue::UNDEFINED, &(&*outgoing.url).into(), &init)
+            }
             // From a raw request, because gloo-net's builder has no `keepalive`.
             None => web_sys::Request::new_with_str_and_init(&outgoing.url, &init)
                 .and_then(|raw| global_fetch(request.insert(http::Request::from(raw).into()))),
