@@ -30,7 +30,7 @@ pub(crate) use base::service_root;
 pub(crate) use base::without_slashes;
 pub use names::nearest;
 pub use paying::{IntentSnapshot, LostCharge, classify_lost_charge, normalize_phone};
-pub use quotes::{Price, Quote, QuoteRequest, Unpriced, card_types, cheapest_first, price};
+pub use quotes::{Price, Quote, QuoteRequest, card_types, cheapest_first, price};
 pub use returns::{Arrival, Match, Purchase, arrival, classify, is_return_nonce};
 pub use session::{Lifetime, State};
 pub use waiting::{OutcomeState, pause, pause_within};

@@ -70,31 +70,19 @@ pub struct Price {
     pub currency: Currency,
 }
 
-/// The error of a fee breakdown that lacks the total.
-///
-/// ```
-/// use guichet::flow::{QuoteRequest, Unpriced, price};
-/// use guichet::values::{Amount, FeeBearer};
-/// let unpriced: Unpriced = price(&QuoteRequest::new(Amount::units(5_000)).fee_bearer(FeeBearer::Customer), None, None).unwrap_err();
-/// ```
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Unpriced;
-
-/// Calculates the price of one method from the service's fee and total, and from the party that bears the fee.
-///
-/// # Errors
-/// [`Unpriced`] if the customer bears the fee and the service did not send the total.
-pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<Amount>) -> Result<Price, Unpriced> {
+/// Calculates the price of one method from the service's fee and total, and from the party that bears the fee. `None` if the customer
+/// bears the fee and the service did not send the total.
+#[must_use]
+pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<Amount>) -> Option<Price> {
     let QuoteRequest { amount, currency, .. } = request;
     let (customer_pays, merchant_gets) = match request.fee_bearer {
         FeeBearer::Merchant => (*amount, fee.and_then(|fee| amount.checked_sub(fee))),
         FeeBearer::Customer => {
-            let total = total_payable.filter(|total| *total >= Amount::units(0)).ok_or(Unpriced)?;
+            let total = total_payable.filter(|total| *total >= Amount::units(0))?;
             (total, Some(*amount))
         }
     };
-    Ok(Price { customer_pays, merchant_gets, currency: currency.clone() })
+    Some(Price { customer_pays, merchant_gets, currency: currency.clone() })
 }
 
 /// The card types whose fee is requested separately: a local and an international card may have different fees.
@@ -230,7 +218,7 @@ mod tests {
     use super::*;
     use crate::protocol::Kind;
 
-    fn priced(bearer: FeeBearer, fee: Option<&str>, total_payable: Option<&str>) -> Result<Price, Unpriced> {
+    fn priced(bearer: FeeBearer, fee: Option<&str>, total_payable: Option<&str>) -> Option<Price> {
         let read = |text: Option<&str>| text.and_then(|text| text.parse().ok());
         price(&QuoteRequest::new(Amount::units(5_000)).fee_bearer(bearer), read(fee), read(total_payable))
     }
@@ -262,15 +250,15 @@ mod tests {
         assert_eq!((customer_pays.to_string().as_str(), merchant_gets), ("5100.50", Some(Amount::units(5_000))));
         assert_eq!(currency, Currency::xaf());
         for total in [None, Some(""), Some("free"), Some("-5")] {
-            assert_eq!(priced(FeeBearer::Customer, Some("100"), total), Err(Unpriced));
+            assert_eq!(priced(FeeBearer::Customer, Some("100"), total), None);
         }
     }
 
     fn quote(customer_pays: Option<&str>) -> Quote<u32> {
         let request = QuoteRequest::new(Amount::units(5_000)).fee_bearer(FeeBearer::Customer);
         let total = customer_pays.map(|text| Amount::new(text).unwrap());
-        let unpriced = |_| Error::new(Kind::Offline, "No reply came.").of("calculate_fee");
-        let price = price(&request, None, total).map_err(unpriced);
+        let unpriced = || Error::new(Kind::Offline, "The service did not reply.").of("calculate_fee");
+        let price = price(&request, None, total).ok_or_else(unpriced);
         Quote::new(&request, 17, MethodCode::new("card").unwrap(), Some(CardType::Local), price)
     }
 
@@ -290,7 +278,7 @@ mod tests {
             (quote(Some("5100")), r#""customer_pays":"5100","merchant_gets":"5000""#),
             (
                 quote(None),
-                r#""error":{"name":"GuichetError","message":"No reply came.","kind":"offline","operation":"calculate_fee","retryable":true,"fields":[]}"#,
+                r#""error":{"name":"GuichetError","message":"The service did not reply.","kind":"offline","operation":"calculate_fee","retryable":true,"fields":[]}"#,
             ),
         ] {
             let written = serde_json::to_string(&quote).unwrap();

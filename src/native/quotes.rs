@@ -63,7 +63,7 @@ async fn quote(
     let (fee, price) = match client.calculate_fee(&fee_request).await {
         Ok(breakdown) => {
             let price = price(&request, Some(breakdown.fee), Some(breakdown.total_payable));
-            (Some(breakdown.fee), price.map_err(|_| unpriced()))
+            (Some(breakdown.fee), price.ok_or_else(unpriced))
         }
         Err(error) => (None, Err(error)),
     };

@@ -93,7 +93,7 @@ impl QuoteSelection {
         let data = reply.data();
         let amount = |name| Amount::new(&get_text(&data, name)?).ok();
         let fee = amount("fee");
-        (fee, price(&self.request, fee, amount("total_payable")).map_err(|_| reply.unreadable()))
+        (fee, price(&self.request, fee, amount("total_payable")).ok_or_else(|| reply.unreadable()))
     }
 }
 
