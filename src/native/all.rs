@@ -1,14 +1,12 @@
 //! Lists as streams: a stream follows the service's cursor and holds one page at a time.
 
-use super::fetch::Reply;
 use super::{Client, CustomerClient, SecretKey, Transport};
 use crate::protocol::{Credential, Error, Fulfils, Operation, Page, Request, Spec};
 use crate::values::SessionToken;
-use futures_core::Stream;
+use futures_util::stream::{Stream, StreamExt as _, unfold};
 use serde::de::DeserializeOwned;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -66,60 +64,89 @@ impl CustomerClient {
 /// ```
 #[must_use = "a list sends no request until its next entry is requested"]
 pub struct All<T> {
+    operation: &'static str,
+    entries: Pin<Box<dyn Stream<Item = Result<T, Error>> + Send>>,
+}
+
+impl<T: DeserializeOwned + Send + 'static> All<T> {
+    fn new<O: Operation>(client: &Client, token: Option<SessionToken>, list: &O) -> Self {
+        let spec = const { &O::SPEC };
+        let next = Some(Transport::request(list));
+        let pages =
+            Pages { client: client.clone(), token, spec, followed: HashSet::new(), read: VecDeque::new(), next };
+        let entries = unfold(pages, |mut pages| async move {
+            let entry = pages.next_entry().await?;
+            Some((entry, pages))
+        });
+        Self { operation: spec.name, entries: Box::pin(entries) }
+    }
+
+    /// The next entry; `None` after the last entry and after an error.
+    pub async fn next(&mut self) -> Option<Result<T, Error>> {
+        self.entries.next().await
+    }
+}
+
+impl<T> Stream for All<T> {
+    type Item = Result<T, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.entries.as_mut().poll_next(context)
+    }
+}
+
+impl<T> fmt::Debug for All<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("All").field("operation", &self.operation).finish_non_exhaustive()
+    }
+}
+
+/// The pages of a list.
+struct Pages<T> {
     client: Client,
     /// The session token, if it is not the merchant's list.
     token: Option<SessionToken>,
     spec: &'static Spec,
     /// The cursors that were followed: each is requested once.
     followed: HashSet<String>,
-    state: State<T>,
+    /// The entries that were read and not yet returned.
+    read: VecDeque<T>,
+    /// The request for the next page, or the error after these entries; `None` after the last page.
+    next: Option<Result<Request, Error>>,
 }
 
-enum State<T> {
-    /// A page, and the request for the next one, the error after this one, or `None` after the last.
-    Reading(VecDeque<T>, Option<Result<Request, Error>>),
-    /// The next page is requested.
-    Fetching(Request, Fetching<T>),
-    /// An error that was not yet returned, then the end.
-    Ending(Option<Error>),
-}
-
-/// The page, and its reply.
-type Fetching<T> = Pin<Box<dyn Future<Output = Result<(Page<T>, Reply), Error>> + Send>>;
-
-impl<T: DeserializeOwned + Send + 'static> All<T> {
-    fn new<O: Operation>(client: &Client, token: Option<SessionToken>, list: &O) -> Self {
-        let state = State::Reading(VecDeque::new(), Some(Transport::request(list)));
-        Self { client: client.clone(), token, spec: const { &O::SPEC }, followed: HashSet::new(), state }
-    }
-
-    /// The next entry; `None` after the last entry and after an error.
-    pub async fn next(&mut self) -> Option<Result<T, Error>> {
-        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
-    }
-
-    fn fetch_page(&self, request: &Request) -> Fetching<T> {
-        let (client, token, spec, request) = (self.client.clone(), self.token.clone(), self.spec, request.clone());
-        Box::pin(async move {
-            let credential: &(dyn Credential + Sync) = match &token {
-                Some(token) => token,
-                None => client.key(),
+impl<T: DeserializeOwned> Pages<T> {
+    async fn next_entry(&mut self) -> Option<Result<T, Error>> {
+        loop {
+            if let Some(entry) = self.read.pop_front() {
+                return Some(Ok(entry));
+            }
+            let page = match self.next.take()? {
+                Ok(request) => self.read_page(request).await,
+                Err(error) => Err(error),
             };
-            let reply = client.fetch(spec, request, credential).await?;
-            Ok((reply.clone().into_page(spec)?, reply))
-        })
+            if let Err(error) = page {
+                return Some(Err(error));
+            }
+        }
     }
 
-    /// The state after a page: its entries, and the request for the next page.
-    fn turn(&mut self, page: Page<T>, reply: Reply, request: &Request) -> State<T> {
-        let next = page.has_more.then(|| {
+    /// Reads a page, and finds the request for the one after it.
+    async fn read_page(&mut self, request: Request) -> Result<(), Error> {
+        let credential: &(dyn Credential + Sync) = match &self.token {
+            Some(token) => token,
+            None => self.client.key(),
+        };
+        let reply = self.client.fetch(self.spec, request.clone(), credential).await?;
+        let page: Page<T> = reply.clone().into_page(self.spec)?;
+        self.next = page.has_more.then(|| {
             let why = match page.next {
                 None => "The service says that there are more entries, and names no cursor for them.",
                 // The service might send empty pages forever.
                 Some(_) if page.entries.is_empty() => "The service sent an empty page and named another after it.",
                 Some(cursor) => {
                     let next = request.starting_after(&cursor);
-                    if next != *request && self.followed.insert(cursor) {
+                    if next != request && self.followed.insert(cursor) {
                         return Ok(next);
                     }
                     "The service named a page again that was read already."
@@ -127,47 +154,7 @@ impl<T: DeserializeOwned + Send + 'static> All<T> {
             };
             Err(reply.rejected(self.spec, why))
         });
-        State::Reading(page.entries.into(), next)
-    }
-}
-
-impl<T: DeserializeOwned + Send + 'static> Stream for All<T> {
-    type Item = Result<T, Error>;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        loop {
-            match &mut this.state {
-                State::Ending(error) => return Poll::Ready(error.take().map(Err)),
-                State::Reading(entries, next) => match (entries.pop_front(), next.take()) {
-                    (Some(entry), after) => {
-                        *next = after;
-                        return Poll::Ready(Some(Ok(entry)));
-                    }
-                    (None, Some(Ok(request))) => {
-                        this.state = State::Fetching(request.clone(), this.fetch_page(&request));
-                    }
-                    (None, Some(Err(error))) => this.state = State::Ending(Some(error)),
-                    (None, None) => this.state = State::Ending(None),
-                },
-                State::Fetching(request, fetching) => match fetching.as_mut().poll(context) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok((page, reply))) => {
-                        let request = request.clone();
-                        this.state = this.turn(page, reply, &request);
-                    }
-                    Poll::Ready(Err(error)) => this.state = State::Ending(Some(error)),
-                },
-            }
-        }
-    }
-}
-
-/// Nothing in it is pinned, so it can be moved.
-impl<T> Unpin for All<T> {}
-
-impl<T> fmt::Debug for All<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("All").field("operation", &self.spec.name).finish_non_exhaustive()
+        self.read = page.entries.into();
+        Ok(())
     }
 }
