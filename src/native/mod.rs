@@ -32,19 +32,12 @@ macro_rules! example {
     () => {
         concat!(
             "```
-# use guichet::{operations::CreatePaymentIntent as AnOrder, values as of, Client, SecretKey};
-# use guichet::operations::{CreatePlan as APlan, CreateSubscription as ASubscription, CustomerName as AName, Instrument as AnInstrument};
-# const AWA: AName<'_> = AName { firstname: \"Awa\", lastname: \"Ngono\" };
-# fn gold() -> Result<APlan, of::Invalid> {
-#     Ok(APlan::new(\"Gold\", of::PlanCode::new(\"gold\")?, of::Amount::units(5_000), of::BillingCycle::Monthly))
-# }
-# fn of_awa() -> Result<ASubscription, of::Invalid> {
-#     let phone = AnInstrument::MobileMoney { phone: of::Phone::new(\"237670000000\")? };
-#     Ok(ASubscription::new(of::PlanCode::new(\"gold\")?, of::Email::new(\"awa@example.com\")?, AWA, phone))
-# }
-# fn order(number: u32) -> Result<AnOrder, of::Invalid> {
+# use guichet::{operations as made, values as of, Client, SecretKey};
+# fn order(number: u32) -> Result<made::CreatePaymentIntent, of::Invalid> {
+#     let awa = made::CustomerName { firstname: \"Awa\", lastname: \"Ngono\" };
 #     let reference = of::MerchantReference::new(format!(\"ORDER-{number}\"))?;
-#     Ok(AnOrder::new(reference, of::Amount::units(45_000), \"Shoes\", AWA).email(of::Email::new(\"awa@example.com\")?))
+#     let order = made::CreatePaymentIntent::new(reference, of::Amount::units(45_000), \"Shoes\", awa);
+#     Ok(order.email(of::Email::new(\"awa@example.com\")?))
 # }
 # #[tokio::main(flavor = \"current_thread\")]
 # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,13 +6,6 @@ use crate::values::EsimOrderId;
 impl Client {
     /// `GET /v1/esim/packages`: one page of the data packages; [`Client::all`] follows the pages.
     ///
-    #[doc = example!()]
-    /// use guichet::operations::ListEsimPackages;
-    /// let packages = client.list_esim_packages(&ListEsimPackages::new()).await?;
-    /// assert!(packages.entries.iter().any(|package| package.active));
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// As [`Client::send`].
     pub async fn list_esim_packages(&self, list: &ListEsimPackages) -> Result<Page<EsimPackage>, Error> {
@@ -22,15 +15,6 @@ impl Client {
     /// `POST /v1/esim/orders`: order eSIMs of one package. The order waits for a payment intent of its amount whose
     /// `metadata.esim_order_id` is the order's identifier (a decision).
     ///
-    #[doc = example!()]
-    /// use guichet::operations::{CreateEsimOrder, ListEsimPackages};
-    /// use guichet::values::EsimQuantity;
-    /// let package = client.list_esim_packages(&ListEsimPackages::new()).await?.entries.remove(0);
-    /// let order = client.create_esim_order(&CreateEsimOrder::new(package.id).quantity(EsimQuantity::new(2)?)).await?;
-    /// assert_eq!(order.amount.whole_units(), package.amount.and_then(|amount| amount.whole_units()).map(|one| 2 * one));
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for a package that does not exist.
     pub async fn create_esim_order(&self, order: &CreateEsimOrder) -> Result<EsimOrder, Error> {
@@ -38,15 +22,6 @@ impl Client {
     }
 
     /// `GET /v1/esim/orders/{id}`: an order's current state, and its eSIMs once it is paid. A decision.
-    ///
-    #[doc = example!()]
-    /// # use guichet::operations::{CreateEsimOrder, ListEsimPackages};
-    /// # let package = client.list_esim_packages(&ListEsimPackages::new()).await?.entries.remove(0);
-    /// # let made = client.create_esim_order(&CreateEsimOrder::new(package.id)).await?;
-    /// let order = client.read_esim_order(&made.order_id).await?;
-    /// assert!(order.esims.is_empty()); // it is not paid yet
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for an order that is not this merchant's.

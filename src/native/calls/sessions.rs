@@ -9,14 +9,6 @@ impl Client {
     /// The other two operations of a session are sent with its token: [`Client::customer`].
     /// [`Sessions`](crate::native::Sessions) keeps one token per login and ends it.
     ///
-    #[doc = example!()]
-    /// use guichet::values::Email;
-    /// let session = client.create_session(&Email::new("awa@example.com")?).await?;
-    /// assert!(client.customer(&session.session_token).validate().await?.valid);
-    /// assert_eq!(format!("{:?}", session.session_token), "SessionToken(***)");
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// As [`Client::send`].
     pub async fn create_session(&self, customer_email: &Email) -> Result<CreatedSession, Error> {

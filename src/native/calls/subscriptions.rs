@@ -11,17 +11,6 @@ impl Client {
     ///
     /// A first charge that is declined is no error: the subscription is created with the status `past_due`.
     ///
-    #[doc = example!()]
-    /// use guichet::operations::{CreateSubscription, CustomerName, Instrument};
-    /// use guichet::values::{Email, Phone, SubscriptionStatus};
-    /// # let plan = client.create_plan(&gold()?).await?;
-    /// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
-    /// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
-    /// let of_awa = CreateSubscription::new(plan.code, Email::new("awa@example.com")?, awa, phone);
-    /// assert_eq!(client.create_subscription(&of_awa).await?.status, SubscriptionStatus::Active);
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// As [`Client::send`]; code `plan_inactive` for a plan that was deactivated.
     pub async fn create_subscription(&self, subscription: &CreateSubscription) -> Result<Subscription, Error> {
@@ -31,13 +20,6 @@ impl Client {
     /// `GET /v1/subscriptions`: one page of the merchant's subscriptions, the newest first; [`Client::all`] follows the
     /// pages. A decision.
     ///
-    #[doc = example!()]
-    /// use guichet::operations::ListSubscriptions;
-    /// # client.create_plan(&gold()?).await?; client.create_subscription(&of_awa()?).await?;
-    /// assert_eq!(client.list_subscriptions(&ListSubscriptions::new()).await?.entries.len(), 1);
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// As [`Client::send`].
     pub async fn list_subscriptions(&self, list: &ListSubscriptions) -> Result<Page<Subscription>, Error> {
@@ -45,14 +27,6 @@ impl Client {
     }
 
     /// `GET /v1/subscriptions/{id}`: a subscription's current state. A decision.
-    ///
-    #[doc = example!()]
-    /// # client.create_plan(&gold()?).await?;
-    /// # let made = client.create_subscription(&of_awa()?).await?;
-    /// let subscription = client.read_subscription(&made.id).await?;
-    /// println!("{}, charged next at {:?}", subscription.status, subscription.next_charge_at);
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for a subscription that is not this merchant's.
@@ -62,15 +36,6 @@ impl Client {
 
     /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed; from now on, or from the end of the period.
     ///
-    #[doc = example!()]
-    /// use guichet::operations::PauseSubscription;
-    /// # client.create_plan(&gold()?).await?;
-    /// # let id = client.create_subscription(&of_awa()?).await?.id;
-    /// let later = client.pause_subscription(&PauseSubscription::new(id).immediately(false)).await?;
-    /// assert!(later.pause_at_period_end);
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it has ended.
     pub async fn pause_subscription(&self, pause: &PauseSubscription) -> Result<Subscription, Error> {
@@ -78,16 +43,6 @@ impl Client {
     }
 
     /// `POST /v1/subscriptions/{id}/resume`: charge again. It also undoes a scheduled pause or cancellation.
-    ///
-    #[doc = example!()]
-    /// # use guichet::operations::PauseSubscription;
-    /// # client.create_plan(&gold()?).await?;
-    /// # let id = client.create_subscription(&of_awa()?).await?.id;
-    /// # client.pause_subscription(&PauseSubscription::new(id.clone())).await?;
-    /// let resumed = client.resume_subscription(&id).await?;
-    /// # assert!(resumed.paused_at.is_none());
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it is not paused, or has ended.
@@ -97,14 +52,6 @@ impl Client {
 
     /// `POST /v1/subscriptions/{id}/cancel`: end it at the end of its period, which is the document's default, or now.
     ///
-    #[doc = example!()]
-    /// use guichet::operations::CancelSubscription;
-    /// # client.create_plan(&gold()?).await?;
-    /// # let id = client.create_subscription(&of_awa()?).await?.id;
-    /// assert!(client.cancel_subscription(&CancelSubscription::new(id)).await?.cancel_at_period_end);
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// As [`Client::send`].
     pub async fn cancel_subscription(&self, cancel: &CancelSubscription) -> Result<Subscription, Error> {
@@ -113,15 +60,6 @@ impl Client {
 
     /// `PUT /v1/subscriptions/{id}/payment-method`: pay with another phone or card from now on. If a charge has failed,
     /// the new one is charged at once (a decision).
-    ///
-    #[doc = example!()]
-    /// # use guichet::{operations::Instrument, values::Phone};
-    /// # client.create_plan(&gold()?).await?;
-    /// # let id = client.create_subscription(&of_awa()?).await?.id;
-    /// let phone = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
-    /// client.change_subscription_payment_method(&id, phone).await?;
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it has ended.
@@ -134,17 +72,6 @@ impl Client {
     }
 
     /// `PUT /v1/subscriptions/{id}/fallback`: set the method to charge when the payment method fails repeatedly.
-    ///
-    #[doc = example!()]
-    /// use guichet::operations::ConfigureFallback;
-    /// # use guichet::{operations::Instrument, values::Phone};
-    /// # client.create_plan(&gold()?).await?;
-    /// # let id = client.create_subscription(&of_awa()?).await?.id;
-    /// # let second = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
-    /// let fallback = ConfigureFallback::new(id, second).trigger_after_failures(2);
-    /// assert_eq!(client.configure_fallback(&fallback).await?.trigger_after_failures, Some(2));
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it has ended.

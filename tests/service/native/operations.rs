@@ -3,8 +3,7 @@
 use guichet::operations::*;
 use guichet::protocol::Operation;
 
-/// The documentation of a client's method begins with the HTTP method and the path of its operation. Its example runs with
-/// the doctests.
+/// The documentation of a client's method begins with the HTTP method and the path of its operation.
 #[test]
 fn every_operation_has_a_method_of_the_client() {
     let native = crate::support::root().join("src/native");
