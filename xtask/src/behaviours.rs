@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 
 use anyhow::{Context as _, Result};
-use wasmparser::{KnownCustom, Name, Parser, Payload, TypeRef};
+use wasmparser::{Parser, Payload, TypeRef};
 
 use crate::bytes::Weight;
 use crate::cargo::root;
@@ -87,8 +87,8 @@ pub struct Behaviours(Vec<(&'static str, Weight)>, Weight);
 
 impl Behaviours {
     /// The size of a behaviour is the difference in size, compressed, between all functions and all without its own.
-    pub fn weigh(named: &[u8]) -> Result<Self> {
-        let functions = functions(named).context("the wasm's functions cannot be read")?;
+    pub fn weigh(wasm: &[u8], symbols: &str) -> Result<Self> {
+        let functions = functions(wasm, symbols).context("the wasm's functions cannot be read")?;
         let of = |name: &str| BEHAVIOURS.iter().position(|(_, parts)| parts.iter().any(|part| fits(name, part)));
         let folder = root().join("target/npm-size/without");
         fs::create_dir_all(&folder)?;
@@ -131,9 +131,9 @@ impl fmt::Display for Behaviours {
     }
 }
 
-/// Each function of a wasm with its name and its code.
-fn functions(wasm: &[u8]) -> wasmparser::Result<Vec<(String, &[u8])>> {
-    let (mut codes, mut names, mut imported) = (Vec::new(), HashMap::new(), 0);
+/// Each function of a wasm with its name and its code. `symbols` has a line `number:name` for each.
+fn functions<'a>(wasm: &'a [u8], symbols: &'a str) -> wasmparser::Result<Vec<(&'a str, &'a [u8])>> {
+    let (mut codes, mut imported) = (Vec::new(), 0);
     for payload in Parser::new(0).parse_all(wasm) {
         match payload? {
             Payload::ImportSection(imports) => {
@@ -142,22 +142,12 @@ fn functions(wasm: &[u8]) -> wasmparser::Result<Vec<(String, &[u8])>> {
                 }
             }
             Payload::CodeSectionEntry(body) => codes.push(body.as_bytes()),
-            Payload::CustomSection(section) => {
-                if let KnownCustom::Name(sections) = section.as_known() {
-                    for section in sections {
-                        if let Name::Function(functions) = section? {
-                            for function in functions {
-                                let function = function?;
-                                names.insert(function.index, function.name.to_owned());
-                            }
-                        }
-                    }
-                }
-            }
             _ => {}
         }
     }
-    Ok((imported..).zip(codes).map(|(index, code)| (names.remove(&index).unwrap_or_default(), code)).collect())
+    let names = symbols.lines().filter_map(|line| line.split_once(':'));
+    let names: HashMap<u32, &str> = names.filter_map(|(number, name)| Some((number.parse().ok()?, name))).collect();
+    Ok((imported..).zip(codes).map(|(number, code)| (names.get(&number).copied().unwrap_or_default(), code)).collect())
 }
 
 #[cfg(test)]
@@ -168,17 +158,19 @@ mod tests {
     #[test]
     fn every_function_is_read_with_its_name() {
         let mut module = Module::default();
-        for name in ["guichet::flow::session::a", "other"] {
+        let ty = module.types.add(&[], &[]);
+        module.add_import_func("a", "imported", ty);
+        for name in ["one", "two"] {
             let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
-            function.name(name.into()).func_body().unreachable();
+            function.func_body().unreachable();
             let id = function.finish(vec![], &mut module.funcs);
             module.exports.add(name, id);
         }
 
         let wasm = module.emit_wasm();
-        let read = functions(&wasm).expect("it is wasm");
+        let read = functions(&wasm, "0:imported\n1:guichet::flow::session::a\n2:other").expect("it is wasm");
 
-        let mut names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
+        let mut names: Vec<&str> = read.iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         assert_eq!(names, ["guichet::flow::session::a", "other"]);
         assert!(read.iter().all(|(_, code)| code.len() == 3), "no locals, a trap, an end");

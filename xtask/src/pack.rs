@@ -108,6 +108,11 @@ impl Packed {
         self.folder.join("core").join(format!("{CORE}_bg.wasm"))
     }
 
+    /// The numbers and names of the wasm's functions, once it is optimized.
+    pub fn symbols(&self) -> PathBuf {
+        symbols(CORE)
+    }
+
     pub fn glue(&self) -> PathBuf {
         self.folder.join("core").join(format!("{CORE}.js"))
     }
@@ -199,11 +204,10 @@ impl BuiltModules {
         write_template(&template, &new, &self.version)?;
         let core = new.join("core");
         for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
-            generate(name, wasm, &core, optimizer.is_some())?;
+            generate(name, wasm, &core)?;
             let file = core.join(format!("{name}_bg.wasm"));
             if let Some(tools) = optimizer {
-                let map = npm.join(format!("{name}.symbols"));
-                optimize(tools, &file, &map)?;
+                optimize(tools, &file, &symbols(name))?;
             }
             fs::write(core.join(inlined), inline::module(&read(&file)?))?;
         }
@@ -265,18 +269,9 @@ pub fn hash_xtask(hasher: &mut DefaultHasher) -> Result<()> {
     Ok(())
 }
 
-/// The optimized wasm of a shop's page with the names of its functions.
-pub fn with_function_names(tools: &Tools) -> Result<Vec<u8>> {
-    let (wasm, _) = build_module("guichet", "wasm", &["--features=js-page"])?;
-    let folder = root().join("target/npm-size/named");
-    generate(CORE, &wasm, &folder, true)?;
-    let file = folder.join(format!("{CORE}_bg.wasm"));
-    run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg("--debuginfo").arg(&file).arg("-o").arg(&file))?;
-    read(&file)
-}
-
-fn generate(name: &str, wasm: &[u8], folder: &Path, names: bool) -> Result<()> {
-    let mut bindgen = bindgen(names)?;
+/// Writes the glue and the wasm of a module, with the names of its functions. wasm-opt removes them, and writes them beside the package.
+fn generate(name: &str, wasm: &[u8], folder: &Path) -> Result<()> {
+    let mut bindgen = bindgen(true)?;
     bindgen.input_module(name, shrink::remove_panic_messages(wasm)?);
     let mut output = bindgen.generate_output().context("the glue could not be generated")?;
     let glue = glue::watch_callbacks(&glue::replace_loader(output.js())?)?;
@@ -299,6 +294,11 @@ pub fn bindgen(names: bool) -> Result<Bindgen> {
         .remove_name_section(!names)
         .remove_producers_section(true);
     Ok(bindgen)
+}
+
+/// The file with the numbers and names of the functions of a page's module.
+fn symbols(name: &str) -> PathBuf {
+    root().join("target/npm").join(format!("{name}.symbols"))
 }
 
 /// Optimizes a wasm file in place, and writes the numbers and names of its functions to `map`: the stack of a panic has the numbers.

@@ -31,7 +31,7 @@ pub fn command(args: &[String]) -> Result<()> {
     let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
     let packed = pack::optimized(&mut steps, &tools)?;
     println!("\n{}", measure(&packed, &tools)?);
-    println!("\n{}", Behaviours::weigh(&pack::with_function_names(&tools)?)?);
+    println!("\n{}", Behaviours::weigh(&fs::read(packed.wasm())?, &fs::read_to_string(packed.symbols())?)?);
     steps.step("the browser", setup::chromium)?;
     println!("\nBytes that Chromium receives, without headers:");
     // The test fails above its limit.
