@@ -14,6 +14,7 @@ const WAIT = `${CALL} budgetMs onStatus`;
 export const creator = (wasm) => (options) => {
   only(options, "option", OPTIONS);
   const given = { ...options };
+  refuse_secret_key(given);
   if (typeof given.merchant !== "string") only(given.merchant, "merchant function", "session intent status");
   const session = new SessionState();
   const report = reporter(session);
@@ -25,7 +26,6 @@ export const creator = (wasm) => (options) => {
   let closed;
 
   const open = async () => {
-    refuse_secret_key(given);
     await load(init, given.wasm, wasm);
     if (!closed) client = guarded(() => new Client(given, report));
   };
@@ -55,7 +55,6 @@ export const creator = (wasm) => (options) => {
   const early = (how) => {
     try {
       if (is_over || given.merchant?.[0] !== "/" || given.merchantHeaders || given.fetch || how?.signal?.aborted) return;
-      refuse_secret_key(given);
       return request_session(given);
     } catch {} // the call reports it, or there is no page
   };

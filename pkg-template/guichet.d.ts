@@ -4,8 +4,8 @@ import type { DeclineKey } from "./words.js";
 export { GuichetError, type FieldError, type Kind } from "./error.js";
 
 /**
- * Makes the client of a page; `Order` is what its server takes as an order. It does no I/O, so it may stand at the top of a module and be imported on a server. Throws kind
- * `input` if an option has a mistyped name.
+ * Makes the client of a page; `Order` is what its server takes as an order. It does no I/O, so it may stand at the top of a module
+ * and be imported on a server. Throws kind `input` if an option has a mistyped name, and `secret_key` if an option contains a secret key.
  *
  * @example
  * const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant: "/guichet" });
@@ -168,7 +168,7 @@ export interface Guichet<Order = unknown> {
    * service. It may be called again at any time, and waits for a load that is under way.
    *
    * Rejects with kind `wasm_blocked` where WebAssembly is not allowed, `offline` where the wasm could not be loaded (the next
-   * call tries again), and `input` or `secret_key` for wrong options.
+   * call tries again), and `input` for wrong options.
    *
    * @example
    * guichet.ready().catch((error) => console.warn(error)); // calls report it, too
