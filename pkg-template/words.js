@@ -19,7 +19,7 @@ const en = {
     session: "Your session has ended. Sign in again, then try once more.",
     refused: "The payment service refused the request. Try again, or go back to the shop.",
     not_found: "This payment was not found. Go back to the shop and start again from there.",
-    offline: "No reply came. Check your internet connection and try again.",
+    offline: "There was no reply. Check your internet connection and try again.",
     timeout: "The reply took too long. Try again: you will not be charged twice.",
     unreadable: "This page could not read the reply. Wait a moment and try again.",
     address: "This page cannot take you further: the next address is missing or not allowed. Go back to the shop yourself. (Shop: check redirect_url and checkoutOrigins.)",

@@ -37,6 +37,7 @@ in_chromium!(
     an_abort_reason_reaches_the_signals_of_the_requests_that_it_ends,
     options_that_throw_reject_the_call_and_nothing_else,
     a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_leave_rejects,
+    an_empty_popup_shows_the_language_of_its_client,
     requests_that_never_settle_keep_no_memory,
     each_attempt_gives_a_callers_fetch_an_init_of_its_own,
     a_page_that_may_not_leave_rejects_the_checkout_and_stays_usable,
@@ -234,6 +235,10 @@ async fn a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_lea
     let found = found(engine, "no_channels").await;
     let opened = ["https://api.example/checkout/pi_1"];
     assert_eq!(found, json!({ "opened": opened, "state": "succeeded", "stays": "stays" }));
+}
+
+async fn an_empty_popup_shows_the_language_of_its_client(engine: Engine) {
+    assert_eq!(found(engine, "popup_languages").await, json!(["Un instant…", "One moment…"]));
 }
 
 async fn requests_that_never_settle_keep_no_memory(engine: Engine) {

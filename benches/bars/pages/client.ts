@@ -135,7 +135,7 @@ class Transport {
         const timedOut = performance.now() >= end;
         const message = timedOut
           ? `The request timed out after ${timeoutMs / 1000} s.`
-          : "No reply came. The device may be offline, or the address may not allow this page (CORS).";
+          : "No reply: the device may be offline, or the address may not allow this page (CORS).";
         error = new ClientError(timedOut ? "timeout" : "offline", message, {
           operation: outgoing.operation, retryable: outgoing.repeatable, cause,
         });

@@ -151,7 +151,7 @@ pub(crate) fn returned() -> Option<Return> {
     let found = Return { matched, purchase };
     LAST_RETURN.replace(Some((browser::current_address(), found.clone())));
     // Another page may wait for this return: the one that opened this window, or one whose customer returned in a new
-    // tab. If one answers, the checkout continues there and this window closes; nobody waits for the answer.
+    // tab. If one answers, the checkout continues there and this window closes; no caller waits for the answer.
     let is_awaited = matched == Match::Unmatched || kept.is_some_and(|kept| get_flag(&kept, "popup"));
     if let Some(key) = key.filter(|_| is_awaited) {
         spawn(browser::announce_return(key));

@@ -77,7 +77,7 @@ impl CallError {
 
     /// The error of a call without a reply.
     pub(crate) fn offline(spec: &Spec) -> Self {
-        let message = "No reply came. The device may be offline, or the address may not allow this page (CORS).";
+        let message = "No reply: the device may be offline, or the address may not allow this page (CORS).";
         Self::lost(spec, Kind::Offline, message)
     }
 

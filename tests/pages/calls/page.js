@@ -400,6 +400,18 @@ const found = {
     return { opened, state, stays };
   },
 
+  async popup_languages() {
+    const shown = [];
+    for (const locale of ["fr-CM", "en"]) {
+      const popup = { document: { body: {} }, close() {} };
+      window.open = () => popup;
+      const { guichet } = client(() => json({}), { merchant: {}, locale });
+      await guichet.checkout({ order: 1 }, { mode: "popup" }).catch(() => {});
+      shown.push(popup.document.body.textContent);
+    }
+    return shown;
+  },
+
   async never_settles() {
     const memory = wasm_memory();
     const { guichet } = client(() => new Promise(() => {}));
