@@ -36,16 +36,16 @@ const is_of_the_page = (it) => it.window === it || ArrayBuffer.isView(it) || (gl
  * such a name: `option`, `field`.
  */
 export function only(given, what, known) {
-  if (given === undefined || given === null) return;
+  if (given == null) return;
   const names = known.split(" ");
-  const listed = () => `The ${what}s are: ${names.join(", ")}.`;
-  if (typeof given !== "object") throw new GuichetError("input", `Pass an object. ${listed()}`);
+  const listed = `The ${what}s are: ${names.join(", ")}.`;
+  if (typeof given !== "object") throw new GuichetError("input", `Pass an object. ${listed}`);
   for (const name of Object.keys(given)) {
     given[name]; // a member that cannot be read does not count as absent
     if (names.includes(name)) continue;
     refuse_secret_key(name);
     const meant = nearest(name, names);
-    const message = `Unknown ${what} \`${name}\`. ${meant ? `Did you mean \`${meant}\`?` : listed()}`;
+    const message = `Unknown ${what} \`${name}\`. ${meant ? `Did you mean \`${meant}\`?` : listed}`;
     throw new GuichetError("input", message, { fields: [{ param: name, code: "parameter_unknown", message }] });
   }
 }

@@ -39,7 +39,7 @@ export const creator = (wasm) => (options) => {
   };
   /** `options` and `fields`: the names that the last and the first argument may have. `early` is called while there is no wasm. */
   const method = (name, options, fields, early) => async (...args) => {
-    const [how, of] = fields === undefined ? args : [args[1], args[0]];
+    const [how, of] = fields ? [args[1], args[0]] : args;
     refuse_secret_key([of, how]);
     only(how, "option", options);
     only(of, "field", fields);

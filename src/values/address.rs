@@ -29,16 +29,10 @@ impl Address {
     pub fn new(text: &str) -> Result<Self, Invalid> {
         check_text(text)?;
         let origin = origin_of(text).ok_or(Invalid::because(NOT_ABSOLUTE))?;
-        if !origin.starts_with("https://") {
-            let host =
-                origin.strip_prefix("http://").ok_or(Invalid::because("The address must begin with https://."))?;
-            if !is_loopback(host) {
-                return Err(Invalid::because(
-                    "The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1]).",
-                ));
-            }
+        if origin.starts_with("https://") || origin.strip_prefix("http://").is_some_and(is_loopback) {
+            return Ok(Self { text: text.to_owned(), origin });
         }
-        Ok(Self { text: text.to_owned(), origin })
+        Err(Invalid::because("The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1])."))
     }
 
     /// The text as it was sent.
