@@ -138,11 +138,15 @@ pub(crate) enum FetchPolicy {
 }
 
 impl Outgoing {
-    /// How each attempt is sent.
-    fn init(&self, signal: Option<AbortSignal>) -> RequestInit {
+    /// How an attempt is sent: by a caller's own `fetch`, which may change what it gets, or by the browser's.
+    fn init(&self, signal: Option<AbortSignal>, by_caller: bool) -> RequestInit {
         let init = RequestInit::new();
         init.set_method(self.spec.method.as_str());
-        init.set_headers(&self.headers);
+        if by_caller {
+            init.set_headers(&copied(&self.headers));
+        } else {
+            init.set_headers(&self.headers);
+        }
         if let Some(body) = &self.body {
             init.set_body(&body.into());
         }
@@ -321,12 +325,9 @@ impl Transport {
         let mut request: Option<web_sys::Request> = None;
         let mut aborter = AbortOnDrop::new().ok_or(Kind::Offline)?;
         let deadline = Deadline::within(left, now);
-        let init = outgoing.init(aborter.signal());
+        let init = outgoing.init(aborter.signal(), self.fetch.is_some());
         let sent = match &self.fetch {
-            Some(fetch) => {
-                init.set_headers(&copied(&outgoing.headers)); // the caller's `fetch` may change them
-                fetch.call2(&JsValue::UNDEFINED, &(&*outgoing.url).into(), &init)
-            }
+            Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &(&*outgoing.url).into(), &init),
             // From a raw request, because gloo-net's builder has no `keepalive`.
             None => web_sys::Request::new_with_str_and_init(&outgoing.url, &init)
                 .and_then(|raw| global_fetch(request.insert(http::Request::from(raw).into()))),

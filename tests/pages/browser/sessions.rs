@@ -205,7 +205,8 @@ async fn a_call_that_needs_no_session_requests_none_while_loading(engine: Engine
              const counts = {{}};
              const after = (what, options, call) => {{
                  sent.length = 0;
-                 void call(create(options)).catch(() => {{}});
+                 const work = async () => call(create(options));
+                 void work().catch(() => {{}});
                  counts[what] = sent.length;
              }};
              const none = async () => {{}};
