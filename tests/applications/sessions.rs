@@ -34,7 +34,7 @@ pub async fn keep_in_redis(client: &Client) -> Result<(), Error> {
     let root_cert = std::fs::read(certificates().join("root.pem")).expect("a certificate");
     let certificates = TlsCertificates { client_tls: None, root_cert: Some(root_cert) };
     let redis = redis::Client::build_with_tls(server.tls_url(), certificates).expect("an address");
-    keep(&RedisSessions::new(redis, client).await?).await;
+    keep(&RedisSessions::builder(client).client(redis).await?).await;
     Ok(())
 }
 

@@ -220,14 +220,6 @@ impl PostgresSessions {
         Self::builder(client).connect(url).await
     }
 
-    /// Keeps sessions through the application's own pool, and creates the tables unless they exist.
-    ///
-    /// # Errors
-    /// As [`PostgresSessionsBuilder::pool`].
-    pub async fn new(pool: PgPool, client: &Client) -> Result<Self, Error> {
-        Self::builder(client).pool(pool).await
-    }
-
     /// A store of this client's sessions, on a database that needs more than an address.
     pub fn builder(client: &Client) -> PostgresSessionsBuilder<'_> {
         PostgresSessionsBuilder { client, plain_hosts: PlainHosts::default(), owner: String::new() }

@@ -37,7 +37,7 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// - Its keys begin with `guichet:`, and each expires by itself. The server is one Redis 6 or newer, not a cluster, with
 ///   `maxmemory-policy noeviction`: an evicted key is a lost session, or an ended one that other servers' guards accept for up to 30
 ///   seconds more.
-/// - `rediss://` is TLS. For a private authority, pass [`RedisSessions::new`] a client that has its certificate. `redis://` is not
+/// - `rediss://` is TLS. For a private authority, pass [`RedisSessionsBuilder::client`] a client that has its certificate. `redis://` is not
 ///   encrypted.
 #[derive(Clone)]
 pub struct RedisSessions {
@@ -72,8 +72,8 @@ impl RedisSessionsBuilder<'_> {
     /// Connects to the server at this address.
     ///
     /// # Errors
-    /// Kind `input` if the address cannot be parsed, if the connection would be unencrypted, or if TLS has no crypto provider; `offline`
-    /// if the server does not answer within 5 seconds, or refuses.
+    /// Kind `input` if the address cannot be parsed, if the connection would be unencrypted or to a server whose certificate is not
+    /// verified, or if TLS has no crypto provider; `offline` if the server does not answer within 5 seconds, or refuses.
     pub async fn connect(self, url: &str) -> Result<RedisSessions, Error> {
         let info = url.into_connection_info().map(|info| info.set_tcp_settings(tcp_settings()));
         let redis = info
@@ -96,6 +96,14 @@ impl RedisSessionsBuilder<'_> {
                 );
                 return Err(Error::new(Kind::Input, message));
             }
+            ConnectionAddr::TcpTls { host, insecure: true, .. } if !self.plain_hosts.contain(host) => {
+                let host = printable(host);
+                let message = format!(
+                    "The certificate of the Redis server {host} would not be verified, so another server could answer in its place. Remove #insecure \
+                     from its address. For a private authority, give RedisSessions::builder(&client).client(…) a client with its certificate."
+                );
+                return Err(Error::new(Kind::Input, message));
+            }
             ConnectionAddr::TcpTls { .. } => install_crypto_provider()?,
             _ => {}
         }
@@ -114,14 +122,6 @@ impl RedisSessions {
     /// As [`RedisSessionsBuilder::connect`].
     pub async fn connect(url: &str, client: &Client) -> Result<Self, Error> {
         Self::builder(client).connect(url).await
-    }
-
-    /// Connects by the application's own client, for example one with a certificate (`redis::Client::build_with_tls`).
-    ///
-    /// # Errors
-    /// As [`RedisSessionsBuilder::connect`].
-    pub async fn new(redis: redis::Client, client: &Client) -> Result<Self, Error> {
-        Self::builder(client).client(redis).await
     }
 
     /// A store of this client's sessions, on a server that needs more than an address.

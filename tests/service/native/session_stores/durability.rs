@@ -12,7 +12,7 @@ async fn an_acknowledged_session_and_sign_out_survive_a_crash_of_postgresql_what
     let url = server.create_database();
     let store = PostgresSessions::connect(&url, &client()).await.expect("PostgreSQL");
     let pool = guichet_sessions::sqlx::PgPool::connect(&url).await.expect("a pool");
-    let on_pool = PostgresSessions::new(pool, &client()).await.expect("PostgreSQL");
+    let on_pool = PostgresSessions::builder(&client()).pool(pool).await.expect("PostgreSQL");
     // The tables, too, were created without it.
     server.psql("postgres", "CHECKPOINT");
 

@@ -78,7 +78,7 @@ async fn a_store_on_the_applications_own_pool_replaces_a_forgotten_connection_wi
     for tests_before_use in [false, true] {
         let pool = PgPoolOptions::new().max_connections(2).test_before_acquire(tests_before_use);
         let pool = pool.connect(&url).await.expect("a pool");
-        let store = PostgresSessions::new(pool.clone(), &client()).await.expect("PostgreSQL");
+        let store = PostgresSessions::builder(&client()).pool(pool.clone()).await.expect("PostgreSQL");
         for _ in 0..4 {
             // sqlx's pool tests a connection after its use, too, and would wait for the reply.
             until("the connection is idle", async || pool.num_idle() > 0).await;

@@ -82,15 +82,17 @@ async fn an_unencrypted_connection_to_another_host_is_refused_before_it_is_made(
             PostgresSessions::builder(&client).allow_unencrypted(\"db.internal\").";
         is_unencrypted(at_once(PostgresSessions::connect(&url, &client())).await, remedy);
         let pool = PgPool::connect_lazy(&url).expect("an address");
-        is_unencrypted(at_once(PostgresSessions::new(pool, &client())).await, remedy);
+        is_unencrypted(at_once(PostgresSessions::builder(&client()).pool(pool)).await, remedy);
     }
     for url in ["redis://shop:hunter2@redis.internal", "valkey://shop:hunter2@redis.internal:6380/1"] {
         let remedy = "Begin its address with rediss://, or allow it by name: \
             RedisSessions::builder(&client).allow_unencrypted(\"redis.internal\").";
         is_unencrypted(at_once(RedisSessions::connect(url, &client())).await, remedy);
         let redis = redis::Client::open(url).expect("an address");
-        is_unencrypted(at_once(RedisSessions::new(redis, &client())).await, remedy);
+        is_unencrypted(at_once(RedisSessions::builder(&client()).client(redis)).await, remedy);
     }
+    let unverified = at_once(RedisSessions::connect("rediss://shop:hunter2@redis.internal/#insecure", &client())).await;
+    is_unencrypted(unverified, "give RedisSessions::builder(&client).client(…) a client with its certificate.");
 }
 
 #[tokio::test]
@@ -127,7 +129,7 @@ async fn a_table_that_another_role_owns_is_refused_unless_the_shop_names_its_own
     let pool = PgPool::connect(&url).await.expect("PostgreSQL");
     let planted = [
         at_once(PostgresSessions::connect(&url, &client())).await,
-        at_once(PostgresSessions::new(pool, &client())).await,
+        at_once(PostgresSessions::builder(&client()).pool(pool)).await,
     ];
     for refused in planted {
         let error = refused.expect_err("another role owns it");

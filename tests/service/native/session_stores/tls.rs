@@ -31,7 +31,7 @@ async fn a_store_on_redis_verifies_the_servers_certificate() {
     let root_cert = std::fs::read(certificates().join("root.pem")).expect("a certificate");
     let certificates = TlsCertificates { client_tls: None, root_cert: Some(root_cert) };
     let redis = Client::build_with_tls(server.tls_url(), certificates).expect("a client");
-    let store = RedisSessions::new(redis, &client()).await.expect("the certificate is of this authority");
+    let store = RedisSessions::builder(&client()).client(redis).await.expect("the certificate is of this authority");
     assert_eq!(store.keep("login", &session("tls"), None).await.expect("an answer"), KeepResult::Stored);
 
     let error =
