@@ -42,20 +42,20 @@ impl Response {
 
 /// The machine that a check runs on.
 pub trait Environment {
-    /// Sends a request. The error says how the connection broke, or that the shop did not answer in time.
-    fn send(&self, request: Request) -> Boxed<'_, Result<Response, String>>;
+    /// Sends a request.
+    fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>>;
 
     /// Waits.
     fn sleep(&self, time: Duration) -> Boxed<'_, ()>;
 
     /// Runs a command of the person who checks, with these variables in its environment. Returns its output, or discards it unless
-    /// it is wanted. The error says why it failed.
+    /// it is wanted.
     fn run<'a>(
         &'a self,
         command: &'a str,
         variables: Vec<(&'static str, String)>,
         is_output_wanted: bool,
-    ) -> Boxed<'a, Result<String, String>>;
+    ) -> Boxed<'a, Result<String, CommandError>>;
 }
 
 /// How a request ended without a response.

@@ -78,7 +78,7 @@ impl Check {
 
     /// The address of the shop's three routes.
     fn shop(&self) -> String {
-        format!("{}{}", self.options.origin, self.options.routes)
+        format!("{}{}", self.options.shop.origin, self.options.shop.routes)
     }
 
     /// Waits until the shop answers and has called the service.
@@ -175,7 +175,8 @@ impl Check {
 
     /// Runs a command of the shop, which may need the service that the shop uses.
     async fn run(&self, command: &str) -> Result<(), String> {
-        self.environment.run(command, self.service.variables(), false).await.map(drop)
+        let run = self.environment.run(command, self.service.variables(), false).await;
+        run.map(drop).map_err(|error| error.to_string())
     }
 
     /// Waits in the same way, and runs the command of `--settle` every five seconds, as cron would.

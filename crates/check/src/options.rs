@@ -24,28 +24,36 @@ the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
 Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked, or the arguments are invalid; 3 the check
 could not run to its end: the shop did not answer or did not call the service, a port is taken, or it was stopped.";
 
-/// The options of a check: the shop, its orders and its commands.
+/// The options of a check: the shop, its orders and its commands. With the feature `clap` they are the arguments of a command.
 #[derive(Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Options {
-    /// The shop's origin: `http://127.0.0.1:8000`.
-    pub origin: String,
-    /// The path of the page that a customer opens first.
-    pub page: String,
-    /// The path of the three routes: `/guichet`.
-    pub routes: String,
-    /// The requests that sign in one customer each.
-    pub logins: Vec<Login>,
-    /// How the shop protects itself against other sites, beside the origin.
-    pub csrf: Option<Csrf>,
-    /// Orders of the first customer that are not paid yet.
+    /// The shop's address. A path is that of the three routes; default: /guichet.
+    #[cfg_attr(feature = "clap", arg(value_name = "URL", value_parser = shop_address))]
+    pub shop: ShopAddress,
+    /// An order of the customer that is not paid yet, as the page sends it. May be repeated.
+    #[cfg_attr(feature = "clap", arg(long = "order", value_name = "JSON", required = true, value_parser = order))]
     pub orders: Vec<Value>,
-    /// The command that prints what the shop did with an order.
+    /// The request that signs the customer in; the second one, another customer.
+    #[cfg_attr(feature = "clap", arg(long = "login", value_name = "REQUEST", value_parser = login))]
+    pub logins: Vec<Login>,
+    /// The page that a customer opens first; it sets the cookies.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", default_value = "/", value_parser = path))]
+    pub page: String,
+    /// The cookie of the CSRF token and the header that carries it: csrftoken=X-CSRFToken.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COOKIE=HEADER", value_parser = csrf))]
+    pub csrf: Option<Csrf>,
+    /// A command that prints what the shop did with an order; `--help` says how.
+    #[cfg_attr(feature = "clap", arg(long = "orders", value_name = "CMD"))]
     pub orders_command: Option<String>,
-    /// The command that restarts the shop.
+    /// A command that restarts the shop.
+    #[cfg_attr(feature = "clap", arg(long = "restart", value_name = "CMD"))]
     pub restart_command: Option<String>,
-    /// The command that settles payments once, for a shop that has no timer of its own.
+    /// A command that settles payments once, as cron runs it; without it the shop has a timer.
+    #[cfg_attr(feature = "clap", arg(long = "settle", value_name = "CMD"))]
     pub settle_command: Option<String>,
-    /// How long the shop may take to settle a payment, and to answer.
+    /// The seconds in which a payment must be settled, and a request answered.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds))]
     pub limit: Duration,
 }
 

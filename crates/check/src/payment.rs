@@ -124,7 +124,9 @@ impl Check {
             ("GUICHET_PAYMENT_REF", payment.payment_ref.clone()),
         ]);
         let printed = self.environment.run(command, variables, true).await;
-        printed.map(|text| Some(Books::read(&text))).map_err(|why| RuleError::NotChecked(format!("--orders: {why}")))
+        printed
+            .map(|text| Some(Books::read(&text)))
+            .map_err(|error| RuleError::NotChecked(format!("--orders: {error}")))
     }
 }
 

@@ -54,7 +54,7 @@ impl Check {
         method: &'static str,
         path: &str,
     ) -> RequestBuilder<'a> {
-        let url = format!("{}{path}", self.options.origin);
+        let url = format!("{}{path}", self.options.shop.origin);
         let headers = customer.header().map(|cookies| ("Cookie".to_owned(), cookies)).into_iter().collect();
         let request = Request { method, url, headers, body: String::new() };
         RequestBuilder { check: self, customer, request, shown: format!("{method} {path}"), notes: Vec::new() }
@@ -72,14 +72,14 @@ impl Check {
         method: &'static str,
         path: &str,
     ) -> RequestBuilder<'a> {
-        self.request(customer, method, &format!("{}{path}", self.options.routes))
+        self.request(customer, method, &format!("{}{path}", self.options.shop.routes))
     }
 }
 
 impl RequestBuilder<'_> {
     /// Sends it from a page of the shop: with the headers that the browser adds there, and the CSRF token.
     pub(crate) fn on_own_page(mut self) -> Self {
-        let origin = self.check.options.origin.clone();
+        let origin = self.check.options.shop.origin.clone();
         if self.request.method != "GET" {
             self.set("Origin", &origin);
         }
@@ -131,7 +131,7 @@ impl RequestBuilder<'_> {
         if !self.notes.is_empty() {
             self.shown.push_str(&format!(" ({})", self.notes.join(", ")));
         }
-        let response = self.check.environment.send(self.request).await;
+        let response = self.check.environment.send(self.request).await.map_err(|error| error.to_string());
         if let Ok(response) = &response {
             self.customer.store(response);
             self.check.responses.borrow_mut().push((self.shown.clone(), response.clone()));

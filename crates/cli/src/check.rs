@@ -4,15 +4,11 @@ mod machine;
 
 use super::failure::{Failure, NOT_REACHED};
 use super::serve::{listen_address, stop_signal};
-use axum::Router;
-use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
 use clap::Args;
-use guichet_check::options::{self, Csrf, Login, Options, ShopAddress};
+use guichet_check::options::{self, Options};
 use guichet_check::{Check, Rule, Service, instructions, rules, summary};
-use guichet_sandbox::{Config, DropConnection, InProcess, Limits, Surroundings, serve};
+use guichet_sandbox::{Config, InProcess, Surroundings, serve};
 use machine::Machine;
-use serde_json::Value;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -24,33 +20,8 @@ use tokio::sync::oneshot;
 #[derive(Args)]
 #[command(after_long_help = options::HELP)]
 pub(super) struct CheckArgs {
-    /// The shop's address. A path is that of the three routes; default: /guichet.
-    #[arg(value_name = "URL", value_parser = options::shop_address)]
-    shop: ShopAddress,
-    /// An order of the customer that is not paid yet, as the page sends it. May be repeated.
-    #[arg(long = "order", value_name = "JSON", required = true, value_parser = options::order)]
-    orders: Vec<Value>,
-    /// The request that signs the customer in; the second one, another customer.
-    #[arg(long = "login", value_name = "REQUEST", value_parser = options::login)]
-    logins: Vec<Login>,
-    /// The page that a customer opens first; it sets the cookies.
-    #[arg(long, value_name = "PATH", default_value = "/", value_parser = options::path)]
-    page: String,
-    /// The cookie of the CSRF token and the header that carries it: csrftoken=X-CSRFToken.
-    #[arg(long, value_name = "COOKIE=HEADER", value_parser = options::csrf)]
-    csrf: Option<Csrf>,
-    /// A command that prints what the shop did with an order; `--help` says how.
-    #[arg(long = "orders", value_name = "CMD")]
-    orders_command: Option<String>,
-    /// A command that restarts the shop.
-    #[arg(long = "restart", value_name = "CMD")]
-    restart_command: Option<String>,
-    /// A command that settles payments once, as cron runs it; without it the shop has a timer.
-    #[arg(long = "settle", value_name = "CMD")]
-    settle_command: Option<String>,
-    /// The seconds in which a payment must be settled, and a request answered.
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
-    limit: Duration,
+    #[command(flatten)]
+    options: Options,
     /// How many seconds to wait for the shop at the start.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = options::seconds)]
     wait: Duration,
@@ -69,21 +40,9 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
     let stop = stop_signal().map_err(Box::<dyn std::error::Error>::from)?;
     let json = args.json;
     let rules = rules(&args.only);
-    let options = Options {
-        origin: args.shop.origin,
-        page: args.page,
-        routes: args.shop.routes,
-        logins: args.logins,
-        csrf: args.csrf,
-        orders: args.orders,
-        orders_command: args.orders_command,
-        restart_command: args.restart_command,
-        settle_command: args.settle_command,
-        limit: args.limit,
-    };
-    let machine = Machine::new(options.limit)?;
+    let machine = Machine::new(args.options.limit)?;
     let (service, _listening) = listen(args.listen, json).await?;
-    let check = Check::new(Box::new(machine), service, options);
+    let check = Check::new(Box::new(machine), service, args.options);
     if !json {
         print(&check.waiting());
     }
@@ -124,18 +83,12 @@ async fn listen(address: SocketAddr, json: bool) -> Result<(Arc<Service>, onesho
     print(&instructions(&base_url, service.secret_key(), json));
     let (close, closing) = oneshot::channel();
     let answering = Arc::clone(&service);
-    let router = Router::new().fallback(move |request: Request| {
+    let respond = move |request| {
         let service = Arc::clone(&answering);
-        async move { service.respond(request).await.unwrap_or_else(|_| dropped()) }
-    });
-    tokio::spawn(serve(listener, router, Limits::default(), closing));
+        async move { service.respond(request).await }
+    };
+    tokio::spawn(serve(listener, respond, closing));
     Ok((service, close))
-}
-
-fn dropped() -> Response {
-    let mut response = ().into_response();
-    response.extensions_mut().insert(DropConnection);
-    response
 }
 
 /// Prints a line at once: a rule may take a minute.

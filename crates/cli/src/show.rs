@@ -3,10 +3,8 @@
 use super::failure::{Failure, UNREADABLE};
 use comfy_table::{Table, presets};
 use guichet::values::{Amount, Moment, is_plain, printable};
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use indexmap::IndexMap;
 use serde_json::value::RawValue;
-use std::fmt;
 use std::io::{IsTerminal, Write};
 
 /// Fields that are printed as `***` without `--show-secrets`: their holder can pay, act as the customer, or use the eSIM.
@@ -178,8 +176,8 @@ impl<'a> Flat<'a> {
 
 /// The members of an object, or the entries of a list of objects with their indexes as names.
 fn members(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
-    if let Ok(Pairs(pairs)) = serde_json::from_str(data.get()) {
-        return Some(pairs);
+    if let Ok(members) = serde_json::from_str::<IndexMap<String, &RawValue>>(data.get()) {
+        return Some(members.into_iter().collect());
     }
     let entries: Vec<&RawValue> = serde_json::from_str(data.get()).ok()?;
     let objects = entries.iter().all(|entry| entry.get().starts_with('{'));
@@ -193,29 +191,6 @@ fn text(value: &RawValue) -> String {
         return text.unwrap_or_default();
     }
     serde_json::from_str::<Vec<String>>(value.get()).map_or_else(|_| value.get().to_owned(), |texts| texts.join(", "))
-}
-
-/// The members of an object, in order.
-struct Pairs<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Vec<(String, &'de RawValue)>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
-            }
-        }
-        deserializer.deserialize_map(Members).map(Self)
-    }
 }
 
 #[cfg(test)]

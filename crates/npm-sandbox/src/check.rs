@@ -81,8 +81,8 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 impl Environment for JsEnvironment {
-    fn send(&self, request: Request) -> Boxed<'_, Result<Response, String>> {
-        Box::pin(async move { self.send(request).await.map_err(|error| error.to_string()) })
+    fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>> {
+        Box::pin(self.send(request))
     }
 
     fn sleep(&self, time: Duration) -> Boxed<'_, ()> {
@@ -94,8 +94,8 @@ impl Environment for JsEnvironment {
         command: &'a str,
         variables: Vec<(&'static str, String)>,
         is_output_wanted: bool,
-    ) -> Boxed<'a, Result<String, String>> {
-        Box::pin(async move { self.run(command, variables, is_output_wanted).await.map_err(|error| error.to_string()) })
+    ) -> Boxed<'a, Result<String, CommandError>> {
+        Box::pin(self.run(command, variables, is_output_wanted))
     }
 }
 
@@ -138,11 +138,9 @@ impl CheckArguments {
                 "Missing option --order: an order of the customer that is not paid yet, as the page sends it".into()
             );
         }
-        let shop = read("<URL>", options::shop_address, &texts.shop)?;
         let options = Options {
-            origin: shop.origin,
+            shop: read("<URL>", options::shop_address, &texts.shop)?,
             page: read("--page <PATH>", options::path, &texts.page)?,
-            routes: shop.routes,
             logins: read_each("--login <REQUEST>", options::login, &texts.login)?,
             csrf: texts.csrf.map(|text| read("--csrf <COOKIE=HEADER>", options::csrf, &text)).transpose()?,
             orders: read_each("--order <JSON>", options::order, &texts.order)?,

@@ -14,14 +14,13 @@
 //! **A lost reply.** If the connection breaks during COMMIT, the group may or may not be stored, and the error says so
 //! ([`Unavailable::may_be_stored`]): the service then closes the client's connection, as if its own reply had been lost.
 
-use crate::group::write_all;
 use crate::locks::{Lock, end_transaction, is_lock_timeout};
 use crate::open::connect;
-use crate::unavailable;
+use crate::statements::OpenGroup;
 use guichet::values::printable;
 use guichet_sandbox::Unavailable;
 use guichet_sandbox::store::Write;
-use guichet_sandbox::store::sql::GroupCommit;
+use guichet_sandbox::store::sql::{GroupCommit, write_group};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 use std::collections::BTreeSet;
@@ -86,9 +85,9 @@ impl Committer {
                     Ok(effects) => Ok(effects.into_iter().all(|effect| effect)),
                     Err(Failure::LocksTaken(error)) => {
                         taken.extend(locks);
-                        Err(unavailable(error))
+                        Err(error.into())
                     }
-                    Err(Failure::RowsLocked(error)) => Err(unavailable(error)),
+                    Err(Failure::RowsLocked(error)) => Err(error.into()),
                     Err(failure) => {
                         let error = Unavailable::from(failure);
                         failed = Some(error.clone());
@@ -170,7 +169,7 @@ impl From<Failure> for Unavailable {
             Failure::Retryable(error)
             | Failure::LocksTaken(error)
             | Failure::RowsLocked(error)
-            | Failure::Final(error) => unavailable(error),
+            | Failure::Final(error) => error.into(),
         }
     }
 }
@@ -191,7 +190,8 @@ async fn transact(
         }
     };
     begin(connection, group, lock_timeout).await.map_err(|error| failure(error, Failure::LocksTaken))?;
-    let effects = write_all(connection, group).await.map_err(|error| failure(error, Failure::RowsLocked))?;
+    let written = write_group(&mut OpenGroup(connection), group).await;
+    let effects = written.map_err(|error| failure(error, Failure::RowsLocked))?;
     match sqlx::raw_sql("COMMIT").execute(connection).await {
         Ok(_) => Ok(effects),
         Err(error) if is_serialization_failure(&error) => Err(Failure::Retryable(error)),
@@ -234,7 +234,6 @@ fn lock(write: &Write, locks: &mut BTreeSet<i64>) {
         Write::AddSession(session) => of_merchant(&session.merchant),
         Write::AdvanceClock { merchant, .. } | Write::Reset { merchant } => of_merchant(merchant),
         Write::SaveBilled(billed) => billed.iter().for_each(|billed| of_merchant(&billed.subscription.merchant)),
-        Write::SaveIntent(intent) => of_merchant(&intent.merchant),
         Write::SaveIntents(intents) => intents.iter().for_each(|intent| of_merchant(&intent.merchant)),
         Write::AddMerchant(merchant) => {
             of_merchant(&merchant.id);

@@ -1,20 +1,21 @@
 //! The faults that wait, in all instances.
 
-use crate::{Readers, Row, STATEMENT_DEADLINE, does_not_answer, unavailable};
+use crate::{Readers, STATEMENT_DEADLINE, does_not_answer};
 use guichet_sandbox::store::MAX_FAULTS;
 use guichet_sandbox::store::sql::StoredRow as _;
 use guichet_sandbox::{AddFaultError, Fault, FaultKind, Unavailable};
+use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::timeout;
 
 impl Readers {
     /// Adds a fault after a merchant's others.
     pub(crate) async fn add_fault(&self, merchant: &str, fault: &Fault) -> Result<(), AddFaultError> {
-        let mut connection = self.0.acquire().await.map_err(unavailable)?;
+        let mut connection = self.0.acquire().await.map_err(Unavailable::from)?;
         match timeout(STATEMENT_DEADLINE, add_fault(&mut connection, merchant, fault)).await {
             Ok(Ok(true)) => Ok(()),
             Ok(Ok(false)) => Err(AddFaultError::TooMany),
-            Ok(Err(error)) => Err(unavailable(error).into()),
+            Ok(Err(error)) => Err(Unavailable::from(error).into()),
             Err(_) => {
                 connection.close_on_drop();
                 Err(does_not_answer().into())
@@ -66,7 +67,7 @@ async fn add_fault(connection: &mut PgConnection, merchant: &str, fault: &Fault)
     transaction.commit().await.map(|()| true)
 }
 
-fn read_fault(row: &Row) -> Result<Fault, Unavailable> {
+fn read_fault(row: &PgRow) -> Result<Fault, Unavailable> {
     let fault: Option<Fault> = serde_json::from_str(row.text("fault")?).ok();
     let remaining = u32::try_from(row.number("remaining")?).ok();
     let read = fault.zip(remaining).map(|(fault, remaining)| fault.times(remaining));

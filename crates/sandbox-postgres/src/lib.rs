@@ -33,7 +33,6 @@
 mod address;
 mod commit;
 mod faults;
-mod group;
 mod instances;
 mod locks;
 mod merchants;
@@ -47,10 +46,9 @@ pub use address::Postgres;
 
 use async_trait::async_trait;
 use guichet_sandbox::Unavailable;
-use guichet_sandbox::store::sql::{SqlStore, StoredRow, Value, Writer};
-use guichet_sandbox::store::{PendingWrite, Write};
+use guichet_sandbox::store::sql::{SqlStore, Value, Writer};
+use sqlx::PgPool;
 use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::{PgPool, Row as _};
 use std::time::Duration;
 
 /// A statement whose values are bound.
@@ -66,11 +64,11 @@ struct Readers(PgPool);
 
 impl Readers {
     /// Executes a statement and returns its rows.
-    async fn all(&self, query: Query<'_>) -> Result<Vec<Row>, Unavailable> {
-        let mut connection = self.0.acquire().await.map_err(unavailable)?;
+    async fn all(&self, query: Query<'_>) -> Result<Vec<PgRow>, Unavailable> {
+        let mut connection = self.0.acquire().await?;
         match tokio::time::timeout(STATEMENT_DEADLINE, query.fetch_all(&mut *connection)).await {
             Ok(Err(error)) if is_unknown_text(&error) => Ok(Vec::new()),
-            Ok(rows) => Ok(rows.map_err(unavailable)?.into_iter().map(Row).collect()),
+            Ok(rows) => Ok(rows?),
             Err(_) => {
                 // Without this, the pool would wait for the answer before it uses the connection again.
                 connection.close_on_drop();
@@ -80,7 +78,7 @@ impl Readers {
     }
 
     /// Executes a statement with these values.
-    async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, Unavailable> {
+    async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<PgRow>, Unavailable> {
         self.all(bound(text, values)).await
     }
 }
@@ -102,48 +100,15 @@ struct PostgresStore {
 
 #[async_trait]
 impl SqlStore for PostgresStore {
-    type Row = Row;
+    type Row = PgRow;
 
-    async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, Unavailable> {
+    async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<PgRow>, Unavailable> {
         self.readers.rows(text, values).await
     }
 
-    async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
-        self.writer.queue(write).await
+    fn writer(&self) -> &Writer {
+        &self.writer
     }
-
-    async fn close(&self) {
-        self.writer.close().await;
-    }
-}
-
-/// A row of an answer.
-struct Row(PgRow);
-
-impl StoredRow for Row {
-    fn text(&self, column: &str) -> Result<&str, Unavailable> {
-        self.0.try_get(column).map_err(unavailable)
-    }
-
-    fn optional_text(&self, column: &str) -> Result<Option<&str>, Unavailable> {
-        self.0.try_get(column).map_err(unavailable)
-    }
-
-    fn number(&self, column: &str) -> Result<i64, Unavailable> {
-        self.0.try_get(column).map_err(unavailable)
-    }
-
-    fn optional_number(&self, column: &str) -> Result<Option<i64>, Unavailable> {
-        self.0.try_get(column).map_err(unavailable)
-    }
-
-    fn flag(&self, column: &str) -> Result<bool, Unavailable> {
-        self.0.try_get(column).map_err(unavailable)
-    }
-}
-
-fn unavailable(error: sqlx::Error) -> Unavailable {
-    Unavailable::because(error.to_string())
 }
 
 fn does_not_answer() -> Unavailable {

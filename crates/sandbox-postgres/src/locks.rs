@@ -1,6 +1,6 @@
 //! Advisory locks. Their numbers share one space in a database, so that a lock's number is a digest of its purpose and its subject.
 
-use crate::{STATEMENT_DEADLINE, does_not_answer, unavailable};
+use crate::{STATEMENT_DEADLINE, does_not_answer};
 use guichet_sandbox::Unavailable;
 use guichet_sandbox::store::MerchantLock;
 use sha2::{Digest, Sha256};
@@ -116,12 +116,12 @@ impl MerchantLocks {
     async fn take(&self, merchant: &str) -> Result<Option<Held>, Unavailable> {
         let permit = timeout(CONNECTION_TIMEOUT, Arc::clone(&self.permits).acquire_owned()).await;
         let permit = permit.map_err(|_| does_not_answer())?.map_err(|_| Unavailable::stopped())?;
-        let mut connection = self.connections.acquire().await.map_err(unavailable)?;
+        let mut connection = self.connections.acquire().await?;
         // One message, made of a number alone.
         let text = format!("{BEGIN}SELECT pg_try_advisory_xact_lock({})", Lock::Billing.on(merchant));
         match timeout(STATEMENT_DEADLINE, sqlx::raw_sql(AssertSqlSafe(text)).fetch_one(&mut *connection)).await {
             Ok(row) => {
-                let is_locked = row.and_then(|row| row.try_get(0)).map_err(unavailable)?;
+                let is_locked = row.and_then(|row| row.try_get(0))?;
                 Ok(bool::then_some(is_locked, (connection, permit)))
             }
             Err(_) => {

@@ -1,10 +1,10 @@
 //! Reads merchants, each with all that a request needs of it. Requests that wait share one statement. It begins after all of them have
 //! arrived, so each gets its merchant as if it had read alone. Nothing is kept for requests that arrive later.
 
-use crate::{Readers, Row, STATEMENT_DEADLINE, does_not_answer};
+use crate::{Readers, STATEMENT_DEADLINE, does_not_answer};
 use guichet_sandbox::Unavailable;
 use guichet_sandbox::store::sql::StoredRow as _;
-use sqlx::postgres::PgBindIterExt as _;
+use sqlx::postgres::{PgBindIterExt as _, PgRow};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -90,7 +90,7 @@ impl Readers {
     }
 }
 
-fn read_merchant(row: &Row) -> Result<SeenMerchant, Unavailable> {
+fn read_merchant(row: &PgRow) -> Result<SeenMerchant, Unavailable> {
     Ok(SeenMerchant {
         id: row.owned("id")?,
         name: row.owned("name")?,

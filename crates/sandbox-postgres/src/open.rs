@@ -3,9 +3,11 @@
 use crate::commit::Committer;
 use crate::instances::OnPostgres;
 use crate::locks::{Lock, MerchantLocks};
-use crate::{Postgres, PostgresStore, Readers, statements};
+use crate::statements::OpenGroup;
+use crate::{Postgres, PostgresStore, Readers};
+use guichet::values::printable;
 use guichet_sandbox::StartError;
-use guichet_sandbox::store::sql::Writer;
+use guichet_sandbox::store::sql::{GroupTransaction as _, NewRow as _, Writer};
 use guichet_sandbox::store::{Backend, MerchantRow};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, Row as _};
@@ -47,8 +49,7 @@ const WRITER_TIMEOUT: (&str, &str) = ("statement_timeout", "60s");
 /// Opens a database. Other instances may use it at the same time.
 pub(crate) async fn open(database: &Postgres, instance_key: &str, first: MerchantRow) -> Result<Backend, StartError> {
     let database_error = |error: sqlx::Error| StartError::Database(message_for(database, &error));
-    let options = PgConnectOptions::from_url(&database.0).map_err(database_error)?;
-    let options = options.application_name("guichet sandbox").options(SETTINGS);
+    let options = database.0.clone().application_name("guichet sandbox").options(SETTINGS);
     let for_writing = options.clone().options([WRITER_TIMEOUT]);
     let mut connection = connect(&for_writing).await.map_err(database_error)?;
     prepare(&mut connection, database, instance_key, &first).await.map_err(|refusal| match refusal {
@@ -120,7 +121,7 @@ async fn prepare(
         sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;
         let keys = sqlx::query("INSERT INTO instance_keys (instance, first) VALUES ($1, $2)");
         keys.bind(instance_key).bind(&first.key_fingerprint).execute(&mut *transaction).await?;
-        statements::add(&mut transaction, [first]).await?;
+        OpenGroup(&mut transaction).add::<MerchantRow>(vec![first.values()]).await?;
     } else {
         if !tables.iter().any(|table| table == "guichet_schema") {
             return refused(format!(
@@ -165,39 +166,37 @@ async fn require_privileges(connection: &mut PgConnection, database: &Postgres) 
         WHEN 'S' THEN relname = 'request_numbers' AND NOT has_sequence_privilege(oid, 'USAGE') ELSE false END";
     let lacking: (Option<String>, Option<String>, Option<String>) = sqlx::query_as(text).fetch_one(connection).await?;
     let (Some(role), Some(owner), Some(tables)) = lacking else { return Ok(()) };
+    let [role, owner, tables] = [&role, &owner, &tables].map(printable);
     refused(format!(
         "The role {role} lacks privileges on tables of {database} that the role {owner} owns: {tables}. Start every sandbox with the role \
          {owner}, or give its privileges to the other: GRANT \"{owner}\" TO \"{role}\"."
     ))
 }
 
-/// A message for an error of PostgreSQL. It never contains the password.
+/// A message for an error of PostgreSQL. It never contains the password, and no control character of the server.
 fn message_for(database: &Postgres, error: &sqlx::Error) -> String {
     let Some(error) = error.as_database_error() else {
         return match error {
             sqlx::Error::Io(error) => {
-                format!("The database {database} cannot be reached: {error}. Is PostgreSQL running?")
+                format!("The database {database} cannot be reached: {}. Is PostgreSQL running?", printable(error))
             }
             sqlx::Error::PoolTimedOut => {
                 format!("The database {database} does not answer. Is PostgreSQL running there?")
             }
-            sqlx::Error::Tls(error) => format!("The database {database} cannot be reached over TLS: {error}."),
-            sqlx::Error::Configuration(_) => {
-                format!(
-                    "The options of the database address {database} cannot be read. Correct what follows the question mark."
-                )
+            sqlx::Error::Tls(error) => {
+                format!("The database {database} cannot be reached over TLS: {}.", printable(error))
             }
-            error => format!("The database {database} cannot be opened: {error}."),
+            error => format!("The database {database} cannot be opened: {}.", printable(error)),
         };
     };
+    let text = printable(error.message());
     match error.code().as_deref().unwrap_or_default() {
         "25006" => format!("The database {database} is read-only, and the sandbox must write to it."),
-        "28000" | "28P01" => format!("PostgreSQL refuses the user or the password of {database}: {}.", error.message()),
+        "28000" | "28P01" => format!("PostgreSQL refuses the user or the password of {database}: {text}."),
         "3D000" => format!("The database {database} does not exist. Create it: CREATE DATABASE."),
         "42501" => format!(
-            "The user of {database} may not create tables there: {}. Make the user the owner of the database.",
-            error.message()
+            "The user of {database} may not create tables there: {text}. Make the user the owner of the database."
         ),
-        _ => format!("The database {database} cannot be opened: {}.", error.message()),
+        _ => format!("The database {database} cannot be opened: {text}."),
     }
 }

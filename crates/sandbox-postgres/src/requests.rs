@@ -21,7 +21,7 @@ pub(crate) const MAX_UNWRITTEN: usize = 10 * MAX_REQUESTS;
 #[derive(Debug)]
 pub(crate) struct Requests {
     readers: Readers,
-    unwritten: Unwritten,
+    unwritten: Mutex<Batch>,
     /// The merchants whose requests were written since the last trimming. Held while requests are written: a list waits for those that
     /// are being written.
     written: tokio::sync::Mutex<BTreeSet<String>>,
@@ -29,17 +29,21 @@ pub(crate) struct Requests {
 
 impl Requests {
     pub(crate) fn new(readers: Readers) -> Self {
-        Self { readers, unwritten: Unwritten::default(), written: tokio::sync::Mutex::default() }
+        Self { readers, unwritten: Mutex::default(), written: tokio::sync::Mutex::default() }
     }
 
     /// Lists a request that has arrived. Its number is greater than those of all earlier requests.
     pub(crate) fn add(&self, merchant: &str, number: i64, request: Request) {
-        self.unwritten.add(merchant, number, request);
+        self.unwritten().add(merchant, number, request);
     }
 
     /// Records the status of a response.
     pub(crate) fn record_status(&self, number: i64, status: u16) {
-        self.unwritten.record_status(number, status);
+        self.unwritten().record_status(number, status);
+    }
+
+    fn unwritten(&self) -> MutexGuard<'_, Batch> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A merchant's newest requests, oldest first. Those of this instance are written first.
@@ -78,7 +82,7 @@ impl Requests {
 
     async fn write(&self) -> Result<(), Unavailable> {
         let mut merchants = self.written.lock().await;
-        let batch = self.unwritten.take();
+        let batch = std::mem::take(&mut *self.unwritten());
         if batch.is_empty() {
             return Ok(());
         }
@@ -86,7 +90,7 @@ impl Requests {
         if written.is_ok() {
             merchants.extend(batch.requests.into_iter().map(|(merchant, _, _)| merchant));
         } else {
-            self.unwritten.put_back(batch);
+            self.unwritten().put_back(batch);
         }
         written
     }
@@ -146,11 +150,7 @@ impl Readers {
     }
 }
 
-/// The requests of this instance that are not in the database yet.
-#[derive(Debug, Default)]
-pub(crate) struct Unwritten(Mutex<Batch>);
-
-/// Requests and statuses to write.
+/// The requests and statuses of this instance that are not in the database yet.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// The merchant and the number of each request, in order of arrival.
@@ -159,47 +159,33 @@ pub(crate) struct Batch {
     pub(crate) statuses: VecDeque<(i64, u16)>,
 }
 
-impl Unwritten {
-    pub(crate) fn add(&self, merchant: &str, number: i64, request: Request) {
-        let mut batch = self.lock();
-        batch.requests.push_back((merchant.to_owned(), number, request));
-        batch.keep_newest();
+impl Batch {
+    pub(crate) fn add(&mut self, merchant: &str, number: i64, request: Request) {
+        self.requests.push_back((merchant.to_owned(), number, request));
+        self.keep_newest();
     }
 
-    pub(crate) fn record_status(&self, number: i64, status: u16) {
-        let mut batch = self.lock();
-        match batch.requests.iter_mut().rev().find(|(_, of, _)| *of == number) {
+    pub(crate) fn record_status(&mut self, number: i64, status: u16) {
+        match self.requests.iter_mut().rev().find(|(_, of, _)| *of == number) {
             Some((_, _, request)) => request.status = Some(status),
-            None => batch.statuses.push_back((number, status)),
+            None => self.statuses.push_back((number, status)),
         }
-        batch.keep_newest();
-    }
-
-    /// Takes everything that is not written yet.
-    pub(crate) fn take(&self) -> Batch {
-        std::mem::take(&mut *self.lock())
+        self.keep_newest();
     }
 
     /// Puts back what could not be written.
-    pub(crate) fn put_back(&self, batch: Batch) {
-        let mut unwritten = self.lock();
-        let newer = std::mem::replace(&mut *unwritten, batch);
-        unwritten.requests.extend(newer.requests);
-        unwritten.statuses.extend(newer.statuses);
-        unwritten.keep_newest();
+    pub(crate) fn put_back(&mut self, failed: Self) {
+        let newer = std::mem::replace(self, failed);
+        self.requests.extend(newer.requests);
+        self.statuses.extend(newer.statuses);
+        self.keep_newest();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Batch> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Batch {
     fn is_empty(&self) -> bool {
         self.requests.is_empty() && self.statuses.is_empty()
     }
 
-    /// Drops the oldest, so that the memory is bounded while the database fails, or while an instance without a timer lists none.
+    /// Drops the oldest, so that the memory is bounded while the database fails.
     fn keep_newest(&mut self) {
         self.requests.drain(..self.requests.len().saturating_sub(MAX_UNWRITTEN));
         self.statuses.drain(..self.statuses.len().saturating_sub(MAX_UNWRITTEN));

@@ -25,7 +25,7 @@ pub struct Config {
     /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
     /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sqlite`). A database that any number of
-    /// sandboxes may share is given as a value: [`InProcess::start_on`](crate::InProcess::start_on).
+    /// sandboxes may share is given as a value: `Sandbox::start_on`.
     pub database: String,
     /// The key from which client secrets are derived: at least 32 characters. Default: `GUICHET_INSTANCE_KEY`, or a key beside the
     /// database.

@@ -63,7 +63,7 @@ impl Event {
         let Intent { id, state, terms, created_at, .. } = intent;
         let created = (created_at.unix(), "0".to_owned(), "created");
         let statuses =
-            (1..).zip(&state.status_history).map(|(number, (at, status))| (*at, number.to_string(), status.as_str()));
+            (1..).zip(&state.status_history).map(|(number, (at, status))| (*at, number.to_string(), status.into_str()));
         // Numbered by attempt, so that each keeps its identifier when others are added.
         let duplicates = state
             .duplicate_payments

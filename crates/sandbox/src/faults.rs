@@ -6,7 +6,6 @@ use guichet::protocol::{Operation, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Makes the next calls of one operation fail. [`Tenant::fault`](super::Tenant::fault) adds it.
@@ -242,47 +241,6 @@ pub(super) fn operation_named(name: &str) -> Result<&'static str, String> {
     let suggestion =
         nearest(name, names.iter().copied()).map(|known| format!(" Did you mean {known}?")).unwrap_or_default();
     Err(format!("Unknown operation.{suggestion} The operations are: {}.", names.join(", ")))
-}
-
-/// A merchant's waiting faults, in the order they were added.
-#[derive(Debug, Default)]
-pub(super) struct Faults(Mutex<Vec<Fault>>);
-
-impl Faults {
-    /// Adds a fault after the others.
-    ///
-    /// # Errors
-    /// If [`MAX_FAULTS`] are waiting.
-    pub(super) fn add(&self, fault: Fault) -> Result<(), AddFaultError> {
-        let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if faults.len() >= MAX_FAULTS {
-            return Err(AddFaultError::TooMany);
-        }
-        if fault.count > 0 {
-            faults.push(fault);
-        }
-        Ok(())
-    }
-
-    /// Takes the fault of this call, if there is one, and decrements its count.
-    pub(super) fn take(&self, operation: &str) -> Option<FaultKind> {
-        let mut faults = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = faults.iter().position(|fault| fault.operation == operation)?;
-        let kind = faults[position].kind;
-        faults[position].count -= 1;
-        if faults[position].count == 0 {
-            faults.remove(position);
-        }
-        Some(kind)
-    }
-
-    pub(super) fn list(&self) -> Vec<Fault> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
 }
 
 #[cfg(test)]

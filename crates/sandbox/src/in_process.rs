@@ -4,14 +4,14 @@ use super::clock::ServiceClock;
 use super::config::Config;
 use super::control::{self, ControlApi};
 use super::http;
-use super::keys::{Keys, control_token};
-use super::open::{open, open_on};
+use super::keys::control_token;
+use super::open::open;
 use super::pages::{self, Pages};
 use super::rules::{EsimPackages, Fees};
-use super::server::{DropConnection, host};
+use super::server::{DropConnection, Dropped, host};
 use super::service::{Merchants, Service};
 use super::start_error::StartError;
-use super::store::{Backend, Database};
+use super::store::Database;
 use super::surroundings::{self, Surroundings};
 use super::tokens::InstanceKey;
 use super::unavailable::Unavailable;
@@ -24,21 +24,15 @@ use std::sync::Arc;
 use tower_service::Service as _;
 
 /// The whole payment service in this process: [`InProcess::respond`] is a function from request to response. It opens no socket and
-/// has no timer, so due work, such as charges of subscriptions, is done before each response. On PostgreSQL, another instance lists its
-/// requests after this one has listed them or was closed.
+/// has no timer, so due work, such as charges of subscriptions, is done before each response.
 #[derive(Clone)]
 pub struct InProcess {
     pub(super) service: Arc<Service>,
-    pub(super) router: Router,
+    router: Router,
     pub(super) base_url: String,
     pub(super) control_token: Secret,
     pub(super) secret_key: Secret,
 }
-
-/// The response was dropped by a fault: on a socket, the connection would end without a byte of it.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("The connection was dropped by an injected fault.")]
-pub struct Dropped;
 
 /// Its address, unless the configuration has another.
 const BASE_URL: &str = "http://localhost:4243";
@@ -51,29 +45,15 @@ impl InProcess {
     /// If the database or the keys cannot be used. The message says what to do.
     pub async fn start(config: Config, surroundings: Surroundings) -> Result<Self, StartError> {
         surroundings::give(surroundings);
-        let opening = config.clone();
-        Self::open(config, None, open(&opening)).await
+        Self::open(config, None, None).await
     }
 
-    /// Starts the service on a database that is given as a value. `config.database` is not read.
-    ///
-    /// # Errors
-    /// As [`InProcess::start`].
-    pub async fn start_on(
-        config: Config,
-        surroundings: Surroundings,
-        database: impl Database,
-    ) -> Result<Self, StartError> {
-        surroundings::give(surroundings);
-        let opening = config.clone();
-        Self::open(config, None, open_on(&opening, Box::new(database))).await
-    }
-
-    /// Checks the configuration, and then opens the database and the keys. `address` is where it listens.
+    /// Checks the configuration, and then opens the database, which the configuration names unless it is given, and the keys. `address` is
+    /// where it listens.
     pub(super) async fn open(
         config: Config,
+        database: Option<Box<dyn Database>>,
         address: Option<SocketAddr>,
-        opening: impl Future<Output = Result<(Keys, Backend), StartError>>,
     ) -> Result<Self, StartError> {
         let base_url = match address {
             Some(address) => format!("http://{address}"),
@@ -86,7 +66,7 @@ impl InProcess {
         let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
         let hosts = config.allow_hosts.iter().map(|text| allowed_host(text)).collect::<Result<_, _>>()?;
         let control_token = control_token(&config)?;
-        let (keys, database) = opening.await?;
+        let (keys, database) = open(&config, database).await?;
         let clock = match ServiceClock::load(&*database.store, config.wall_clock.clone()).await {
             Ok(clock) => Arc::new(clock),
             Err(error) => {
@@ -123,6 +103,11 @@ impl InProcess {
         if let Err(error) = self.do_due_work().await {
             tracing::error!(error = %printable(&error), "due work was not executed");
         }
+        self.answer(request).await
+    }
+
+    /// Answers a request without the due work, which a running sandbox does by its timer.
+    pub(super) async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
         let Ok(response) = self.router.clone().call(request).await;
         if response.extensions().get::<DropConnection>().is_some() { Err(Dropped) } else { Ok(response) }
     }
@@ -164,27 +149,27 @@ impl std::fmt::Debug for InProcess {
 
 /// The origin of a public address. It must have no path, since the hosted page's path is `/checkout`.
 fn origin(url: &str) -> Result<String, StartError> {
-    let refused =
-        || format!("{url} is not an origin. Give the public address as scheme and host: https://pay.example.com.");
-    read_origin(url).ok_or_else(|| StartError::Config(refused()))
+    read_origin(url).ok_or_else(|| {
+        StartError::Config(format!(
+            "{url} is not an origin. Give the public address as scheme and host: https://pay.example.com."
+        ))
+    })
 }
 
 /// Normalizes an allowed origin, as browsers send it.
 fn allowed_origin(text: &str) -> Result<String, StartError> {
-    let refused = || {
-        format!(
+    read_origin(text).ok_or_else(|| {
+        StartError::Config(format!(
             "{text} is not an origin. Give scheme and host, and the port if it is not the default: https://shop.example. Without this option, every origin may call."
-        )
-    };
-    read_origin(text).ok_or_else(|| StartError::Config(refused()))
+        ))
+    })
 }
 
 /// Normalizes an allowed host name, as browsers send it.
 fn allowed_host(text: &str) -> Result<String, StartError> {
-    let refused = || {
-        format!(
+    host::read_name(text).ok_or_else(|| {
+        StartError::Config(format!(
             "{text:?} is not a host name. Give the name under which the control API is called, without scheme and port: sandbox.test."
-        )
-    };
-    host::read_name(text).ok_or_else(|| StartError::Config(refused()))
+        ))
+    })
 }

@@ -65,15 +65,15 @@ pub use control::{Call as ControlCall, LONGEST_NAME};
 pub use events::Event;
 pub use faults::{AddFaultError, Fault, FaultKind};
 pub use http::json_errors;
-pub use in_process::{Dropped, InProcess};
+pub use in_process::InProcess;
 pub use openapi::openapi;
 pub use package::Package;
 pub use requests::Request;
 #[cfg(feature = "serve")]
 pub use serve::Sandbox;
-pub use server::DropConnection;
+pub use server::Dropped;
 #[cfg(feature = "serve")]
-pub use server::{Limits, serve};
+pub use server::serve;
 pub use start_error::StartError;
 pub use surroundings::{Sleep, Surroundings};
 #[cfg(feature = "serve")]

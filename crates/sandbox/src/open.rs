@@ -10,9 +10,16 @@ use crate::tokens::InstanceKey;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Opens the database that the configuration names. This instance has it to itself.
-pub(super) async fn open(config: &Config) -> Result<(Keys, Backend), StartError> {
+/// Opens the database that is given, which other instances may share. Otherwise the one that the configuration names, which this instance
+/// has to itself.
+pub(super) async fn open(config: &Config, database: Option<Box<dyn Database>>) -> Result<(Keys, Backend), StartError> {
     let given = GivenKeys::find(config)?;
+    if let Some(database) = database {
+        let keys = given.of_shared(config.keys.as_deref())?;
+        let key = InstanceKey::new(&keys.instance).fingerprint();
+        let backend = database.open(&key, keys.first_merchant(config)).await?;
+        return Ok((keys, backend));
+    }
     if config.keys.is_some() {
         return Err(StartError::Keys(
             "Only a sandbox on PostgreSQL takes --keys. On SQLite the keys are beside the database, and in memory they are new at each start: set \
@@ -24,7 +31,7 @@ pub(super) async fn open(config: &Config) -> Result<(Keys, Backend), StartError>
     let keys = match Location::read(&config.database)? {
         Location::Memory => {
             store = Arc::new(Memory::default());
-            Ok(given.or_new())
+            given.or_else(|| Ok(Keys::generate()))
         }
         #[cfg(feature = "sqlite")]
         Location::Sqlite(path) => {
@@ -51,13 +58,6 @@ pub(super) async fn open(config: &Config) -> Result<(Keys, Backend), StartError>
         store.close().await;
     }
     loaded
-}
-
-/// Opens a database that other instances may share.
-pub(super) async fn open_on(config: &Config, database: Box<dyn Database>) -> Result<(Keys, Backend), StartError> {
-    let keys = GivenKeys::find(config)?.of_shared(config.keys.as_deref())?;
-    let backend = database.open(&InstanceKey::new(&keys.instance).fingerprint(), keys.first_merchant(config)).await?;
-    Ok((keys, backend))
 }
 
 /// The location of a database.
@@ -112,7 +112,7 @@ mod tests {
     async fn only_a_sandbox_on_postgresql_takes_a_file_of_keys() {
         for database in ["memory:", "sqlite:.guichet/sandbox.sqlite"] {
             let config = Config { keys: Some("sandbox.keys".into()), database: database.into(), ..Config::default() };
-            let Err(error) = open(&config).await else { panic!("{database} took --keys") };
+            let Err(error) = open(&config, None).await else { panic!("{database} took --keys") };
             assert!(error.to_string().contains("Only a sandbox on PostgreSQL takes --keys"), "{error}");
         }
     }

@@ -64,7 +64,7 @@ impl Problem {
 
     /// The error for a change that an intent's status does not allow. Its message names the status.
     pub(super) fn state(code: ErrorCode, conflict: Conflict) -> Self {
-        let message = format!("The payment intent is {} {}", conflict.status.as_str(), conflict.why);
+        let message = format!("The payment intent is {} {}", conflict.status.into_str(), conflict.why);
         Self::new(code, message)
     }
 

@@ -4,8 +4,6 @@ use super::faults::{FaultKind, SPECS};
 use guichet::protocol::{CredentialKind, Spec};
 use guichet::values::Moment;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 /// The number of stored requests.
 pub const MAX_REQUESTS: usize = 1000;
@@ -107,37 +105,6 @@ impl Request {
     }
 }
 
-/// The newest requests of a merchant, oldest first.
-#[derive(Debug, Default)]
-pub(super) struct Requests(Mutex<VecDeque<Request>>);
-
-impl Requests {
-    /// Adds a request.
-    pub(super) fn add(&self, request: Request) {
-        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if requests.len() == MAX_REQUESTS {
-            requests.pop_front();
-        }
-        requests.push_back(request);
-    }
-
-    /// Records the status of a response.
-    pub(super) fn record_status(&self, request_id: &str, status: u16) {
-        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
-            request.status = Some(status);
-        }
-    }
-
-    pub(super) fn list(&self) -> Vec<Request> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
-    }
-
-    pub(super) fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,22 +112,10 @@ mod tests {
     use guichet::protocol::Operation;
 
     #[test]
-    fn only_the_newest_requests_are_stored_and_only_valid_ids_of_paths() {
-        let requests = Requests::default();
+    fn only_a_valid_id_of_a_path_is_stored() {
         let spec = ReadPaymentIntent::SPEC;
-        for number in 0..MAX_REQUESTS + 5 {
-            requests.add(Request::new(
-                Moment::from_unix(1),
-                &spec,
-                Some("pi_x_secret_y"),
-                None,
-                &format!("req_{number}"),
-            ));
-        }
-        let kept = requests.list();
-        assert_eq!((kept.len(), kept[0].request_id.as_str(), kept[0].intent.as_deref()), (MAX_REQUESTS, "req_5", None));
-        requests.record_status("req_7", 200);
-        assert_eq!(requests.list()[2].status, Some(200));
+        let request = Request::new(Moment::from_unix(1), &spec, Some("pi_x_secret_y"), None, "req_1");
+        assert_eq!(request.intent, None);
     }
 
     #[test]

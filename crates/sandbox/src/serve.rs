@@ -2,20 +2,27 @@
 
 use super::config::Config;
 use super::in_process::InProcess;
-use super::open::{open, open_on};
 use super::start_error::StartError;
 use super::store::Database;
 use super::tenant::{Clock, Tenant, run_on};
 use super::unavailable::Unavailable;
-use crate::server::{Limits, serve};
-use guichet::values::Secret;
+use crate::server::{Limits, serve_within};
+use guichet::values::{Secret, printable};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
+use tokio::time::MissedTickBehavior;
+
+/// How often the service looks for due subscriptions. Requests that list payments or events, or read or change subscriptions, first apply
+/// what is due.
+const BILLING_INTERVAL: Duration = Duration::from_secs(1);
+/// How often expired idempotency keys are deleted.
+const DELETION_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A running sandbox: the whole payment service on this machine, until it is stopped or dropped.
 ///
@@ -178,12 +185,16 @@ fn run(
         match listen(config, database).await {
             Err(error) => drop(ready.send(Err(error))),
             Ok((started, listener, limits)) => {
-                let (service, router) = (Arc::clone(&started.service), started.router.clone());
+                let (service, in_process) = (Arc::clone(&started.service), started.clone());
+                let respond = move |request| {
+                    let in_process = in_process.clone();
+                    async move { in_process.answer(request).await }
+                };
                 if ready.send(Ok(started)).is_ok() {
                     tokio::select! {
-                        () = serve(listener, router, limits, stopped) => {}
-                        () = service.keep_billing() => {}
-                        () = service.keep_deleting_expired_keys() => {}
+                        () = serve_within(limits, listener, respond, stopped) => {}
+                        () = repeat(BILLING_INTERVAL, || service.bill_all()) => {}
+                        () = repeat(DELETION_INTERVAL, || service.delete_expired_keys()) => {}
                         () = service.merchants.run() => {}
                     }
                 }
@@ -192,6 +203,18 @@ fn run(
         }
     });
     drop(end);
+}
+
+/// Does work in the background, so that no request waits for it, until the future is dropped.
+async fn repeat<F: Future<Output = Result<(), Unavailable>>>(interval: Duration, work: impl Fn() -> F) {
+    let mut ticks = tokio::time::interval(interval);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = work().await {
+            tracing::error!(error = %printable(error), "due work was not executed");
+        }
+    }
 }
 
 /// Listens, then opens the database and the keys.
@@ -205,12 +228,7 @@ async fn listen(
         .map_err(|error| StartError::System(format!("The system provides no randomness: {error}.")))?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
-    let opening = config.clone();
-    let in_process = match database {
-        None => InProcess::open(config, Some(address), open(&opening)).await,
-        Some(database) => InProcess::open(config, Some(address), open_on(&opening, database)).await,
-    };
-    Ok((in_process?, listener, limits))
+    Ok((InProcess::open(config, database, Some(address)).await?, listener, limits))
 }
 
 fn limits(config: &Config) -> Result<Limits, StartError> {

@@ -24,14 +24,9 @@ pub(super) fn secret(prefix: &str) -> Secret {
     Secret::new(format!("{prefix}{}", base62(&random::<32>(), 43)))
 }
 
-/// The stored form of a key or token. It has 256 random bits, so a plain SHA-256 cannot be reversed.
+/// The stored form of a key, a token or a canonical body. Keys and tokens have 256 random bits, so a plain SHA-256 cannot be reversed.
 pub(super) fn fingerprint(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
-}
-
-/// The digest of a canonical body.
-pub(super) fn digest(body: &str) -> String {
-    hex::encode(Sha256::digest(body))
 }
 
 /// Whether two texts are equal, in constant time.
@@ -51,37 +46,31 @@ impl InstanceKey {
 
     /// The stored form of this key, by which instances on one database compare theirs.
     pub(super) fn fingerprint(&self) -> String {
-        let mut mac = self.0.clone();
-        mac.update(b"fingerprint");
-        hex::encode(mac.finalize().into_bytes())
+        hex::encode(self.derive("fingerprint"))
     }
 
     /// The client secret of an intent.
     pub(super) fn client_secret(&self, id: &IntentId) -> ClientSecret {
-        let mut mac = self.0.clone();
-        mac.update(id.as_str().as_bytes());
-        let code: [u8; 32] = mac.finalize().into_bytes().into();
-        ClientSecret::new(format!("{id}_secret_{}", base62(&code, 43)))
+        ClientSecret::new(format!("{id}_secret_{}", base62(&self.derive(id.as_str()), 43)))
     }
 
     /// The token of the issuer's page for an intent's n-th attempt. It is valid for that page alone.
     pub(super) fn challenge(&self, id: &IntentId, round: u32) -> Secret {
-        let mut mac = self.0.clone();
-        mac.update(format!("challenge:{round}:{id}").as_bytes());
-        let code: [u8; 32] = mac.finalize().into_bytes().into();
-        Secret::new(base62(&code, 43))
+        Secret::new(base62(&self.derive(&format!("challenge:{round}:{id}")), 43))
     }
 
     /// The ICCID and the activation code of the n-th eSIM of an order. Both are invented, and always the same.
     pub(super) fn esim(&self, order: &EsimOrderId, number: u8) -> (String, Secret) {
-        let mut mac = self.0.clone();
-        mac.update(format!("esim:{number}:{order}").as_bytes());
-        let code: [u8; 32] = mac.finalize().into_bytes().into();
+        let code = self.derive(&format!("esim:{number}:{order}"));
         let (card, matching) = code.split_at(16);
         let digits = card.iter().fold(0_u64, |sum, byte| (sum * 256 + u64::from(*byte)) % 10_u64.pow(13));
         // 89 is the industry code of telecommunication; no country has the code 999.
         let iccid = with_check_digit(format!("89999{digits:013}"));
         (iccid, Secret::new(format!("LPA:1$esim.guichet.invalid${}", hex::encode(matching).to_uppercase())))
+    }
+
+    fn derive(&self, purpose: &str) -> [u8; 32] {
+        self.0.clone().chain_update(purpose).finalize().into_bytes().into()
     }
 
     /// The intent of a client secret; `None` if the secret is invalid.

@@ -55,21 +55,22 @@ impl Machine {
         if error.is_connect() { SendError::NoConnection } else { SendError::Broken(error.to_string()) }
     }
 
-    async fn finish(&self, command: &mut Command) -> Result<std::process::Output, CommandError> {
+    /// Runs a command to its end, and returns what it printed.
+    async fn finish(&self, mut command: Command) -> Result<String, CommandError> {
         let output = tokio::time::timeout(self.limit, command.kill_on_drop(true).output()).await;
         let output = output.map_err(|_| CommandError::Timeout(self.limit))?;
         let output = output.map_err(|error| CommandError::NotRun(error.to_string()))?;
+        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
         if output.status.success() {
-            return Ok(output);
+            return Ok(stdout);
         }
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Err(CommandError::Failed { status: output.status.to_string(), stderr })
     }
 }
 
 impl Environment for Machine {
-    fn send(&self, request: Request) -> Boxed<'_, Result<Response, String>> {
-        Box::pin(async move { self.send(request).await.map_err(|error| error.to_string()) })
+    fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>> {
+        Box::pin(self.send(request))
     }
 
     fn sleep(&self, time: Duration) -> Boxed<'_, ()> {
@@ -81,15 +82,12 @@ impl Environment for Machine {
         command: &'a str,
         variables: Vec<(&'static str, String)>,
         is_output_wanted: bool,
-    ) -> Boxed<'a, Result<String, String>> {
+    ) -> Boxed<'a, Result<String, CommandError>> {
         // A shop that the command leaves running would hold a pipe open.
         let stdio = if is_output_wanted { Stdio::piped } else { Stdio::null };
         let (program, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
         let mut shell = Command::new(program);
         shell.arg(option).arg(command).envs(variables).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
-        Box::pin(async move {
-            let output = self.finish(&mut shell).await.map_err(|error| error.to_string())?;
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-        })
+        Box::pin(self.finish(shell))
     }
 }

@@ -19,7 +19,7 @@ impl Keys {
     /// Reads the keys beside the database of this canonical path, or creates them: `sandbox.sqlite.keys` for `sandbox.sqlite`.
     #[cfg(feature = "sqlite")]
     pub(crate) fn beside(database: &Path) -> Result<Self, StartError> {
-        Self::read_or_create(&with_suffix(database, ".keys"), Self::generate)
+        Self::read_or_create(&with_suffix(database, ".keys"), || Ok(Self::generate()))
     }
 
     /// Reads the keys in this file. If it does not exist, creates it with the given keys, and with new ones for those that are not given.
@@ -27,7 +27,7 @@ impl Keys {
     /// # Errors
     /// If a given key is not the one in the file.
     pub(super) fn in_file(path: &Path, given: &GivenKeys) -> Result<Self, StartError> {
-        let keys = Self::read_or_create(path, || given.clone().or_new())?;
+        let keys = Self::read_or_create(path, || given.clone().or_else(|| Ok(Self::generate())))?;
         for (variable, given, stored) in [
             (INSTANCE_VARIABLE, &given.instance, &keys.instance),
             (SECRET_VARIABLE, &given.secret_key, &keys.secret_key),
@@ -43,7 +43,7 @@ impl Keys {
     }
 
     /// Reads the keys file of this path, or creates it with new keys.
-    fn read_or_create(path: &Path, new: impl Fn() -> Self) -> Result<Self, StartError> {
+    fn read_or_create(path: &Path, new: impl Fn() -> Result<Self, StartError>) -> Result<Self, StartError> {
         let unusable = |error: io::Error| {
             StartError::Keys(format!("The keys of the sandbox cannot be stored in {}: {error}.", path.display()))
         };
@@ -62,7 +62,7 @@ impl Keys {
                 })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let keys = new();
+                let keys = new()?;
                 if create_privately(path, &keys.to_text()).map_err(unusable)? {
                     return Ok(keys);
                 }
@@ -241,7 +241,7 @@ mod tests {
         fs::write(&path, &text[..60]).unwrap();
         let starting = thread::spawn({
             let path = path.clone();
-            move || Keys::read_or_create(&path, Keys::generate).map(|keys| keys.to_text()).unwrap()
+            move || Keys::read_or_create(&path, || Ok(Keys::generate())).map(|keys| keys.to_text()).unwrap()
         });
         thread::sleep(3 * READ_INTERVAL);
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&text.as_bytes()[60..]).unwrap();
@@ -256,14 +256,14 @@ mod tests {
         let own_uid = own_uid(&path).unwrap();
         assert!(create_privately(&path, &Keys::generate().to_text()).unwrap());
         assert!(!create_privately(&path, "other keys").unwrap(), "the first keys stay");
-        assert!(Keys::read_or_create(&path, Keys::generate).is_ok());
+        assert!(Keys::read_or_create(&path, || Ok(Keys::generate())).is_ok());
         let metadata = fs::symlink_metadata(&path).unwrap();
         refuse_other_owner(&path, &metadata, own_uid).unwrap();
         let refused = refuse_other_owner(&path, &metadata, own_uid + 1).unwrap_err().to_string();
         assert!(refused.contains("belong to another user"), "{refused}");
         // Only root can change a file's owner; then the whole path is tested.
         if std::os::unix::fs::chown(&path, Some(own_uid + 1), None).is_ok() {
-            let Err(refused) = Keys::read_or_create(&path, Keys::generate) else {
+            let Err(refused) = Keys::read_or_create(&path, || Ok(Keys::generate())) else {
                 panic!("the keys of another user were read")
             };
             assert!(refused.to_string().contains("belong to another user"), "{refused}");

@@ -8,7 +8,6 @@ use super::store::MerchantRow;
 use super::surroundings;
 use super::tokens::{CONTROL_TOKEN, SECRET_KEY, secret};
 use guichet::values::Secret;
-use std::convert::Infallible;
 use std::path::Path;
 
 /// The two keys of a sandbox.
@@ -82,14 +81,8 @@ impl GivenKeys {
         )))
     }
 
-    /// The given keys, and new ones for those that are not given.
-    pub(super) fn or_new(self) -> Keys {
-        let Ok(keys) = self.or_else(|| Ok::<_, Infallible>(Keys::generate()));
-        keys
-    }
-
     /// The given keys, and others for those that are not given.
-    pub(super) fn or_else<E>(self, others: impl FnOnce() -> Result<Keys, E>) -> Result<Keys, E> {
+    pub(super) fn or_else(self, others: impl FnOnce() -> Result<Keys, StartError>) -> Result<Keys, StartError> {
         match (self.instance, self.secret_key) {
             (Some(instance), Some(secret_key)) => Ok(Keys { instance, secret_key }),
             (instance, secret_key) => {
@@ -178,7 +171,7 @@ mod tests {
             assert!(error.to_string().contains("GUICHET_INSTANCE_KEY begins or ends with a space"), "{error}");
         }
         let given = GivenKeys::find(&config(long)).unwrap();
-        assert_eq!(given.or_new().instance.expose(), long);
+        assert_eq!(given.or_else(|| Ok(Keys::generate())).unwrap().instance.expose(), long);
     }
 
     #[test]

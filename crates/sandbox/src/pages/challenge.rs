@@ -1,13 +1,12 @@
 //! The simulated page of the card's issuer, to which a test card that requires a redirect sends its customer.
 
-use super::Pages;
-use crate::http::{plain, read_body, read_object, refuse};
+use super::{Pages, reply};
+use crate::http::{read_body, read_object};
 use crate::problem::Problem;
-use crate::tokens;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{Response, StatusCode};
-use guichet::protocol::{Envelope, ErrorCode};
+use axum::http::Response;
+use guichet::protocol::ErrorCode;
 use guichet::values::IntentId;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -18,15 +17,7 @@ pub(super) async fn decide(
     Path(id): Path<String>,
     request: Request,
 ) -> Response<Body> {
-    let request_id = tokens::id("req_");
-    match decided(&pages, id, request).await {
-        Ok(checkout_url) => {
-            let body =
-                json!({ "status_code": 200, "response_type": "success", "data": { "checkout_url": checkout_url } });
-            plain(StatusCode::OK, body.to_string(), &request_id)
-        }
-        Err(problem) => refuse(problem, &request_id, Envelope::Standard),
-    }
+    reply(decided(&pages, id, request).await.map(|checkout_url| json!({ "checkout_url": checkout_url })))
 }
 
 async fn decided(pages: &Pages, id: String, request: Request) -> Result<String, Problem> {

@@ -1,14 +1,11 @@
 //! The merchant's name, which the hosted page shows and no operation of the interface returns.
 
-use super::Pages;
+use super::{Pages, reply};
 use crate::auth::authenticate;
-use crate::http::{plain, refuse};
 use crate::problem::Problem;
-use crate::tokens;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Response, StatusCode};
-use guichet::protocol::Envelope;
+use axum::http::{HeaderMap, Response};
 use guichet::values::IntentId;
 use serde_json::json;
 use std::sync::Arc;
@@ -20,14 +17,7 @@ pub(super) async fn name(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let request_id = tokens::id("req_");
-    match merchant_of(&pages, id, &headers).await {
-        Ok(name) => {
-            let body = json!({ "status_code": 200, "response_type": "success", "data": { "name": name } });
-            plain(StatusCode::OK, body.to_string(), &request_id)
-        }
-        Err(problem) => refuse(problem, &request_id, Envelope::Standard),
-    }
+    reply(merchant_of(&pages, id, &headers).await.map(|name| json!({ "name": name })))
 }
 
 async fn merchant_of(pages: &Pages, id: String, headers: &HeaderMap) -> Result<String, Problem> {

@@ -4,16 +4,21 @@ mod challenge;
 mod front;
 mod merchant;
 
+use super::problem::Problem;
 use super::rules::MAX_ATTEMPTS;
 use super::service::Service;
+use crate::http::{plain, refuse};
 use crate::package::{Files, Package};
 use crate::server::site::{Page, Site};
+use crate::tokens;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::middleware::map_response;
 use axum::routing::get;
+use guichet::protocol::Envelope;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The content security policy: `decisions.md` 10.
@@ -66,6 +71,18 @@ async fn challenge(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Respo
 
 async fn file(State(pages): State<Arc<Pages>>, Path(path): Path<String>, headers: HeaderMap) -> Response<Body> {
     pages.site.file(path, headers).await
+}
+
+/// The response to a page's own request, which is no operation of the interface.
+fn reply(result: Result<Value, Problem>) -> Response<Body> {
+    let request_id = tokens::id("req_");
+    match result {
+        Ok(data) => {
+            let body = json!({ "status_code": 200, "response_type": "success", "data": data });
+            plain(StatusCode::OK, body.to_string(), &request_id)
+        }
+        Err(problem) => refuse(problem, &request_id, Envelope::Standard),
+    }
 }
 
 /// Adds the security headers of the pages.

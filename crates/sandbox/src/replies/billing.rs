@@ -30,7 +30,7 @@ pub(crate) fn subscription(subscription: &Subscription, echoed: Option<u32>) -> 
     written(&SubscriptionReply {
         id: id.clone(),
         object: Some("subscription".to_owned()),
-        status: state.status.as_str().to_owned().into(),
+        status: state.status.into_str().to_owned().into(),
         customer_email: Some(terms.email.clone()),
         customer_id: Some(customer_id.clone()),
         plan: Some(SubscribedPlan {
@@ -53,7 +53,7 @@ pub(crate) fn subscription(subscription: &Subscription, echoed: Option<u32>) -> 
         pause_at_period_end: state.pause_at_period_end,
         paused_at: state.paused_at,
         canceled_at: state.canceled_at,
-        cancellation_reason: state.cancellation.map(|reason| reason.as_str().to_owned()),
+        cancellation_reason: state.cancellation.map(|reason| reason.into_str().to_owned()),
         latest_payment_intent: state.latest_intent.clone(),
         metadata: metadata(terms.metadata.as_deref()),
         created_at: Some(created_at.unix()),

@@ -36,7 +36,7 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         object: Some("payment_intent".to_owned()),
         amount: terms.amount,
         currency: terms.currency.to_string(),
-        status: state.status.as_str().to_owned().into(),
+        status: state.status.into_str().to_owned().into(),
         client_secret: Some(key.client_secret(&intent.id)),
         payment_ref: PaymentRef::new(intent.payment_ref.clone()).ok(),
         merchant_reference: Some(terms.merchant_reference.to_string()),
@@ -52,12 +52,13 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         confirmation_method: Some(terms.confirmation_method.to_string()),
         payment_method: state.paying_with.as_ref().map(paid_with),
         next_action: state.next_action.map(|action| NextActionReply {
-            kind: action.as_str().to_owned(),
+            kind: action.into_str().to_owned(),
             url: (action == NextAction::Redirect).then(|| Secret::new(challenge_url(intent, key, public_origin))),
         }),
-        last_payment_error: state
-            .declined
-            .map(|decline| LastPaymentError { code: decline.code().to_owned(), message: decline.message().to_owned() }),
+        last_payment_error: state.declined.map(|decline| LastPaymentError {
+            code: decline.into_str().to_owned(),
+            message: decline.message().to_owned(),
+        }),
         attempts: Some(state.attempts),
         created_at: Some(intent.created_at.unix()),
         expires_at: Some(intent.expires_at.to_string()),
@@ -65,7 +66,7 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         description: Some(terms.description.clone()),
         items: terms.items.as_deref().and_then(|items| serde_json::from_str(items.get()).ok()),
         payment_method_types: terms.payment_method_types.clone(),
-        cancellation_reason: state.cancellation.map(|reason| reason.as_str().to_owned()),
+        cancellation_reason: state.cancellation.map(|reason| reason.into_str().to_owned()),
         duplicate_payments: duplicate_payments.collect(),
     })
 }

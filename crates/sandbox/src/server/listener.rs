@@ -1,15 +1,15 @@
 //! The listener: connection limits, timeouts, and connections that are dropped on purpose.
 
-use super::DropConnection;
+use super::Dropped;
 use super::per_address::{PerAddress, Slot};
-use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
 use guichet::values::printable;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -21,17 +21,17 @@ pub(crate) const CONNECTIONS_PER_ADDRESS: usize = 100;
 
 /// Limits and timeouts of the server.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// The most open connections. Further ones wait.
-    pub connections: usize,
+    pub(crate) connections: usize,
     /// The most open connections of one peer address; loopback is not limited. Further ones are closed at once.
-    pub per_address: usize,
+    pub(crate) per_address: usize,
     /// The timeout for receiving the head of a request, and for an idle connection.
-    pub head: Duration,
+    pub(crate) head: Duration,
     /// The timeout for a response that makes no progress because the client does not read it.
-    pub write: Duration,
+    pub(crate) write: Duration,
     /// How long a shutdown waits for requests in flight.
-    pub shutdown: Duration,
+    pub(crate) shutdown: Duration,
 }
 
 impl Default for Limits {
@@ -46,8 +46,27 @@ impl Default for Limits {
     }
 }
 
-/// Serves until `stopped` resolves, then finishes the requests in flight.
-pub async fn serve(listener: TcpListener, router: Router, limits: Limits, mut stopped: oneshot::Receiver<()>) {
+/// Serves with the sandbox's limits and timeouts until `stopped` resolves, then finishes the requests in flight. A response that was
+/// dropped closes its connection.
+pub async fn serve<F>(
+    listener: TcpListener,
+    respond: impl Fn(Request<Body>) -> F + Clone + Send + 'static,
+    stopped: oneshot::Receiver<()>,
+) where
+    F: Future<Output = Result<Response<Body>, Dropped>> + Send + 'static,
+{
+    serve_within(Limits::default(), listener, respond, stopped).await;
+}
+
+/// Serves as [`serve`], with other limits.
+pub(crate) async fn serve_within<F>(
+    limits: Limits,
+    listener: TcpListener,
+    respond: impl Fn(Request<Body>) -> F + Clone + Send + 'static,
+    mut stopped: oneshot::Receiver<()>,
+) where
+    F: Future<Output = Result<Response<Body>, Dropped>> + Send + 'static,
+{
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head);
     let open = GracefulShutdown::new();
@@ -64,7 +83,9 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, mut st
         let mut socket = TimeoutWriter::new(socket);
         socket.set_timeout(Some(limits.write));
         let io = TokioIo::new(Box::pin(socket));
-        let connection = open.watch(http.serve_connection(io, service_fn(respond(router.clone()))));
+        let respond = respond.clone();
+        let service = service_fn(move |request: Request<Incoming>| respond(request.map(Body::new)));
+        let connection = open.watch(http.serve_connection(io, service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(error = %printable(&error), "a connection was closed early");
@@ -102,103 +123,102 @@ async fn accept(
     }
 }
 
-/// Calls the router. A response that is marked [`DropConnection`] becomes an error, which closes the connection.
-fn respond(router: Router) -> impl Fn(hyper::Request<Incoming>) -> Responding {
-    let router = TowerToHyperService::new(router);
-    move |request| {
-        let response = router.call(request);
-        Box::pin(async move {
-            match response.await {
-                Ok(response) if response.extensions().get::<DropConnection>().is_some() => Err(Dropped),
-                Ok(response) => Ok(response),
-                Err(never) => match never {},
-            }
-        })
-    }
-}
-
-type Responding = std::pin::Pin<Box<dyn Future<Output = Result<axum::response::Response, Dropped>> + Send>>;
-
-/// The connection was dropped on purpose.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection was dropped on purpose")]
-struct Dropped;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::Router;
+    use axum::body::Bytes;
+    use axum::routing::get;
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::task::JoinHandle;
+    use tower_service::Service as _;
+
+    /// A server with these limits.
+    struct Server {
+        address: SocketAddr,
+        stop: oneshot::Sender<()>,
+        serving: JoinHandle<()>,
+    }
+
+    impl Server {
+        async fn start(ip: IpAddr, limits: Limits) -> Self {
+            let listener = TcpListener::bind((ip, 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let (stop, stopped) = oneshot::channel();
+            // Larger than the sockets' buffers.
+            let large = Bytes::from(vec![b'x'; LARGE]);
+            let router = Router::new().route("/large", get(async move || large)).route("/", get(async || "here"));
+            let respond = move |request: Request<Body>| {
+                let mut router = router.clone();
+                async move {
+                    let Ok(response) = router.call(request).await;
+                    Ok(response)
+                }
+            };
+            Self { address, stop, serving: tokio::spawn(serve_within(limits, listener, respond, stopped)) }
+        }
+
+        /// Connects and sends this text.
+        async fn send(&self, text: &[u8]) -> TcpStream {
+            let mut socket = TcpStream::connect(self.address).await.unwrap();
+            socket.write_all(text).await.unwrap();
+            socket
+        }
+
+        /// Makes a whole request, which is answered.
+        async fn is_responding(&self) {
+            let mut normal = self.send(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await;
+            let mut response = String::new();
+            let read = tokio::time::timeout(Duration::from_secs(60), normal.read_to_string(&mut response));
+            read.await.expect("the other clients are disconnected").unwrap();
+            assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
+        }
+
+        async fn stop(self) {
+            self.stop.send(()).unwrap();
+            self.serving.await.unwrap();
+        }
+    }
+
+    const LARGE: usize = 32 << 20;
+    const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     #[tokio::test]
     async fn a_client_that_does_not_finish_its_head_is_disconnected_and_frees_its_place() {
         let limits = Limits { connections: 2, head: Duration::from_secs(1), ..Limits::default() };
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        let router = Router::new().fallback(|| async { "here" });
-        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let server = Server::start(LOOPBACK, limits).await;
         let mut slow = Vec::new();
         for _ in 0..2 {
-            let mut socket = TcpStream::connect(address).await.unwrap();
-            socket.write_all(b"GET / HTTP/1.1\r\nHost: ").await.unwrap();
-            slow.push(socket);
+            slow.push(server.send(b"GET / HTTP/1.1\r\nHost: ").await);
         }
-        let mut normal = TcpStream::connect(address).await.unwrap();
-        normal.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
-        let mut response = String::new();
-        normal.read_to_string(&mut response).await.unwrap();
-        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
+        server.is_responding().await;
         for mut socket in slow {
             let mut rest = Vec::new();
             let _ = socket.read_to_end(&mut rest).await;
             assert!(!rest.starts_with(b"HTTP/1.1 200"));
         }
-        stop.send(()).unwrap();
-        serving.await.unwrap();
+        server.stop().await;
     }
 
     #[tokio::test]
     async fn clients_that_never_read_their_responses_are_disconnected_and_free_their_places() {
         const CLIENTS: usize = 8;
         let limits = Limits { connections: CLIENTS, write: Duration::from_millis(300), ..Limits::default() };
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        // Larger than the sockets' buffers.
-        let large = axum::body::Bytes::from(vec![b'x'; 32 << 20]);
-        let router = Router::new()
-            .route("/large", axum::routing::get(async move || large))
-            .route("/small", axum::routing::get(async || "here"));
-        let serving = tokio::spawn(serve(listener, router, limits, stopped));
+        let server = Server::start(LOOPBACK, limits).await;
         let mut not_reading = Vec::new();
         for _ in 0..CLIENTS {
-            let mut socket = TcpStream::connect(address).await.unwrap();
-            socket.write_all(&b"GET /large HTTP/1.1\r\nHost: here\r\n\r\n".repeat(4)).await.unwrap();
-            not_reading.push(socket);
+            not_reading.push(server.send(&b"GET /large HTTP/1.1\r\nHost: here\r\n\r\n".repeat(4)).await);
         }
-        let mut normal = TcpStream::connect(address).await.unwrap();
-        normal.write_all(b"GET /small HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
-        let mut response = String::new();
-        let read = tokio::time::timeout(Duration::from_secs(60), normal.read_to_string(&mut response));
-        read.await.expect("the clients that do not read are disconnected").unwrap();
-        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("here"), "{response}");
+        server.is_responding().await;
         drop(not_reading);
-        stop.send(()).unwrap();
-        serving.await.unwrap();
+        server.stop().await;
     }
 
     #[tokio::test]
     async fn a_client_that_reads_slowly_but_steadily_gets_the_whole_response() {
-        let limits = Limits { write: Duration::from_secs(3), ..Limits::default() };
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        let large = axum::body::Bytes::from(vec![b'x'; 32 << 20]);
-        let length = large.len();
-        let router = Router::new().fallback(async move || large);
-        let serving = tokio::spawn(serve(listener, router, limits, stopped));
-        let mut slow = TcpStream::connect(address).await.unwrap();
-        slow.write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await.unwrap();
+        let server = Server::start(LOOPBACK, Limits { write: Duration::from_secs(3), ..Limits::default() }).await;
+        let mut slow = server.send(b"GET /large HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await;
         let (mut read, mut piece) = (0, vec![0; 256 << 10]);
         loop {
             let some = slow.read(&mut piece).await.unwrap();
@@ -209,9 +229,8 @@ mod tests {
             // The whole transfer takes far longer than the timeout; each pause is shorter.
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        assert!(read > length, "{read} of {length}");
-        stop.send(()).unwrap();
-        serving.await.unwrap();
+        assert!(read > LARGE, "{read} of {LARGE}");
+        server.stop().await;
     }
 
     #[tokio::test]
@@ -220,14 +239,10 @@ mod tests {
         let probe = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
         probe.connect("192.0.2.1:9").expect("this test needs a network: loopback addresses are not limited");
         let own = probe.local_addr().unwrap().ip();
-        let limits = Limits { per_address: 2, ..Limits::default() };
-        let listener = TcpListener::bind((own, 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        let serving = tokio::spawn(serve(listener, Router::new().fallback(async || "here"), limits, stopped));
+        let server = Server::start(own, Limits { per_address: 2, ..Limits::default() }).await;
         let mut open = Vec::new();
         for number in 0..3 {
-            let mut socket = TcpStream::connect(address).await.unwrap();
+            let mut socket = TcpStream::connect(server.address).await.unwrap();
             let _ = socket.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").await;
             let mut head = [0; 12];
             let answered = socket.read_exact(&mut head).await.is_ok();
@@ -235,7 +250,6 @@ mod tests {
             open.push(socket);
         }
         drop(open);
-        stop.send(()).unwrap();
-        serving.await.unwrap();
+        server.stop().await;
     }
 }

@@ -10,10 +10,15 @@ pub(crate) mod site;
 mod static_file;
 
 #[cfg(feature = "serve")]
-pub(crate) use listener::CONNECTIONS_PER_ADDRESS;
+pub use listener::serve;
 #[cfg(feature = "serve")]
-pub use listener::{Limits, serve};
+pub(crate) use listener::{CONNECTIONS_PER_ADDRESS, Limits, serve_within};
 
 /// Marks a response that must not be sent: the connection ends without a byte of it.
 #[derive(Clone, Copy, Debug)]
-pub struct DropConnection;
+pub(crate) struct DropConnection;
+
+/// The response was dropped by a fault: on a socket, the connection would end without a byte of it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("The connection was dropped by an injected fault.")]
+pub struct Dropped;

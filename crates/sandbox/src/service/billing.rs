@@ -13,10 +13,6 @@ use serde_json::Value;
 
 /// How many subscriptions are written in one commit.
 const BATCH_SIZE: i64 = 32;
-/// How often the service looks for due subscriptions. Requests that list payments or events, or read or change subscriptions, first apply
-/// what is due.
-#[cfg(feature = "serve")]
-const BILLING_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
 /// How many transitions of one subscription are written in one commit.
 const MAX_TRANSITIONS: usize = 16;
 
@@ -66,19 +62,6 @@ impl Service {
         let now = merchant.now();
         self.bill(&merchant).await?;
         Ok(now)
-    }
-
-    /// Applies due events every second, until the future is dropped.
-    #[cfg(feature = "serve")]
-    pub(crate) async fn keep_billing(&self) {
-        let mut ticks = tokio::time::interval(BILLING_INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            if let Err(error) = self.bill_all().await {
-                tracing::error!(error = %printable(error), "the due events of subscriptions were not applied");
-            }
-        }
     }
 
     /// Applies everything that is due by now for every merchant, except for those for which another instance does.

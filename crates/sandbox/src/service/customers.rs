@@ -1,7 +1,7 @@
 //! Lists customers. Payment intents and subscriptions create them.
 
 use super::examples::{Examples, page};
-use super::{Described, Done, Handle, Outcomes, Service, to_read};
+use super::{Described, Done, Handle, Service, to_read};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
@@ -20,8 +20,6 @@ impl Handle<ListCustomers> for Service {
 }
 
 impl Described for ListCustomers {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let request = ListCustomers::new().limit(PageLimit::default());
         (request, page(&[replies::customer(&examples.customer())]))

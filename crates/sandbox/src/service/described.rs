@@ -10,8 +10,8 @@ use guichet::protocol::{ErrorCode, Operation};
     label = "write `impl Described for {Self}` below its handler in crates/sandbox/src/service/"
 )]
 pub(crate) trait Described: Operation + Sized {
-    /// Its success statuses and error codes.
-    const OUTCOMES: Outcomes;
+    /// Its success statuses and error codes. The default is 200, without codes of its own.
+    const OUTCOMES: Outcomes = Outcomes::OK;
 
     /// A request and its result.
     fn example(examples: &Examples) -> (Self, Done);

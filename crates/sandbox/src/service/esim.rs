@@ -32,8 +32,6 @@ impl Handle<ListEsimPackages> for Service {
 }
 
 impl Described for ListEsimPackages {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let packages: Vec<_> = examples.packages.all().iter().map(replies::esim_package).collect();
         (ListEsimPackages::new().limit(PageLimit::default()), page(&packages))
@@ -78,8 +76,6 @@ impl Handle<ReadEsimOrder> for Service {
 }
 
 impl Described for ReadEsimOrder {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let paid = Fulfilment { paid_by: examples.intent_id(), at: examples.now };
         let order = EsimOrder { fulfilment: Some(paid), ..examples.esim_order() };

@@ -26,35 +26,15 @@ pub(super) fn idempotent_request<O: Operation>(
         merchant: merchant.id().to_owned(),
         operation: O::SPEC.name,
         fingerprint: tokens::fingerprint(key.as_str()),
-        digest: tokens::digest(&sorted(body).to_string()),
+        digest: tokens::fingerprint(&sorted(body).to_string()),
         now: merchant.now(),
     }))
 }
 
-/// The interval between deletions of expired keys.
-#[cfg(feature = "serve")]
-const DELETION_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
-
 impl Service {
-    /// Deletes expired keys in the background, as long as this is polled, so that no request waits for it.
-    #[cfg(feature = "serve")]
-    pub(crate) async fn keep_deleting_expired_keys(&self) {
-        let mut ticks = tokio::time::interval(DELETION_INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            if let Err(error) = self.delete_expired_keys().await {
-                tracing::error!(error = %guichet::values::printable(error), "expired idempotency keys were not deleted");
-            }
-        }
-    }
-
+    /// Deletes the keys that had expired in the latest stored second.
     pub(crate) async fn delete_expired_keys(&self) -> Result<(), Unavailable> {
-        if self.store.any_expired_keys(self.clock.peek()).await? {
-            self.catch_up().await;
-            self.store.delete_expired_keys(self.clock.now()).await?;
-        }
-        Ok(())
+        self.store.delete_expired_keys(self.clock.now()).await
     }
 
     /// Creates an object, once for each idempotency key. Returns its id, and whether an earlier request has created it. `create` returns

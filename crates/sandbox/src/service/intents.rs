@@ -70,8 +70,6 @@ impl Handle<ReadPaymentIntent> for Service {
 }
 
 impl Described for ReadPaymentIntent {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let request = ReadPaymentIntent::new(examples.intent_id());
         (request, Done::ok(examples.intent_reply(&examples.intent())))
@@ -91,8 +89,6 @@ impl Handle<ListPaymentIntents> for Service {
 }
 
 impl Described for ListPaymentIntents {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let request = ListPaymentIntents::new().limit(PageLimit::default());
         (request, page(&[examples.intent_reply(&examples.intent())]))
@@ -204,7 +200,7 @@ pub(crate) fn new_intent(
         id: IntentId::new(tokens::id("pi_")).map_err(|error| Problem::internal(&error))?,
         merchant: merchant.to_owned(),
         payment_ref: tokens::id("gch_"),
-        digest: tokens::digest(&body),
+        digest: tokens::fingerprint(&body),
         body,
         terms,
         state,

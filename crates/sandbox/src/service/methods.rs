@@ -21,8 +21,6 @@ impl Handle<ListPaymentMethods> for Service {
 }
 
 impl Described for ListPaymentMethods {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let methods = replies::methods(&examples.fees.methods(&Country::cm()));
         (ListPaymentMethods::new().country_code(Country::cm()), Done::ok(methods).with_message(METHODS))

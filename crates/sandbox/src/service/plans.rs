@@ -53,8 +53,6 @@ impl Handle<ListPlans> for Service {
 }
 
 impl Described for ListPlans {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         (ListPlans::new().limit(PageLimit::default()), page(&[replies::plan(&examples.plan())]))
     }
@@ -64,7 +62,9 @@ impl Handle<DeactivatePlan> for Service {
     /// Deactivates the plan. Deactivating it again succeeds without effect.
     async fn handle(&self, caller: Caller, operation: DeactivatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
-        let plan = self.store.plan(merchant.id(), &operation.id).await?.ok_or_else(|| Problem::missing("plan"))?;
+        let found = self.store.plan_by_key(merchant.id(), &operation.id.clone().into()).await?;
+        // A code does not name it here.
+        let plan = found.filter(|plan| plan.id == operation.id).ok_or_else(|| Problem::missing("plan"))?;
         if plan.active {
             self.store.write(Write::DeactivatePlan { id: plan.id.clone() }).await?;
         }
@@ -73,8 +73,6 @@ impl Handle<DeactivatePlan> for Service {
 }
 
 impl Described for DeactivatePlan {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let plan = Plan { active: false, ..examples.plan() };
         (DeactivatePlan::new(plan.id.clone()), Done::ok(replies::plan(&plan)))

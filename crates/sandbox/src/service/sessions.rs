@@ -55,8 +55,6 @@ impl Handle<ValidateSession> for Service {
 }
 
 impl Described for ValidateSession {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         (ValidateSession::new(), Done::ok(replies::valid_session(&examples.session())).with_message(VALID))
     }
@@ -80,8 +78,6 @@ impl Handle<RevokeSession> for Service {
 }
 
 impl Described for RevokeSession {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let data = replies::revoked_session(&examples.session(), examples.now);
         (RevokeSession::new(), Done::ok(data).with_message(ENDED))

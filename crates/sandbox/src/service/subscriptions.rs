@@ -54,8 +54,6 @@ impl Handle<ReadSubscription> for Service {
 }
 
 impl Described for ReadSubscription {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let subscription = replies::subscription(&examples.subscription(), None);
         (ReadSubscription::new(examples.subscription_id()), Done::ok(subscription))
@@ -74,8 +72,6 @@ impl Handle<ListSubscriptions> for Service {
 }
 
 impl Described for ListSubscriptions {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let subscription = replies::subscription(&examples.subscription(), None);
         (ListSubscriptions::new().limit(PageLimit::default()), page(&[subscription]))
@@ -85,8 +81,8 @@ impl Described for ListSubscriptions {
 impl Handle<PauseSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
         let PauseSubscription { id, immediately, trigger_after_failures } = operation;
-        let paused = self.change_subscription(&caller, &id, |state, now| state.pause(immediately, now)).await?;
-        Ok(Done::ok(replies::subscription(&paused, trigger_after_failures)))
+        let rule = |state: &SubscriptionState, now: Moment| state.pause(immediately, now);
+        self.change_subscription(&caller, &id, trigger_after_failures, rule).await
     }
 }
 
@@ -102,8 +98,7 @@ impl Described for PauseSubscription {
 
 impl Handle<ResumeSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: ResumeSubscription) -> Result<Done, Problem> {
-        let resumed = self.change_subscription(&caller, &operation.id, SubscriptionState::resume).await?;
-        Ok(Done::ok(replies::subscription(&resumed, None)))
+        self.change_subscription(&caller, &operation.id, None, SubscriptionState::resume).await
     }
 }
 
@@ -121,18 +116,13 @@ impl Described for ResumeSubscription {
 impl Handle<CancelSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
         let CancelSubscription { id, immediately } = operation;
-        let canceled = self
-            .change_subscription(&caller, &id, |state, now| {
-                Ok(state.cancel(immediately, now).map(|state| (state, None)))
-            })
-            .await?;
-        Ok(Done::ok(replies::subscription(&canceled, None)))
+        let rule =
+            |state: &SubscriptionState, now: Moment| Ok(state.cancel(immediately, now).map(|state| (state, None)));
+        self.change_subscription(&caller, &id, None, rule).await
     }
 }
 
 impl Described for CancelSubscription {
-    const OUTCOMES: Outcomes = Outcomes::OK;
-
     fn example(examples: &Examples) -> (Self, Done) {
         let rule = |state: &SubscriptionState| Ok(state.cancel(false, examples.now).map(|state| (state, ())));
         let canceled = examples.moved(examples.subscription(), rule);
@@ -144,8 +134,8 @@ impl Described for CancelSubscription {
 impl Handle<ChangeSubscriptionPaymentMethod> for Service {
     async fn handle(&self, caller: Caller, operation: ChangeSubscriptionPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
-        let changed = self.change_subscription(&caller, &operation.id, |state, _| state.pay_with(with.clone())).await?;
-        Ok(Done::ok(replies::subscription(&changed, None)))
+        let rule = |state: &SubscriptionState, _: Moment| state.pay_with(with.clone());
+        self.change_subscription(&caller, &operation.id, None, rule).await
     }
 }
 
@@ -164,10 +154,8 @@ impl Handle<ConfigureFallback> for Service {
     async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
         let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
         let with = paying_with(&payment_method)?;
-        let changed = self
-            .change_subscription(&caller, &id, |state, _| state.fall_back_on(with.clone(), trigger_after_failures))
-            .await?;
-        Ok(Done::ok(replies::subscription(&changed, None)))
+        let rule = |state: &SubscriptionState, _: Moment| state.fall_back_on(with.clone(), trigger_after_failures);
+        self.change_subscription(&caller, &id, None, rule).await
     }
 }
 
@@ -238,7 +226,8 @@ impl Service {
         let mut billing = Billing::of_new(subscription, customer, now);
         billing.transition(first, now)?;
         billing.run(now)?;
-        Ok(self.store.add_billed(billing.into_billed(), request).await?.then_some(id))
+        let write = Write::SaveBilled(vec![billing.into_billed()]).if_key_is_new(request, id.to_string());
+        Ok(self.store.write(write).await?.then_some(id))
     }
 
     /// The current state of a merchant's subscription.
@@ -248,14 +237,16 @@ impl Service {
     }
 
     /// Loads a subscription, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule
-    /// returns `None`, nothing changes.
+    /// returns `None`, nothing changes. `echoed` is written in place of the reply's `trigger_after_failures`.
     async fn change_subscription(
         &self,
         caller: &Caller,
         id: &SubscriptionId,
+        echoed: Option<u32>,
         rule: impl Fn(&SubscriptionState, Moment) -> Result<Option<(SubscriptionState, Option<Charge>)>, Conflict>,
-    ) -> Result<Subscription, Problem> {
+    ) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
+        let reply = |subscription: &Subscription| Ok(Done::ok(replies::subscription(subscription, echoed)));
         for _ in 0..MAX_ROUNDS {
             let subscription = self.subscription_of(merchant, id).await?;
             let now = merchant.now();
@@ -263,14 +254,16 @@ impl Service {
                 // Something became due after the subscription was read: it is applied first.
                 continue;
             }
-            let Some(transition) = rule(&subscription.state, now).map_err(refused)? else { return Ok(subscription) };
+            let Some(transition) = rule(&subscription.state, now).map_err(refused)? else {
+                return reply(&subscription);
+            };
             let mut billing = Billing::of(subscription);
             billing.transition(transition, now)?;
             billing.run(now)?;
             let billed = billing.into_billed();
             let moved = billed.subscription.clone();
             if self.store.write(Write::SaveBilled(vec![billed])).await? {
-                return Ok(moved);
+                return reply(&moved);
             }
         }
         Err(Unavailable::contended().into())
@@ -279,6 +272,6 @@ impl Service {
 
 /// The error for a change that the subscription's status does not allow. Its message names the status.
 fn refused(conflict: Conflict) -> Problem {
-    let message = format!("The subscription is {} {}", conflict.status.as_str(), conflict.why);
+    let message = format!("The subscription is {} {}", conflict.status.into_str(), conflict.why);
     Problem::new(ErrorCode::SubscriptionState, message)
 }

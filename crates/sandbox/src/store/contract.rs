@@ -88,7 +88,7 @@ async fn a_write_without_effect_does_not_undo_its_group(opened: &[Backend]) {
     let group = vec![
         Write::AddIntent(Box::new(intent(1, "ORDER-1", None))),
         Write::AddIntent(Box::new(intent(2, "ORDER-1", None))),
-        Write::SaveIntent(Box::new(Intent { version: 9, ..intent(1, "ORDER-1", None).0 })),
+        Write::SaveIntents(vec![Intent { version: 9, ..intent(1, "ORDER-1", None).0 }]),
         Write::RevokeSession { fingerprint: "unknown".into(), at: Moment::from_unix(1) },
         Write::AddIntent(Box::new(intent(3, "ORDER-3", None))),
     ];
@@ -240,6 +240,12 @@ async fn requests_are_listed_with_their_statuses_in_every_instance(opened: &[Bac
     one.record_status("req_1", 404);
     let ended = Request { status: Some(404), ..request("req_1") };
     assert_eq!(one.requests().await.unwrap(), [ended, answered]);
+    for number in 3..=super::MAX_REQUESTS + 2 {
+        let [one, _] = first_in_two(opened).await;
+        one.add_request(request(&format!("req_{number}")));
+    }
+    let newest = one.requests().await.unwrap();
+    assert_eq!((newest.len(), &newest[0]), (super::MAX_REQUESTS, &request("req_3")));
     assert!(opened[0].store.write(Write::Reset { merchant: "m0".into() }).await.unwrap());
     one.was_reset();
     assert_eq!(other.requests().await.unwrap(), []);
@@ -459,7 +465,6 @@ impl Known {
             text(&store.latest_second().await),
             text(&store.merchants().await),
             text(&store.merchants_due(Moment::from_unix(10 * DAY)).await),
-            text(&store.any_expired_keys(Moment::from_unix(DAY)).await),
         ];
         for number in &self.intents {
             all.push(text(&store.intent(&intent_id(*number)).await));
@@ -494,7 +499,6 @@ impl Known {
             for number in 0..12 {
                 all.push(text(&store.intent_by_reference(merchant, &format!("R-{number}")).await));
                 all.push(text(&store.plan_by_key(merchant, &PlanKey::new(format!("plan_{number}")).unwrap()).await));
-                all.push(text(&store.plan(merchant, &PlanId::new(format!("plan_{number}")).unwrap()).await));
                 all.push(text(&store.intents_of_esim_order(merchant, &order(number).id).await));
             }
             for number in &self.orders {

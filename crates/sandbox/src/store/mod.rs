@@ -37,7 +37,7 @@ pub mod contract;
 mod memory;
 mod one_instance;
 mod records;
-#[cfg(feature = "serve")]
+#[cfg(feature = "sql")]
 pub mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -60,7 +60,7 @@ use crate::faults::{AddFaultError, Fault, FaultKind};
 use crate::requests::Request;
 use crate::start_error::StartError;
 use async_trait::async_trait;
-use guichet::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
+use guichet::values::{EsimOrderId, IntentId, Moment, PlanKey, SubscriptionId};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -131,9 +131,6 @@ pub trait Store: Send + Sync + 'static {
     /// The object that was created under a request's idempotency key.
     async fn made(&self, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable>;
 
-    /// Whether there are expired idempotency keys at this time of the service's clock.
-    async fn any_expired_keys(&self, now: Moment) -> Result<bool, Unavailable>;
-
     /// The position of an entry in one of a merchant's lists.
     async fn position(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable>;
 
@@ -152,10 +149,7 @@ pub trait Store: Send + Sync + 'static {
     /// A merchant's intents that pay one of its newest unfulfilled eSIM orders, oldest first.
     async fn intents_of_open_esim_orders(&self, merchant: &str, limit: i64) -> Result<Vec<Intent>, Unavailable>;
 
-    /// A merchant's plan by its id.
-    async fn plan(&self, merchant: &str, id: &PlanId) -> Result<Option<Plan>, Unavailable>;
-
-    /// A merchant's plan by its id or its code.
+    /// A merchant's plan by its id, otherwise by its code.
     async fn plan_by_key(&self, merchant: &str, key: &PlanKey) -> Result<Option<Plan>, Unavailable>;
 
     /// A merchant's plans after this position, newest first.
@@ -297,17 +291,7 @@ impl dyn Store {
 
     /// Stores an intent's next state. `false` if it was changed since it was read.
     pub(super) async fn save_intent(&self, intent: Intent) -> Result<bool, Unavailable> {
-        self.write(Write::SaveIntent(Box::new(intent))).await
-    }
-
-    /// Stores a new subscription with its first charge. `false` if another was created under its idempotency key.
-    pub(super) async fn add_billed(
-        &self,
-        billed: Billed,
-        request: Option<IdempotentRequest>,
-    ) -> Result<bool, Unavailable> {
-        let made = billed.subscription.id.to_string();
-        self.write(Write::SaveBilled(vec![billed]).if_key_is_new(request, made)).await
+        self.write(Write::SaveIntents(vec![intent])).await
     }
 
     /// Stores a new eSIM order. `false` if another was created under its idempotency key.
@@ -320,12 +304,10 @@ impl dyn Store {
         self.write(Write::AddEsimOrder(Box::new(order)).if_key_is_new(request, made)).await
     }
 
-    /// Deletes the expired idempotency keys. In small batches, so that other writes do not wait long.
-    pub(super) async fn delete_expired_keys(&self, now: Moment) -> Result<(), Unavailable> {
-        const BATCH: i64 = 500;
-        while self.any_expired_keys(now).await?
-            && self.write(Write::DeleteExpiredKeys { wall: now, limit: BATCH }).await?
-        {}
+    /// Deletes the idempotency keys that have expired at this time of the service's clock. In small batches, so that other writes do not
+    /// wait long.
+    pub(super) async fn delete_expired_keys(&self, wall: Moment) -> Result<(), Unavailable> {
+        while self.write(Write::DeleteExpiredKeys { wall, limit: 500 }).await? {}
         Ok(())
     }
 }

@@ -1,14 +1,13 @@
 //! The merchants of a database that one instance has to itself, as in memory or on SQLite: all of them, since they are few.
 
 use super::{By, Instances, MerchantLock, MerchantRow, SharedMerchant, Store, Unavailable, Write};
-use crate::faults::{AddFaultError, Fault, FaultKind, Faults};
-use crate::requests::{Request, Requests};
+use crate::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS};
+use crate::requests::{MAX_REQUESTS, Request};
 use crate::start_error::StartError;
 use async_trait::async_trait;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The merchants of a database.
 pub(crate) struct OneInstance {
@@ -28,9 +27,19 @@ struct Merchant {
     name: String,
     clock_offset: AtomicI64,
     /// Held while due work runs, while the clock is moved, and while a reset runs.
-    billing: Arc<Mutex<()>>,
-    faults: Faults,
-    requests: Requests,
+    billing: Arc<tokio::sync::Mutex<()>>,
+    faults: Mutex<Vec<Fault>>,
+    requests: Mutex<VecDeque<Request>>,
+}
+
+impl Merchant {
+    fn lock_faults(&self) -> MutexGuard<'_, Vec<Fault>> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_requests(&self) -> MutexGuard<'_, VecDeque<Request>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Table {
@@ -40,8 +49,8 @@ impl Table {
             name: row.name,
             clock_offset: AtomicI64::new(row.clock_offset),
             billing: Arc::default(),
-            faults: Faults::default(),
-            requests: Requests::default(),
+            faults: Mutex::default(),
+            requests: Mutex::default(),
         });
         self.by_id.insert(merchant.id.clone(), Arc::clone(&merchant));
         self.by_key.insert(row.key_fingerprint, Arc::clone(&merchant));
@@ -129,37 +138,58 @@ impl SharedMerchant for Merchant {
 
     fn was_reset(&self) {
         self.clock_offset.store(0, Ordering::Release);
-        self.faults.clear();
-        self.requests.clear();
+        self.lock_faults().clear();
+        self.lock_requests().clear();
     }
 
     async fn add_fault(&self, fault: Fault) -> Result<(), AddFaultError> {
-        self.faults.add(fault)
+        let mut faults = self.lock_faults();
+        if faults.len() >= MAX_FAULTS {
+            return Err(AddFaultError::TooMany);
+        }
+        if fault.count > 0 {
+            faults.push(fault);
+        }
+        Ok(())
     }
 
     async fn take_fault(&self, operation: &str) -> Result<Option<FaultKind>, Unavailable> {
-        Ok(self.faults.take(operation))
+        let mut faults = self.lock_faults();
+        let Some(position) = faults.iter().position(|fault| fault.operation == operation) else { return Ok(None) };
+        let kind = faults[position].kind;
+        faults[position].count -= 1;
+        if faults[position].count == 0 {
+            faults.remove(position);
+        }
+        Ok(Some(kind))
     }
 
     async fn faults(&self) -> Result<Vec<Fault>, Unavailable> {
-        Ok(self.faults.list())
+        Ok(self.lock_faults().clone())
     }
 
     async fn clear_faults(&self) -> Result<(), Unavailable> {
-        self.faults.clear();
+        self.lock_faults().clear();
         Ok(())
     }
 
     fn add_request(&self, request: Request) {
-        self.requests.add(request);
+        let mut requests = self.lock_requests();
+        if requests.len() == MAX_REQUESTS {
+            requests.pop_front();
+        }
+        requests.push_back(request);
     }
 
     fn record_status(&self, request_id: &str, status: u16) {
-        self.requests.record_status(request_id, status);
+        let mut requests = self.lock_requests();
+        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
+            request.status = Some(status);
+        }
     }
 
     async fn requests(&self) -> Result<Vec<Request>, Unavailable> {
-        Ok(self.requests.list())
+        Ok(self.lock_requests().iter().cloned().collect())
     }
 }
 

@@ -56,8 +56,6 @@ pub enum Write {
     /// The next states of subscriptions with the charges that began. No effect if one of the subscriptions was changed since it was read;
     /// that one is not stored, the others are.
     SaveBilled(Vec<Billed>),
-    /// No effect if the intent was changed since it was read.
-    SaveIntent(Box<Intent>),
     /// No effect if one of the intents was changed since it was read; that one is not stored, the others are.
     SaveIntents(Vec<Intent>),
     /// A second of the service's clock. No effect if it is not later than the stored one.

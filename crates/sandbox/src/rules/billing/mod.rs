@@ -4,8 +4,6 @@
 //! changes it. **A period is charged once, and nothing is charged while another charge is under way.**
 
 mod calendar;
-#[cfg(test)]
-mod random_walks;
 mod state;
 mod transitions;
 

@@ -5,6 +5,7 @@ use super::calendar::Calendar;
 use crate::rules::{LateApproval, PayingWith};
 use guichet::values::{IntentId, Moment};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The most attempts to charge one period.
 const MAX_ATTEMPTS: u32 = 4;
@@ -57,8 +58,9 @@ pub(crate) struct LateCharge {
     pub(crate) approval: LateApproval,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, IntoStaticStr, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Status {
     Active,
     Canceled,
@@ -68,8 +70,9 @@ pub(crate) enum Status {
 }
 
 /// Why a subscription was canceled.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, IntoStaticStr, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Cancellation {
     PaymentFailed,
     RequestedByMerchant,
@@ -248,7 +251,7 @@ impl SubscriptionState {
             |state: &Self| (state.cancel_at_period_end, state.pause_at_period_end, state.trigger_after_failures);
         let charge_ended = before.under_way.is_some() && self.under_way.is_none();
         if self.status != before.status {
-            Some(self.status.as_str())
+            Some(self.status.into_str())
         } else if self.status == Status::Canceled && charge_ended {
             // The status does not change.
             Some(if self.paid { "charge_succeeded" } else { "charge_failed" })
@@ -342,28 +345,5 @@ impl SubscriptionState {
     /// The pause between a failure and the next attempt, in seconds.
     fn retry_pause(&self) -> i64 {
         LONGEST_WAIT.min((self.period_end.unix() - self.period_start.unix()) / 4)
-    }
-}
-
-impl Status {
-    /// Its name in the interface.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Canceled => "canceled",
-            Self::PastDue => "past_due",
-            Self::Paused => "paused",
-            Self::Trialing => "trialing",
-        }
-    }
-}
-
-impl Cancellation {
-    /// Its name in the interface.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::PaymentFailed => "payment_failed",
-            Self::RequestedByMerchant => "requested_by_merchant",
-        }
     }
 }

@@ -8,6 +8,7 @@ use super::{FeeProblem, Fees, PayingWith};
 use guichet::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use strum::IntoStaticStr;
 
 /// How long an intent can be paid, in seconds.
 const LIFETIME: i64 = 24 * 60 * 60;
@@ -57,8 +58,9 @@ pub(crate) struct Terms {
     pub(crate) payment_method_types: Option<Vec<String>>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, IntoStaticStr, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Status {
     Canceled,
     Failed,
@@ -68,8 +70,9 @@ pub(crate) enum Status {
 }
 
 /// The action that the customer, or for `confirm` the merchant, must take before the charge.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, IntoStaticStr, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum NextAction {
     Confirm,
     Otp,
@@ -77,8 +80,9 @@ pub(crate) enum NextAction {
 }
 
 /// Why an intent was canceled.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, IntoStaticStr, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Cancellation {
     Expired,
     RequestedByCustomer,
@@ -167,41 +171,6 @@ impl Terms {
     /// Whether this type of method may pay.
     pub(crate) fn accepts(&self, kind: &str) -> bool {
         self.payment_method_types.as_ref().is_none_or(|types| types.iter().any(|allowed| allowed == kind))
-    }
-}
-
-impl Status {
-    /// Its name in the interface.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Canceled => "canceled",
-            Self::Failed => "failed",
-            Self::Processing => "processing",
-            Self::RequiresAction => "requires_action",
-            Self::Succeeded => "succeeded",
-        }
-    }
-}
-
-impl NextAction {
-    /// Its name in the interface.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Confirm => "confirm",
-            Self::Otp => "otp",
-            Self::Redirect => "redirect",
-        }
-    }
-}
-
-impl Cancellation {
-    /// Its name in the interface.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Expired => "expired",
-            Self::RequestedByCustomer => "requested_by_customer",
-            Self::RequestedByMerchant => "requested_by_merchant",
-        }
     }
 }
 

@@ -79,7 +79,6 @@ impl Tables {
                 }
                 all
             }
-            Write::SaveIntent(intent) => self.save_intent(*intent),
             Write::SaveIntents(intents) => {
                 let mut all = true;
                 for intent in intents {

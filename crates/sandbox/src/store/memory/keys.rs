@@ -49,12 +49,6 @@ impl Keys {
         (key.expires_at > request.now.unix()).then(|| key.made.clone())
     }
 
-    /// Whether a merchant has a key that has expired at this time of its clock.
-    pub(super) fn any_expired(&self, merchant: &str, now: i64) -> bool {
-        let first = self.0.get(merchant).and_then(|of_merchant| of_merchant.expiring.first());
-        first.is_some_and(|(expires_at, _)| *expires_at <= now)
-    }
-
     /// Deletes a merchant's key that has expired at this time of its clock. `false` if there is none.
     pub(super) fn delete_expired(&mut self, merchant: &str, now: i64) -> bool {
         let Some(of_merchant) = self.0.get_mut(merchant) else { return false };

@@ -11,7 +11,7 @@ use crate::store::{
     After, Customer, List, Made, MerchantRow, PendingWrite, Position, Store, SubscriptionEvent, Unavailable, Write,
 };
 use async_trait::async_trait;
-use guichet::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
+use guichet::values::{EsimOrderId, IntentId, Moment, PlanKey, SubscriptionId};
 use std::future::ready;
 
 #[async_trait]
@@ -35,13 +35,6 @@ impl Store for Memory {
 
     async fn made(&self, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable> {
         self.read(|tables| tables.keys.made(request))
-    }
-
-    async fn any_expired_keys(&self, now: Moment) -> Result<bool, Unavailable> {
-        self.read(|tables| {
-            let mut merchants = tables.merchants.values();
-            merchants.any(|merchant| tables.keys.any_expired(&merchant.id, now.unix() + merchant.clock_offset))
-        })
     }
 
     async fn position(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
@@ -78,10 +71,6 @@ impl Store for Memory {
             numbers.sort_unstable();
             tables.numbered_intents(&numbers)
         })
-    }
-
-    async fn plan(&self, merchant: &str, id: &PlanId) -> Result<Option<Plan>, Unavailable> {
-        self.read(|tables| tables.plans.get_of(merchant, id.as_str()).cloned())
     }
 
     async fn plan_by_key(&self, merchant: &str, key: &PlanKey) -> Result<Option<Plan>, Unavailable> {

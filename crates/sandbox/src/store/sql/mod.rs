@@ -1,21 +1,24 @@
-//! For databases in SQL: the reads of a [`Store`](super::Store) from tables, the writes that are the same in every database, and the
-//! writer that groups writes.
+//! For databases in SQL: the reads of a [`Store`](super::Store) from tables, the writes, and the writer that groups them.
 //!
-//! A backend has the tables and columns that [`SqlStore`] reads, executes a statement, and implements [`GroupCommit`] for the writes.
+//! A backend has the tables and columns that [`SqlStore`] reads and [`write_group`] writes, executes their statements, and implements
+//! [`GroupCommit`].
 
+mod group;
 mod reads;
 mod rows;
 mod writer;
 mod writes;
 
-pub use reads::{ANY_EXPIRED_KEYS, MERCHANTS_DUE, newest};
+pub use group::{GroupTransaction, write_group};
+pub use reads::{MERCHANTS_DUE, newest};
 pub use rows::StoredRow;
 pub use writer::{GroupCommit, Writer};
-pub use writes::{ADVANCE_CLOCK, CHANGE_KEY, DELETE_RECORDS, NewRow, ReservedKey, SAVE_SECOND};
+pub use writes::NewRow;
 
-use super::{PendingWrite, Unavailable, Write};
+use super::Unavailable;
 use async_trait::async_trait;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// A database with the sandbox's tables. It is a [`Store`](super::Store).
 ///
@@ -29,11 +32,8 @@ pub trait SqlStore: Send + Sync + 'static {
     /// Executes a read. A text that no row can have is found in none.
     async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<Self::Row>, Unavailable>;
 
-    /// Queues a write, usually by a [`Writer`].
-    async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable>;
-
-    /// Finishes queued writes and closes the database.
-    async fn close(&self);
+    /// The writer of the writes. When it is closed, it closes the database.
+    fn writer(&self) -> &Writer;
 }
 
 /// A value of a statement. `None` is NULL.
@@ -43,6 +43,22 @@ pub enum Value<'a> {
     Flag(bool),
     Number(Option<i64>),
     Text(Option<Cow<'a, str>>),
+}
+
+/// Whether each row's first value is among the keys that a statement has returned.
+#[must_use]
+pub fn are_among(rows: &[Vec<Value<'_>>], mut keys: HashSet<String>) -> Vec<bool> {
+    let is_among = |row: &Vec<Value<'_>>| match row.first() {
+        Some(Value::Text(Some(key))) => keys.remove(&**key),
+        _ => false,
+    };
+    rows.iter().map(is_among).collect()
+}
+
+impl From<sqlx::Error> for Unavailable {
+    fn from(error: sqlx::Error) -> Self {
+        Self::because(error.to_string())
+    }
 }
 
 /// Makes a value from what a record has.

@@ -8,7 +8,7 @@ use crate::store::{
     After, Customer, List, Made, MerchantRow, PendingWrite, Position, Store, SubscriptionEvent, Unavailable, Write,
 };
 use async_trait::async_trait;
-use guichet::values::{EsimOrderId, IntentId, Moment, PlanId, PlanKey, SubscriptionId};
+use guichet::values::{EsimOrderId, IntentId, Moment, PlanKey, SubscriptionId};
 
 /// The SQL of a list: its columns, table and condition; `$1` is the merchant. Keyset pagination, so that new entries are neither skipped
 /// nor repeated.
@@ -51,11 +51,6 @@ macro_rules! subscriptions {
     };
 }
 
-/// A row if a key has expired; `$1` is the service's clock, and each merchant has its own offset. Joined from `merchants`, which are few,
-/// so that the index finds the expired keys.
-pub const ANY_EXPIRED_KEYS: &str = "SELECT 1 FROM merchants JOIN idempotency_keys ON idempotency_keys.merchant = merchants.id \
-     AND idempotency_keys.expires_at <= $1 + merchants.clock_offset LIMIT 1";
-
 /// The merchants with due subscriptions; `$1` is the service's clock, and each merchant has its own offset.
 pub const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
      WHERE subscriptions.merchant = merchants.id AND due_at <= $1 + clock_offset) ORDER BY id";
@@ -69,7 +64,7 @@ pub fn newest(table: &str) -> String {
 #[async_trait]
 impl<T: SqlStore> Store for T {
     async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
-        SqlStore::queue(self, write).await
+        self.writer().queue(write).await
     }
 
     async fn latest_second(&self) -> Result<i64, Unavailable> {
@@ -83,10 +78,6 @@ impl<T: SqlStore> Store for T {
         let IdempotentRequest { merchant, operation, fingerprint, now, .. } = request;
         let values = [merchant.as_str().into(), (*operation).into(), fingerprint.as_str().into(), now.unix().into()];
         first(self.rows(text, &values).await?).map(|row| rows::made(&row)).transpose()
-    }
-
-    async fn any_expired_keys(&self, now: Moment) -> Result<bool, Unavailable> {
-        Ok(!self.rows(ANY_EXPIRED_KEYS, &[now.unix().into()]).await?.is_empty())
     }
 
     async fn position(&self, list: List, merchant: &str, id: &str) -> Result<After, Unavailable> {
@@ -129,12 +120,6 @@ impl<T: SqlStore> Store for T {
             "ORDER BY seq DESC LIMIT $2) AS newest WHERE paid_by IS NULL) ORDER BY seq"
         );
         self.rows(text, &[merchant.into(), limit.into()]).await?.iter().map(rows::intent).collect()
-    }
-
-    async fn plan(&self, merchant: &str, id: &PlanId) -> Result<Option<Plan>, Unavailable> {
-        let text = concat!("SELECT ", plans!(), " AND id = $2");
-        let row = first(self.rows(text, &[merchant.into(), id.as_str().into()]).await?);
-        row.map(|row| rows::plan(&row)).transpose()
     }
 
     async fn plan_by_key(&self, merchant: &str, key: &PlanKey) -> Result<Option<Plan>, Unavailable> {
@@ -208,7 +193,7 @@ impl<T: SqlStore> Store for T {
     }
 
     async fn close(&self) {
-        SqlStore::close(self).await;
+        self.writer().close().await;
     }
 }
 

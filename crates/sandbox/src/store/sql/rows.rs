@@ -4,6 +4,7 @@ use crate::rules::billing::{Plan, Subscription};
 use crate::rules::{EsimOrder, Fulfilment, Intent, Session, Terms};
 use crate::store::{Customer, Made, MerchantRow, SubscriptionEvent, Unavailable};
 use guichet::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment, PlanId, SubscriptionId};
+use sqlx::{ColumnIndex, Decode, Row, Type};
 
 /// A row of a database. A column that is missing or has another type is an error.
 #[expect(missing_docs, clippy::missing_errors_doc, reason = "a reader has the name of what it reads")]
@@ -20,6 +21,33 @@ pub trait StoredRow {
 
     fn moment(&self, column: &str) -> Result<Moment, Unavailable> {
         self.number(column).map(Moment::from_unix)
+    }
+}
+
+impl<R: Row> StoredRow for R
+where
+    for<'a> &'a str: ColumnIndex<R> + Decode<'a, R::Database> + Type<R::Database>,
+    for<'a> i64: Decode<'a, R::Database> + Type<R::Database>,
+    for<'a> bool: Decode<'a, R::Database> + Type<R::Database>,
+{
+    fn text(&self, column: &str) -> Result<&str, Unavailable> {
+        Ok(self.try_get(column)?)
+    }
+
+    fn optional_text(&self, column: &str) -> Result<Option<&str>, Unavailable> {
+        Ok(self.try_get(column)?)
+    }
+
+    fn number(&self, column: &str) -> Result<i64, Unavailable> {
+        Ok(self.try_get(column)?)
+    }
+
+    fn optional_number(&self, column: &str) -> Result<Option<i64>, Unavailable> {
+        Ok(self.try_get(column)?)
+    }
+
+    fn flag(&self, column: &str) -> Result<bool, Unavailable> {
+        Ok(self.try_get(column)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The rows and statements of writes that are the same in every database. A backend has the others.
+//! The rows and statements of writes that are the same in every database. A [`GroupTransaction`](super::GroupTransaction) has the others.
 
 use super::Value;
 use crate::rules::billing::Plan;
@@ -117,11 +117,11 @@ new_row!((&Billed, SubscriptionEvent), "subscription_events", |event| {
 
 /// An idempotency key that is reserved for an object. It is free unless another object was created under it and it has not expired.
 #[derive(Clone, Copy, Debug)]
-pub struct ReservedKey<'a> {
+pub(super) struct ReservedKey<'a> {
     /// The request with the key.
-    pub request: &'a IdempotentRequest,
+    pub(super) request: &'a IdempotentRequest,
     /// The id of the object that is created now.
-    pub made: &'a str,
+    pub(super) made: &'a str,
 }
 
 new_row!(
@@ -144,17 +144,17 @@ new_row!(
 const _: () = assert!(IdempotentRequest::LIFETIME == 86_400);
 
 /// Stores a second of the service's clock, `$1`; a later one that is stored already stays.
-pub const SAVE_SECOND: &str = "UPDATE service_clock SET latest = $1 WHERE latest < $1";
+pub(super) const SAVE_SECOND: &str = "UPDATE service_clock SET latest = $1 WHERE latest < $1";
 
 /// Moves the clock of the merchant `$2` forward by `$1` seconds.
-pub const ADVANCE_CLOCK: &str = "UPDATE merchants SET clock_offset = clock_offset + $1 WHERE id = $2";
+pub(super) const ADVANCE_CLOCK: &str = "UPDATE merchants SET clock_offset = clock_offset + $1 WHERE id = $2";
 
 /// Gives the key `$1` to the merchant `$2`, unless another merchant has it. No other writer may change keys meanwhile.
-pub const CHANGE_KEY: &str = "UPDATE merchants SET key_fingerprint = $1 WHERE id = $2 \
+pub(super) const CHANGE_KEY: &str = "UPDATE merchants SET key_fingerprint = $1 WHERE id = $2 \
      AND NOT EXISTS (SELECT 1 FROM merchants AS other WHERE other.key_fingerprint = $1 AND other.id <> $2)";
 
 /// Deletes everything of the merchant `$1` but the merchant itself.
-pub const DELETE_RECORDS: [&str; 8] = [
+pub(super) const DELETE_RECORDS: [&str; 8] = [
     "DELETE FROM intents WHERE merchant = $1",
     "DELETE FROM plans WHERE merchant = $1",
     "DELETE FROM subscriptions WHERE merchant = $1",

@@ -3,13 +3,16 @@
 //! **Conflicts are not SQL errors.** Statements have `ON CONFLICT …` or `WHERE version = …`, so that one rejected row does not roll back
 //! the rows beside it. If a statement does fail, the whole group is rolled back, and no write in it is acknowledged.
 
+use super::bind;
 use super::file::DatabaseFile;
-use super::writes::{self, Inserts};
-use crate::rules::Intent;
-use crate::store::sql::{ADVANCE_CLOCK, CHANGE_KEY, GroupCommit, ReservedKey, SAVE_SECOND};
-use crate::store::{Customer, Unavailable, Write};
+use super::insert::Insert;
+use crate::store::sql::{GroupCommit, GroupTransaction, NewRow, Value, write_group};
+use crate::store::{Unavailable, Write};
 use sqlx::{SqliteConnection, SqlitePool};
-use std::collections::VecDeque;
+use std::collections::HashMap;
+
+/// The statements that add rows, by table. Each is built once.
+type Inserts = HashMap<&'static str, Insert>;
 
 /// The connection that writes, and what is closed with it.
 pub(super) struct Committer {
@@ -27,10 +30,9 @@ impl Committer {
 
 impl GroupCommit for Committer {
     async fn commit(&mut self, group: Vec<Write>) -> Vec<Result<bool, Unavailable>> {
-        let writes = group.len();
-        match commit(&self.writing, &mut self.inserts, group).await {
+        match commit(&self.writing, &mut self.inserts, &group).await {
             Ok(effects) => effects.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error.into()); writes],
+            Err(error) => vec![Err(error.into()); group.len()],
         }
     }
 
@@ -44,10 +46,10 @@ impl GroupCommit for Committer {
 }
 
 /// Writes a group in one transaction. Returns whether each write had an effect.
-async fn commit(pool: &SqlitePool, inserts: &mut Inserts, group: Vec<Write>) -> Result<Vec<bool>, sqlx::Error> {
+async fn commit(pool: &SqlitePool, inserts: &mut Inserts, group: &[Write]) -> Result<Vec<bool>, sqlx::Error> {
     let mut connection = pool.acquire().await?;
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await?;
-    let written = write_all(&mut connection, inserts, group).await;
+    let written = write_group(&mut OpenGroup { connection: &mut connection, inserts }, group).await;
     let end = if written.is_ok() { "COMMIT" } else { "ROLLBACK" };
     let ended = sqlx::query(end).execute(&mut *connection).await;
     match (written, ended) {
@@ -61,107 +63,44 @@ async fn commit(pool: &SqlitePool, inserts: &mut Inserts, group: Vec<Write>) -> 
     }
 }
 
-async fn write_all(
-    connection: &mut SqliteConnection,
-    inserts: &mut Inserts,
-    group: Vec<Write>,
-) -> Result<Vec<bool>, sqlx::Error> {
-    let mut effects = vec![true; group.len()];
-    let mut new_intents = Vec::new();
-    let mut new_sessions = Vec::new();
-    let mut new_charges = Vec::new();
-    let mut new_customers = Vec::new();
-    let mut forgotten = Vec::new();
-    let mut left: VecDeque<(usize, Write)> = group.into_iter().enumerate().collect();
-    while let Some((position, write)) = left.pop_front() {
-        effects[position] = match write {
-            // The key is reserved in the same transaction: it exists only with its object.
-            Write::IfKeyIsNew { request, made, write } => {
-                let key = ReservedKey { request: &request, made: &made };
-                let is_new = inserts.add_one(connection, &key).await?;
-                if is_new {
-                    left.push_front((position, *write));
-                }
-                is_new
-            }
-            Write::AddIntent(row) => {
-                new_intents.push((position, *row));
-                true
-            }
-            Write::AddSession(session) => {
-                new_sessions.push(session);
-                true
-            }
-            Write::SaveBilled(billed) => {
-                let mut all = true;
-                for billed in billed {
-                    if writes::save_billed(connection, inserts, &billed).await? {
-                        new_charges.extend(billed.charges);
-                        new_customers.extend(billed.customer);
-                    } else {
-                        all = false;
-                    }
-                }
-                all
-            }
-            Write::AddEsimOrder(order) => inserts.add_one(connection, &*order).await?,
-            Write::AddMerchant(merchant) => inserts.add_one(connection, &merchant).await?,
-            Write::AddPlan(plan) => inserts.add_one(connection, &*plan).await?,
-            Write::DeleteExpiredKeys { wall, limit } => {
-                writes::changes(connection, writes::DELETE_EXPIRED_KEYS, &[wall.unix().into(), limit.into()]).await?
-            }
-            Write::Fulfil(fulfilled) => {
-                for (order, fulfilment) in fulfilled {
-                    let values =
-                        [fulfilment.paid_by.as_str().into(), fulfilment.at.unix().into(), order.as_str().into()];
-                    writes::changes(connection, writes::FULFIL, &values).await?;
-                }
-                true
-            }
-            Write::SaveIntent(intent) => writes::save_intent(connection, &intent).await?,
-            Write::SaveIntents(intents) => {
-                let mut all = true;
-                for intent in intents {
-                    all &= writes::save_intent(connection, &intent).await?;
-                }
-                all
-            }
-            Write::SaveSecond(second) => writes::changes(connection, SAVE_SECOND, &[second.into()]).await?,
-            Write::RevokeSession { fingerprint, at } => {
-                let values = [at.unix().into(), fingerprint.into()];
-                writes::changes(connection, writes::REVOKE_SESSION, &values).await?
-            }
-            Write::Reset { merchant } => {
-                forgotten.push(merchant);
-                true
-            }
-            Write::DeactivatePlan { id } => {
-                writes::changes(connection, writes::DEACTIVATE_PLAN, &[id.as_str().into()]).await?
-            }
-            Write::ChangeKey { merchant, key_fingerprint } => {
-                writes::changes(connection, CHANGE_KEY, &[key_fingerprint.into(), merchant.into()]).await?
-            }
-            Write::AdvanceClock { merchant, seconds } => {
-                writes::changes(connection, ADVANCE_CLOCK, &[seconds.into(), merchant.into()]).await?
-            }
-        };
+/// The open transaction of a group.
+pub(super) struct OpenGroup<'a> {
+    connection: &'a mut SqliteConnection,
+    inserts: &'a mut Inserts,
+}
+
+impl GroupTransaction for OpenGroup<'_> {
+    const SAVE_INTENT: &'static str =
+        "UPDATE intents SET state = $3, version = version + 1 WHERE id = $1 AND version = $2";
+    const SAVE_SUBSCRIPTION: &'static str =
+        "UPDATE subscriptions SET state = $3, due_at = $4, version = version + 1 WHERE id = $1 AND version = $2";
+    const FULFIL: &'static str =
+        "UPDATE esim_orders SET paid_by = $2, fulfilled_at = $3 WHERE id = $1 AND paid_by IS NULL";
+    const DEACTIVATE_PLAN: &'static str = "UPDATE plans SET active = FALSE WHERE id = $1";
+    const REVOKE_SESSION: &'static str =
+        "UPDATE sessions SET revoked_at = $2 WHERE fingerprint = $1 AND revoked_at IS NULL";
+    /// `CROSS JOIN` reads the merchants first, which are few, so that the index finds the expired keys.
+    const DELETE_EXPIRED_KEYS: &'static str = "DELETE FROM idempotency_keys WHERE (merchant, operation, fingerprint) IN \
+        (SELECT merchant, operation, fingerprint FROM merchants CROSS JOIN idempotency_keys \
+        WHERE idempotency_keys.merchant = merchants.id \
+        AND idempotency_keys.expires_at <= $1 + merchants.clock_offset LIMIT $2)";
+    const RESET: &'static [&'static str] = &["UPDATE merchants SET clock_offset = 0 WHERE id = $1"];
+
+    async fn add<R: NewRow>(&mut self, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {
+        let new = || Insert::new(R::TABLE, R::COLUMNS, R::ON_CONFLICT);
+        self.inserts.entry(R::TABLE).or_insert_with(new).run(self.connection, &rows).await
     }
-    inserts.add(connection, &new_sessions.iter().collect::<Vec<_>>()).await?;
-    // Sorted by time, whichever subscription was billed first: lists show charges in this order.
-    new_charges.sort_by_key(|charge: &Intent| charge.created_at);
-    let created = new_intents.iter().map(|(_, (intent, _)): &(usize, (Intent, Customer))| intent);
-    let intents: Vec<&Intent> = created.chain(&new_charges).collect();
-    if inserts.add(connection, &intents).await? < intents.len() as u64 {
-        for (position, (intent, _)) in &new_intents {
-            effects[*position] = writes::has_intent(connection, intent).await?;
+
+    async fn change(&mut self, statement: &'static str, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {
+        let mut changed = Vec::with_capacity(rows.len());
+        for values in rows {
+            changed.push(self.execute(statement, &values).await?);
         }
+        Ok(changed)
     }
-    let kept = new_intents.iter().filter(|(position, _)| effects[*position]).map(|(_, (_, customer))| customer);
-    let customers: Vec<&Customer> = kept.chain(&new_customers).collect();
-    inserts.add(connection, &customers).await?;
-    // Last, so that objects created in the same group are deleted too.
-    for merchant in forgotten {
-        writes::reset(connection, &merchant).await?;
+
+    async fn execute(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<bool, sqlx::Error> {
+        let statement = values.iter().fold(sqlx::query(statement), bind);
+        Ok(statement.execute(&mut *self.connection).await?.rows_affected() > 0)
     }
-    Ok(effects)
 }

@@ -1,8 +1,11 @@
 //! Multi-row inserts. Their SQL is built once for 1, 2, 4 … rows, so that each is one prepared statement.
 
+use super::bind;
+use crate::store::sql::{Value, are_among};
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A statement whose values are being bound.
@@ -32,28 +35,30 @@ impl Insert {
                 format!("({})", placeholders.join(", "))
             };
             let rows: Vec<String> = (0..1_usize << size).map(|_| row()).collect();
-            format!("INSERT INTO {table} ({}) VALUES {} {on_conflict}", columns.join(", "), rows.join(", ")).into()
+            let (names, rows, key) = (columns.join(", "), rows.join(", "), columns[0]);
+            format!("INSERT INTO {table} ({names}) VALUES {rows} {on_conflict} RETURNING {key}").into()
         });
         Self { texts }
     }
 
-    /// Inserts the rows. Returns how many had an effect.
-    pub(super) async fn run<T>(
+    /// Inserts the rows. Returns which of them had an effect.
+    pub(super) async fn run(
         &self,
         connection: &mut SqliteConnection,
-        mut rows: &[T],
-        bind: impl Fn(Statement, &T) -> Statement,
-    ) -> Result<u64, sqlx::Error> {
-        let mut made = 0;
-        while !rows.is_empty() {
-            let size = (rows.len().ilog2() as usize).min(SIZES - 1);
-            let (now, later) = rows.split_at(1 << size);
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<Vec<bool>, sqlx::Error> {
+        let (mut keys, mut left) = (HashSet::new(), rows);
+        while !left.is_empty() {
+            let size = (left.len().ilog2() as usize).min(SIZES - 1);
+            let (now, later) = left.split_at(1 << size);
             let text = AssertSqlSafe(Arc::clone(&self.texts[size]));
-            let statement = now.iter().fold(sqlx::query(text), &bind);
-            made += statement.execute(&mut *connection).await?.rows_affected();
-            rows = later;
+            let statement = now.iter().flatten().fold(sqlx::query(text), bind);
+            for row in statement.fetch_all(&mut *connection).await? {
+                keys.insert(row.try_get(0)?);
+            }
+            left = later;
         }
-        Ok(made)
+        Ok(are_among(rows, keys))
     }
 }
 
@@ -64,6 +69,9 @@ mod tests {
     #[test]
     fn an_insert_numbers_its_placeholders_through_all_rows() {
         let insert = Insert::new("t", &["a", "b"], "ON CONFLICT DO NOTHING");
-        assert_eq!(&*insert.texts[1], "INSERT INTO t (a, b) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING");
+        assert_eq!(
+            &*insert.texts[1],
+            "INSERT INTO t (a, b) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING RETURNING a"
+        );
     }
 }

@@ -1,15 +1,15 @@
 //! The rules of a database file. The module `contract` tests those of every store.
 
-use super::commit::Committer;
+use super::commit::{Committer, OpenGroup};
 use super::open::create;
 use super::*;
-use crate::store::contract::{self, intent, intent_id, order};
+use crate::store::contract::{self, intent, intent_id, merchant, order, request};
 use crate::store::one_instance::OneInstance;
-use crate::store::sql::{ANY_EXPIRED_KEYS, MERCHANTS_DUE, newest};
-use crate::store::{Backend, EsimOrder, IdempotentRequest, List, MerchantRow, Store};
+use crate::store::sql::{GroupTransaction as _, MERCHANTS_DUE, newest};
+use crate::store::{Backend, EsimOrder, IdempotentRequest, List, MerchantRow, Store, Write};
 use guichet::values::Moment;
-use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::{AssertSqlSafe, Row};
 use std::sync::Arc;
 
 impl Sqlite {
@@ -71,13 +71,14 @@ async fn a_key_that_expired_by_its_merchants_clock_is_deleted_and_no_other() {
     let store = Sqlite::without_file().await;
     let now = Moment::from_unix(1_000_000);
     for (id, clock_offset) in [("mch_1", 0), ("mch_2", 10)] {
-        let merchant =
-            MerchantRow { id: id.into(), name: String::new(), key_fingerprint: id.into(), clock_offset, place: 0 };
+        let merchant = MerchantRow { id: id.into(), key_fingerprint: id.into(), clock_offset, ..merchant(0) };
         assert!(store.write(Write::AddMerchant(merchant)).await.unwrap());
         let orders = (0..700).map(|number| {
-            let made_at = now.plus(if number == 0 { 5 } else { 0 });
+            let now = now.plus(if number == 0 { 5 } else { 0 });
+            let request = IdempotentRequest { now, ..request(id, number) };
             let order = EsimOrder { merchant: id.into(), ..order(2 * number + u32::from(clock_offset > 0)) };
-            Write::AddEsimOrder(Box::new(order)).if_key_is_new(Some(request(id, number, made_at)), "eso_1".into())
+            let made = order.id.to_string();
+            Write::AddEsimOrder(Box::new(order)).if_key_is_new(Some(request), made)
         });
         assert_eq!(store.commit(orders.collect()).await.unwrap(), [true; 700]);
     }
@@ -92,24 +93,6 @@ async fn a_key_that_expired_by_its_merchants_clock_is_deleted_and_no_other() {
     assert_eq!(left(now.plus(DAY - 1)).await, [("mch_1".to_owned(), 700)]);
     assert_eq!(left(now.plus(DAY)).await, [("mch_1".to_owned(), 1)]);
     assert!(left(now.plus(DAY + 5)).await.is_empty());
-}
-
-#[tokio::test]
-async fn expired_keys_are_found_by_an_index() {
-    let store = Sqlite::without_file().await;
-    let plan = plan_of(&store, ANY_EXPIRED_KEYS).await;
-    let searched = "SEARCH idempotency_keys USING COVERING INDEX idempotency_keys_until (merchant=? AND expires_at<?)";
-    assert!(plan.iter().any(|step| step == searched), "{plan:?}");
-}
-
-fn request(merchant: &str, number: u32, now: Moment) -> IdempotentRequest {
-    IdempotentRequest {
-        merchant: merchant.into(),
-        operation: "create_esim_order",
-        fingerprint: format!("key-{number}"),
-        digest: String::new(),
-        now,
-    }
 }
 
 #[tokio::test]
@@ -156,21 +139,20 @@ async fn a_cursor_survives_deletions_a_vacuum_and_a_rewritten_table() {
 }
 
 #[tokio::test]
-async fn a_page_is_read_from_its_index_in_the_lists_order() {
+async fn lists_and_due_work_are_read_from_indexes() {
     let store = Sqlite::without_file().await;
     for table in ["customers", "intents", "plans", "subscriptions", "esim_orders"] {
         let plan = plan_of(&store, &newest(table)).await;
         let searched = format!("SEARCH {table} USING INDEX {table}_of_merchant (merchant=? AND seq<?)");
         assert_eq!(plan, [searched], "no sorting");
     }
-}
-
-#[tokio::test]
-async fn due_subscriptions_are_found_by_an_index() {
-    let store = Sqlite::without_file().await;
-    let plan = plan_of(&store, MERCHANTS_DUE).await;
-    let searched = "USING COVERING INDEX subscriptions_due (merchant=? AND due_at<?)";
-    assert!(plan.iter().any(|step| step.ends_with(searched)), "{plan:?}");
+    for (text, searched) in [
+        (MERCHANTS_DUE, "USING COVERING INDEX subscriptions_due (merchant=? AND due_at<?)"),
+        (OpenGroup::DELETE_EXPIRED_KEYS, "USING INDEX idempotency_keys_until (merchant=? AND expires_at<?)"),
+    ] {
+        let plan = plan_of(&store, text).await;
+        assert!(plan.iter().any(|step| step.ends_with(searched)), "{plan:?}");
+    }
 }
 
 /// The steps in which SQLite executes a statement.
@@ -193,7 +175,7 @@ async fn a_file_of_another_version_is_refused_by_name_with_the_remedy_and_not_ch
         sqlx::query("UPDATE guichet_schema SET version = $1").bind(version).execute(&pool).await.unwrap();
         pool.close().await;
         match Sqlite::open(&path).await {
-            Ok((store, _)) => SqlStore::close(&store).await,
+            Ok((store, _)) => Store::close(&store).await,
             Err(error) => {
                 let remedy =
                     "was written by another version of guichet. It was not changed. Delete it, or give another file.";

@@ -1,43 +1,94 @@
-//! The statements of a group.
+//! Writes a group: the rows of all its writes, one table after the other.
 
-use crate::statements::{
-    self, DEACTIVATE_PLANS, DELETE_EXPIRED_KEYS, FULFIL, REVOKE_SESSIONS, SAVE_INTENTS, SAVE_SUBSCRIPTIONS,
-};
-use guichet_sandbox::store::sql::{ADVANCE_CLOCK, CHANGE_KEY, ReservedKey, SAVE_SECOND, Value};
-use guichet_sandbox::store::{Billed, Customer, EsimOrder, Intent, Plan, Session, Write};
-use sqlx::PgConnection;
+use super::writes::{ADVANCE_CLOCK, CHANGE_KEY, DELETE_RECORDS, ReservedKey, SAVE_SECOND};
+use super::{NewRow, Value};
+use crate::rules::billing::Plan;
+use crate::rules::{EsimOrder, Intent, Session};
+use crate::store::{Billed, Customer, Write};
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Executes the writes of a group in the open transaction. Returns whether each had an effect.
-pub(crate) async fn write_all(connection: &mut PgConnection, group: &[Write]) -> Result<Vec<bool>, sqlx::Error> {
+/// An open transaction of a database, with the statements that each database has of its own.
+pub trait GroupTransaction: Send {
+    /// Stores the next state of an intent whose version has not changed since it was read: id, version, state.
+    const SAVE_INTENT: &'static str;
+    /// Stores the next state of a subscription whose version has not changed since it was read: id, version, state, when it is due.
+    const SAVE_SUBSCRIPTION: &'static str;
+    /// Stores the fulfilment of an order: id, payment, time. A fulfilled order does not change.
+    const FULFIL: &'static str;
+    /// Deactivates a plan: id.
+    const DEACTIVATE_PLAN: &'static str;
+    /// Revokes a session: fingerprint, time. A revoked one keeps its time of revocation.
+    const REVOKE_SESSION: &'static str;
+    /// Deletes at most `$2` keys that have expired by their merchants' clocks; `$1` is the service's.
+    const DELETE_EXPIRED_KEYS: &'static str;
+    /// Reset what the merchant `$1` has beside its records: its clock, and what no other database has.
+    const RESET: &'static [&'static str];
+
+    /// Adds rows, in this order. Returns which of them the table did not refuse.
+    fn add<R: NewRow>(
+        &mut self,
+        rows: Vec<Vec<Value<'_>>>,
+    ) -> impl Future<Output = Result<Vec<bool>, sqlx::Error>> + Send;
+
+    /// Executes one of the statements for each of these rows, which are different ones. Returns for which it has changed a row.
+    fn change(
+        &mut self,
+        statement: &'static str,
+        rows: Vec<Vec<Value<'_>>>,
+    ) -> impl Future<Output = Result<Vec<bool>, sqlx::Error>> + Send;
+
+    /// Executes a statement. Returns whether it has changed a row.
+    fn execute(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<bool, sqlx::Error>> + Send;
+}
+
+/// Executes the writes of a group in an open transaction. Returns whether each had an effect.
+///
+/// # Errors
+/// If a statement fails. The transaction must be rolled back.
+pub async fn write_group<T: GroupTransaction>(open: &mut T, group: &[Write]) -> Result<Vec<bool>, sqlx::Error> {
     let mut effects = vec![true; group.len()];
     let mut rows = Rows::default();
-    for (position, write) in reserve(connection, group, &mut effects).await? {
+    for (position, write) in reserve(open, group, &mut effects).await? {
         rows.add(position, write);
     }
     for (statement, changes) in [
-        (SAVE_INTENTS, std::mem::take(&mut rows.saved_intents)),
-        (DEACTIVATE_PLANS, std::mem::take(&mut rows.deactivated)),
-        (FULFIL, std::mem::take(&mut rows.fulfilled)),
-        (REVOKE_SESSIONS, std::mem::take(&mut rows.revoked)),
+        (T::SAVE_INTENT, std::mem::take(&mut rows.saved_intents)),
+        (T::DEACTIVATE_PLAN, std::mem::take(&mut rows.deactivated)),
+        (T::FULFIL, std::mem::take(&mut rows.fulfilled)),
+        (T::REVOKE_SESSION, std::mem::take(&mut rows.revoked)),
     ] {
-        change(connection, statement, changes, &mut effects).await?;
+        change(open, statement, changes, &mut effects).await?;
     }
-    rows.create(connection, &mut effects).await?;
+    rows.create(open, &mut effects).await?;
     // Last, so that objects created in the same group are deleted too.
     for merchant in rows.resets {
-        statements::reset(connection, merchant).await?;
+        for statement in DELETE_RECORDS.iter().chain(T::RESET) {
+            open.execute(statement, &[merchant.into()]).await?;
+        }
     }
     for (position, second) in rows.seconds {
-        effects[position] = statements::changes(connection, SAVE_SECOND, &[second.into()]).await?;
+        effects[position] = open.execute(SAVE_SECOND, &[second.into()]).await?;
     }
     Ok(effects)
 }
 
+/// Adds rows, in this order. Returns which of them the table did not refuse.
+async fn add<'a, R: NewRow + 'a>(
+    open: &mut impl GroupTransaction,
+    rows: impl IntoIterator<Item = &'a R>,
+) -> Result<Vec<bool>, sqlx::Error> {
+    let rows: Vec<_> = rows.into_iter().map(R::values).collect();
+    if rows.is_empty() { Ok(Vec::new()) } else { open.add::<R>(rows).await }
+}
+
 /// Executes the writes whose order matters, and reserves the idempotency keys. Returns the writes that are left.
-async fn reserve<'a>(
-    connection: &mut PgConnection,
+async fn reserve<'a, T: GroupTransaction>(
+    open: &mut T,
     group: &'a [Write],
     effects: &mut [bool],
 ) -> Result<Vec<(usize, &'a Write)>, sqlx::Error> {
@@ -51,32 +102,32 @@ async fn reserve<'a>(
                 left.push((position, &**write));
             }
             Write::AddMerchant(merchant) => {
-                keep(effects, [position], statements::add(connection, [merchant]).await?);
+                keep(effects, [position], add(open, [merchant]).await?);
             }
-            // No other instance can give the key to a merchant meanwhile: the group holds the lock of the keys.
+            // No other group gives the key to a merchant meanwhile.
             Write::ChangeKey { merchant, key_fingerprint } => {
                 let values = [key_fingerprint.as_str().into(), merchant.as_str().into()];
-                effects[position] = statements::changes(connection, CHANGE_KEY, &values).await?;
+                effects[position] = open.execute(CHANGE_KEY, &values).await?;
             }
             Write::AdvanceClock { merchant, seconds } => {
                 let values = [(*seconds).into(), merchant.as_str().into()];
-                effects[position] = statements::changes(connection, ADVANCE_CLOCK, &values).await?;
+                effects[position] = open.execute(ADVANCE_CLOCK, &values).await?;
             }
             Write::DeleteExpiredKeys { wall, limit } => {
-                take(connection, std::mem::take(&mut reserved), effects).await?;
+                take(open, std::mem::take(&mut reserved), effects).await?;
                 let values = [wall.unix().into(), (*limit).into()];
-                effects[position] = statements::changes(connection, DELETE_EXPIRED_KEYS, &values).await?;
+                effects[position] = open.execute(T::DELETE_EXPIRED_KEYS, &values).await?;
             }
             write => left.push((position, write)),
         }
     }
-    take(connection, reserved, effects).await?;
+    take(open, reserved, effects).await?;
     left.retain(|(position, _)| effects[*position]);
     Ok(left)
 }
 
 async fn take(
-    connection: &mut PgConnection,
+    open: &mut impl GroupTransaction,
     reserved: Vec<(usize, ReservedKey<'_>)>,
     effects: &mut [bool],
 ) -> Result<(), sqlx::Error> {
@@ -84,7 +135,7 @@ async fn take(
         (request.merchant.clone(), request.operation, request.fingerprint.clone())
     };
     for keys in rounds(reserved, key) {
-        let taken = statements::add(connection, keys.iter().map(|(_, key)| key)).await?;
+        let taken = add(open, keys.iter().map(|(_, key)| key)).await?;
         keep(effects, keys.iter().map(|(position, _)| *position), taken);
     }
     Ok(())
@@ -103,15 +154,11 @@ impl<'a> Change<'a> {
     fn new(position: usize, key: &'a str, others: impl IntoIterator<Item = Value<'a>>) -> Self {
         Self { position: Some(position), values: [key.into()].into_iter().chain(others).collect(), key }
     }
-
-    fn save_intent(position: usize, intent: &'a Intent) -> Self {
-        Self::new(position, intent.id.as_str(), [intent.version.into(), intent.state_text().into()])
-    }
 }
 
 /// Changes rows, and takes the effect from the writes whose row does not allow it.
 async fn change(
-    connection: &mut PgConnection,
+    open: &mut impl GroupTransaction,
     statement: &'static str,
     changes: Vec<Change<'_>>,
     effects: &mut [bool],
@@ -119,7 +166,7 @@ async fn change(
     for changes in rounds(changes, |change| change.key) {
         let (positions, values): (Vec<_>, Vec<_>) =
             changes.into_iter().map(|change| (change.position, change.values)).unzip();
-        let done = statements::execute(connection, statement, &values).await?;
+        let done = open.change(statement, values).await?;
         for (position, done) in positions.into_iter().zip(done) {
             if let Some(position) = position {
                 effects[position] &= done;
@@ -163,9 +210,11 @@ impl<'a> Rows<'a> {
                 self.revoked.push(Change::new(position, fingerprint, [at.unix().into()]));
             }
             Write::SaveBilled(billed) => self.billed.extend(billed.iter().map(|billed| (position, billed))),
-            Write::SaveIntent(intent) => self.saved_intents.push(Change::save_intent(position, intent)),
             Write::SaveIntents(intents) => {
-                self.saved_intents.extend(intents.iter().map(|intent| Change::save_intent(position, intent)));
+                self.saved_intents.extend(intents.iter().map(|intent| {
+                    let values = [intent.version.into(), intent.state_text().into()];
+                    Change::new(position, intent.id.as_str(), values)
+                }));
             }
             Write::SaveSecond(second) => self.seconds.push((position, *second)),
             Write::AddMerchant(_)
@@ -177,28 +226,32 @@ impl<'a> Rows<'a> {
     }
 
     /// Creates rows, those of lists in the group's order, and changes subscriptions with what they create.
-    async fn create(&mut self, connection: &mut PgConnection, effects: &mut [bool]) -> Result<(), sqlx::Error> {
+    async fn create<T: GroupTransaction>(&mut self, open: &mut T, effects: &mut [bool]) -> Result<(), sqlx::Error> {
         self.sessions.sort_unstable_by_key(|session| &*session.fingerprint);
-        statements::add(connection, self.sessions.iter().copied()).await?;
-        let added = statements::add(connection, self.plans.iter().map(|(_, plan)| *plan)).await?;
+        add(open, self.sessions.iter().copied()).await?;
+        let added = add(open, self.plans.iter().map(|(_, plan)| *plan)).await?;
         keep(effects, self.plans.iter().map(|(position, _)| *position), added);
-        let added = statements::add(connection, self.esim_orders.iter().map(|(_, order)| *order)).await?;
+        let added = add(open, self.esim_orders.iter().map(|(_, order)| *order)).await?;
         keep(effects, self.esim_orders.iter().map(|(position, _)| *position), added);
-        let billed = self.bill(connection, effects).await?;
+        let billed = self.bill(open, effects).await?;
         let mut charges: Vec<&Intent> = billed.iter().flat_map(|billed| &billed.charges).collect();
         // Sorted by time, whichever subscription was billed first: lists show charges in this order.
         charges.sort_by_key(|charge| charge.created_at);
         let new = self.new_intents.iter().map(|(_, intent, _)| *intent).chain(charges);
-        let added = statements::add(connection, new).await?;
+        let added = add(open, new).await?;
         keep(effects, self.new_intents.iter().map(|(position, _, _)| *position), added);
         let payers =
             self.new_intents.iter().filter(|(position, _, _)| effects[*position]).map(|(_, _, customer)| *customer);
         let customers = payers.chain(billed.iter().filter_map(|billed| billed.customer.as_ref()));
-        statements::add(connection, customers).await.map(drop)
+        add(open, customers).await.map(drop)
     }
 
     /// Writes the subscriptions with their events. Returns those that were stored.
-    async fn bill(&self, connection: &mut PgConnection, effects: &mut [bool]) -> Result<Vec<&'a Billed>, sqlx::Error> {
+    async fn bill<T: GroupTransaction>(
+        &self,
+        open: &mut T,
+        effects: &mut [bool],
+    ) -> Result<Vec<&'a Billed>, sqlx::Error> {
         let mut stored = vec![true; self.billed.len()];
         let (mut new, mut saved) = (Vec::new(), Vec::new());
         for (row, (_, billed)) in self.billed.iter().enumerate() {
@@ -209,15 +262,15 @@ impl<'a> Rows<'a> {
                 None => saved.push(Change::new(row, subscription.id.as_str(), values)),
             }
         }
-        change(connection, SAVE_SUBSCRIPTIONS, saved, &mut stored).await?;
-        let added = statements::add(connection, new.iter().map(|(_, billed)| *billed)).await?;
+        change(open, T::SAVE_SUBSCRIPTION, saved, &mut stored).await?;
+        let added = add(open, new.iter().map(|(_, billed)| *billed)).await?;
         keep(&mut stored, new.iter().map(|(row, _)| *row), added);
         keep(effects, self.billed.iter().map(|(position, _)| *position), stored.iter().copied());
         let kept = self.billed.iter().zip(stored).filter(|(_, stored)| *stored);
         let kept: Vec<&Billed> = kept.map(|((_, billed), _)| *billed).collect();
         let of = |billed: &&'a Billed| billed.numbered_events().map(|event| (*billed, event)).collect::<Vec<_>>();
         let events: Vec<_> = kept.iter().flat_map(of).collect();
-        statements::add(connection, &events).await?;
+        add(open, &events).await?;
         Ok(kept)
     }
 }
