@@ -3,7 +3,7 @@
 use crate::{Readers, STATEMENT_DEADLINE, does_not_answer};
 use guichet_sandbox::store::MAX_FAULTS;
 use guichet_sandbox::store::sql::StoredRow as _;
-use guichet_sandbox::{AddFaultError, Fault, FaultKind, Unavailable};
+use guichet_sandbox::{AddFaultError, Fault, Unavailable};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::timeout;
@@ -21,27 +21,6 @@ impl Readers {
                 Err(does_not_answer().into())
             }
         }
-    }
-
-    /// Takes a merchant's oldest fault of this operation, and decrements its count. Another instance that takes the same fault waits, and
-    /// then takes what is left.
-    pub(crate) async fn take_fault(&self, merchant: &str, operation: &str) -> Result<Option<FaultKind>, Unavailable> {
-        let text = "UPDATE faults SET remaining = remaining - 1 WHERE remaining > 0 AND seq = \
-            (SELECT seq FROM faults WHERE merchant = $1 AND operation = $2 AND remaining > 0 ORDER BY seq LIMIT 1 FOR UPDATE) \
-            RETURNING fault, remaining";
-        let taken = self.rows(text, &[merchant.into(), operation.into()]).await?;
-        taken.first().map(|row| Ok(read_fault(row)?.kind())).transpose()
-    }
-
-    /// A merchant's waiting faults, in the order they were added.
-    pub(crate) async fn faults(&self, merchant: &str) -> Result<Vec<Fault>, Unavailable> {
-        let text = "SELECT fault, remaining FROM faults WHERE merchant = $1 AND remaining > 0 ORDER BY seq";
-        self.rows(text, &[merchant.into()]).await?.iter().map(read_fault).collect()
-    }
-
-    /// Removes a merchant's waiting faults.
-    pub(crate) async fn clear_faults(&self, merchant: &str) -> Result<(), Unavailable> {
-        self.rows("DELETE FROM faults WHERE merchant = $1", &[merchant.into()]).await.map(drop)
     }
 }
 
@@ -67,7 +46,8 @@ async fn add_fault(connection: &mut PgConnection, merchant: &str, fault: &Fault)
     transaction.commit().await.map(|()| true)
 }
 
-fn read_fault(row: &PgRow) -> Result<Fault, Unavailable> {
+/// Reads a fault, and how often it is still to be injected.
+pub(crate) fn read_fault(row: &PgRow) -> Result<Fault, Unavailable> {
     let fault: Option<Fault> = serde_json::from_str(row.text("fault")?).ok();
     let remaining = u32::try_from(row.number("remaining")?).ok();
     let read = fault.zip(remaining).map(|(fault, remaining)| fault.times(remaining));

@@ -1,6 +1,7 @@
 //! What the instances on one database share. Nothing of a merchant's row is used for another request.
 
 use crate::Readers;
+use crate::faults::read_fault;
 use crate::locks::MerchantLocks;
 use crate::merchants::{BY_ID, BY_KEY, MerchantReader, SeenMerchant};
 use crate::requests::Requests;
@@ -99,15 +100,25 @@ impl SharedMerchant for OfRequest {
     }
 
     async fn take_fault(&self, operation: &str) -> Result<Option<FaultKind>, Unavailable> {
-        if self.row.has_faults { self.shared.readers.take_fault(&self.row.id, operation).await } else { Ok(None) }
+        if !self.row.has_faults {
+            return Ok(None);
+        }
+        // Another instance that takes the same fault waits, and then takes what is left.
+        let text = "UPDATE faults SET remaining = remaining - 1 WHERE remaining > 0 AND seq = \
+            (SELECT seq FROM faults WHERE merchant = $1 AND operation = $2 AND remaining > 0 ORDER BY seq LIMIT 1 FOR UPDATE) \
+            RETURNING fault, remaining";
+        let taken = self.shared.readers.rows(text, &[self.id().into(), operation.into()]).await?;
+        taken.first().map(|row| Ok(read_fault(row)?.kind())).transpose()
     }
 
     async fn faults(&self) -> Result<Vec<Fault>, Unavailable> {
-        self.shared.readers.faults(&self.row.id).await
+        let text = "SELECT fault, remaining FROM faults WHERE merchant = $1 AND remaining > 0 ORDER BY seq";
+        self.shared.readers.rows(text, &[self.id().into()]).await?.iter().map(read_fault).collect()
     }
 
     async fn clear_faults(&self) -> Result<(), Unavailable> {
-        self.shared.readers.clear_faults(&self.row.id).await
+        let text = "DELETE FROM faults WHERE merchant = $1";
+        self.shared.readers.rows(text, &[self.id().into()]).await.map(drop)
     }
 
     fn add_request(&self, request: Request) {

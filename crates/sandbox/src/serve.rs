@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
@@ -81,8 +81,11 @@ impl Sandbox {
         let handle = runtime.handle().clone();
         let (ready, started) = oneshot::channel();
         let (stop, stopped) = oneshot::channel();
-        let (end, ended) = oneshot::channel();
-        let run = move || run(&runtime, config, database, ready, stopped, end);
+        let (end, ended) = oneshot::channel::<()>();
+        let run = move || {
+            runtime.block_on(run(config, database, ready, stopped));
+            drop(end);
+        };
         let thread = std::thread::Builder::new().name("guichet-sandbox".into()).spawn(run);
         let thread =
             thread.map_err(|error| StartError::System(format!("The sandbox cannot start a thread: {error}.")))?;
@@ -172,37 +175,31 @@ impl std::fmt::Debug for Sandbox {
     }
 }
 
-/// Runs a sandbox on its own thread until it is stopped.
-fn run(
-    runtime: &Runtime,
+/// Runs a sandbox until it is stopped.
+async fn run(
     config: Config,
     database: Option<Box<dyn Database>>,
     ready: oneshot::Sender<Result<InProcess, StartError>>,
     stopped: oneshot::Receiver<()>,
-    end: oneshot::Sender<()>,
 ) {
-    runtime.block_on(async {
-        match listen(config, database).await {
-            Err(error) => drop(ready.send(Err(error))),
-            Ok((started, listener, limits)) => {
-                let (service, in_process) = (Arc::clone(&started.service), started.clone());
-                let respond = move |request| {
-                    let in_process = in_process.clone();
-                    async move { in_process.answer(request).await }
-                };
-                if ready.send(Ok(started)).is_ok() {
-                    tokio::select! {
-                        () = serve_within(limits, listener, respond, stopped) => {}
-                        () = repeat(BILLING_INTERVAL, || service.bill_all()) => {}
-                        () = repeat(DELETION_INTERVAL, || service.delete_expired_keys()) => {}
-                        () = service.merchants.run() => {}
-                    }
-                }
-                service.merchants.close().await;
-            }
+    let (started, listener, limits) = match listen(config, database).await {
+        Ok(listening) => listening,
+        Err(error) => return drop(ready.send(Err(error))),
+    };
+    let (service, in_process) = (Arc::clone(&started.service), started.clone());
+    let respond = move |request| {
+        let in_process = in_process.clone();
+        async move { in_process.answer(request).await }
+    };
+    if ready.send(Ok(started)).is_ok() {
+        tokio::select! {
+            () = serve_within(limits, listener, respond, stopped) => {}
+            () = repeat(BILLING_INTERVAL, || service.bill_all()) => {}
+            () = repeat(DELETION_INTERVAL, || service.delete_expired_keys()) => {}
+            () = service.merchants.run() => {}
         }
-    });
-    drop(end);
+    }
+    service.merchants.close().await;
 }
 
 /// Does work in the background, so that no request waits for it, until the future is dropped.

@@ -1,7 +1,7 @@
 //! Describes the control API, from the declarations of its calls: `decisions.md` 12.
 
 use super::refusals::{self, decided, reference, request_id};
-use super::responses::{Responses, header, headers_of_refusal, new_response};
+use super::responses::{Responses, headers, headers_of_refusal, new_response};
 use crate::FaultKind;
 use crate::control::calls::{Call, Declared};
 use guichet::protocol::{ErrorCode, Method, Source, Spec};
@@ -106,13 +106,6 @@ fn refusals_of(declared: &Declared, is_public: bool, has_body: bool) -> BTreeMap
         codes.push(&[ErrorCode::BodyTooLarge, ErrorCode::UnsupportedMediaType]);
     }
     refusals::by_status(codes)
-}
-
-fn headers() -> Value {
-    json!({
-        "Request-Id": header(true, request_id(), "The id of the request."),
-        "Cache-Control": header(true, json!({ "const": "no-store" }), "Responses must not be cached."),
-    })
 }
 
 fn why(status: u16) -> &'static str {

@@ -4,7 +4,7 @@
 //! `$ref` and adds its own constraints beside it, which validators check and generators ignore.
 
 use super::fields::{label, mark, without_bits, without_null};
-use super::refusals::{self, request_id};
+use super::refusals::{self, decided, request_id};
 use super::{titles, word};
 use crate::http;
 use crate::service::{Described, Done};
@@ -179,16 +179,11 @@ fn envelope(envelope: Envelope, mut data: Value, is_page: bool) -> Value {
 
 /// The member `pagination` beside a list's `data`: `decisions.md` 5.
 fn pagination() -> Value {
-    let mut fields = json!({
+    let fields = decided(json!({
         "has_more": { "type": "boolean" },
         "next_cursor": { "type": ["string", "null"], "description": "Pass it as `starting_after` to read the next page." },
         "limit": { "type": "integer", "minimum": 1, "maximum": 100 },
-    });
-    fields
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|fields| fields.values_mut())
-        .for_each(|field| mark(field, Source::Decision));
+    }));
     json!({ "type": "object", "required": ["has_more", "next_cursor", "limit"], "properties": fields })
 }
 
@@ -198,10 +193,10 @@ fn ended_session() -> Value {
         "type": "object",
         "description": "The state of a session that is not valid.",
         "required": ["valid", "reason"],
-        "properties": {
-            "valid": { "const": false, "x-guichet-source": "decision" },
-            "reason": { "enum": ["expired", "revoked", "unknown"], "x-guichet-source": "decision" },
-        },
+        "properties": decided(json!({
+            "valid": { "const": false },
+            "reason": { "enum": ["expired", "revoked", "unknown"] },
+        })),
     })
 }
 
@@ -212,16 +207,23 @@ pub(super) fn new_response(description: &str, source: Source, headers: Value, bo
     })
 }
 
-fn common_headers() -> Value {
+/// The headers of every response.
+pub(super) fn headers() -> Value {
     json!({
         "Request-Id": header(true, request_id(), "The id of the request."),
         "Cache-Control": header(true, json!({ "const": "no-store" }), "Responses must not be cached."),
-        "Date": header(
-            true,
-            json!({ "type": "string", "pattern": "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$" }),
-            "The time of the response on the merchant's clock, or on the service's clock if no merchant is known.",
-        ),
     })
+}
+
+/// The headers of every response of an operation.
+fn common_headers() -> Value {
+    let mut headers = headers();
+    headers["Date"] = header(
+        true,
+        json!({ "type": "string", "pattern": "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$" }),
+        "The time of the response on the merchant's clock, or on the service's clock if no merchant is known.",
+    );
+    headers
 }
 
 /// Adds the headers of a refusal with this status.

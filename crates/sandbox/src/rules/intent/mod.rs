@@ -173,34 +173,3 @@ impl Terms {
         self.payment_method_types.as_ref().is_none_or(|types| types.iter().any(|allowed| allowed == kind))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Moment = Moment::from_unix(1_000_000);
-
-    #[test]
-    fn the_amount_payable_is_known_with_the_method() {
-        let intent = |bearer: &str, with: Option<PayingWith>| {
-            let body = state::tests::body("automatic", false).replace("\"merchant\"", &format!("\"{bearer}\""));
-            Intent {
-                id: IntentId::new("pi_1").unwrap(),
-                merchant: String::new(),
-                payment_ref: String::new(),
-                digest: String::new(),
-                terms: Terms::read(&body).unwrap(),
-                body,
-                state: IntentState { paying_with: with, ..IntentState::new() },
-                created_at: START,
-                expires_at: START,
-                version: 1,
-            }
-            .amount_payable(&Fees::standard())
-        };
-        assert_eq!(intent("merchant", None), Some(5_000));
-        assert_eq!(intent("merchant", Some(state::tests::phone("0000000"))), Some(5_000));
-        assert_eq!(intent("customer", None), None);
-        assert_eq!(intent("customer", Some(state::tests::phone("0000000"))), Some(5_100));
-    }
-}

@@ -315,7 +315,7 @@ fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement>
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::super::Intent;
     use super::*;
     use Status::{Canceled, Failed, Processing, RequiresAction, Succeeded};
@@ -362,36 +362,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_decline_is_shown_until_the_next_attempt() {
-        let now = START;
-        let declined = attached(&IntentState::new(), "0000002", now).at(now, Intent::expiry(now));
-        assert_eq!((declined.declined, declined.attempts), (Some(Decline::InsufficientFunds), 1));
-        let again = attached(&declined, "0000001", now);
-        assert_eq!((again.status, again.declined, again.attempts), (Processing, None, 2));
-    }
-
-    #[test]
     fn attaching_again_has_no_effect_and_another_method_is_refused() {
         for digits in ["0000000", "0000001", "0000005", "0000009"] {
             let state = attached(&IntentState::new(), digits, START);
             let state = state.at(START, Intent::expiry(START));
-            assert_eq!(state.attach(&terms("automatic", false), phone(digits), START), Ok(None), "{digits}");
-            let refused = state.attach(&terms("automatic", false), phone("7654321"), START).unwrap_err();
+            assert_eq!(state.attach(&terms(), phone(digits), START), Ok(None), "{digits}");
+            let refused = state.attach(&terms(), phone("7654321"), START).unwrap_err();
             assert_eq!(refused.status, state.status, "{digits}");
         }
-    }
-
-    #[test]
-    fn a_manual_intent_is_not_charged_on_attach_unless_confirm_is_true() {
-        let attached = IntentState::new().attach(&terms("manual", false), phone("0000000"), START).unwrap().unwrap();
-        assert_eq!(
-            (attached.status, attached.next_action, attached.attempts),
-            (RequiresAction, Some(NextAction::Confirm), 0)
-        );
-        let replaced = attached.attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
-        assert_eq!(replaced.paying_with, Some(phone("0000001")));
-        let charged = IntentState::new().attach(&terms("manual", true), phone("0000001"), START).unwrap().unwrap();
-        assert_eq!((charged.status, charged.next_action), (Processing, None));
     }
 
     #[test]
@@ -400,51 +378,11 @@ pub(super) mod tests {
         assert_eq!(IntentState::new().at(expiry.plus(-1), expiry).status, RequiresAction);
         let expired = IntentState::new().at(expiry, expiry);
         assert_eq!((expired.status, expired.cancellation), (Canceled, Some(Cancellation::Expired)));
-        assert_eq!(expired.attach(&terms("automatic", false), phone("0000000"), expiry).unwrap_err().status, Canceled);
+        assert_eq!(expired.attach(&terms(), phone("0000000"), expiry).unwrap_err().status, Canceled);
         let hanging = attached(&IntentState::new(), "0000005", START);
         assert_eq!(hanging.at(expiry.plus(9), expiry).status, Processing);
         let late = attached(&IntentState::new(), "0000001", expiry.plus(-1));
         assert_eq!(late.at(expiry.plus(60), expiry).status, Succeeded);
-    }
-
-    #[test]
-    fn the_issuers_page_of_an_earlier_attempt_is_invalid() {
-        let expiry = Intent::expiry(START);
-        let sent = |state: &IntentState| {
-            state.attach(&terms("automatic", false), card("4000000000003220"), START).unwrap().unwrap()
-        };
-        let first = sent(&IntentState::new());
-        assert!(first.is_challenge_valid(0) && !first.is_challenge_valid(1));
-        let refused = first.decide_challenge(false, START).unwrap().at(START, expiry);
-        assert!(refused.is_challenge_valid(0), "its answer may have been lost");
-        let second = sent(&refused);
-        assert!(second.is_challenge_valid(1) && !second.is_challenge_valid(0));
-        let paid = second.decide_challenge(true, START).unwrap().at(START, expiry);
-        assert!(paid.is_challenge_valid(1) && !paid.is_challenge_valid(0));
-        let elsewhere = attached(&first, "0000010", START);
-        assert!(!elsewhere.is_challenge_valid(0), "the customer pays another way");
-        let canceled = first.cancel(Cancellation::RequestedByCustomer, START).unwrap().unwrap();
-        assert!(canceled.is_challenge_valid(0), "the checkout says what has become of it");
-    }
-
-    #[test]
-    fn confirm_charges_the_attached_method() {
-        assert_eq!(IntentState::new().confirm(START).unwrap_err().status, RequiresAction);
-        let manual = IntentState::new().attach(&terms("manual", false), phone("0000001"), START).unwrap().unwrap();
-        let charged = manual.confirm(START).unwrap();
-        assert_eq!((charged.status, charged.attempts, charged.next_action), (Processing, 1, None));
-        assert_eq!(charged.confirm(START).unwrap_err().status, Processing);
-        let asking = IntentState::new()
-            .attach(&terms("manual", false), phone("0000010"), START)
-            .unwrap()
-            .unwrap()
-            .confirm(START)
-            .unwrap();
-        assert_eq!((asking.status, asking.attempts, asking.next_action), (RequiresAction, 0, Some(NextAction::Otp)));
-        assert!(asking.confirm(START).is_err(), "a code is expected");
-        let declined = attached(&IntentState::new(), "0000002", START);
-        let again = declined.at(START, Intent::expiry(START)).confirm(START).unwrap();
-        assert_eq!(again.attempts, 2, "the same method may be tried again");
     }
 
     #[test]
@@ -528,29 +466,18 @@ pub(super) mod tests {
         assert_eq!(late.status_history.iter().map(|(at, _)| at - expiry.unix()).collect::<Vec<_>>(), [-1, 299, 299]);
     }
 
-    pub(in super::super) fn phone(digits: &str) -> PayingWith {
+    fn phone(digits: &str) -> PayingWith {
         let phone = guichet::values::Phone::new(format!("23767{digits}")).unwrap();
         crate::rules::read_instrument(&guichet::operations::Instrument::MobileMoney { phone }).unwrap()
     }
 
     fn attached(state: &IntentState, digits: &str, at: Moment) -> IntentState {
-        state.attach(&terms("automatic", false), phone(digits), at).unwrap().unwrap()
+        state.attach(&terms(), phone(digits), at).unwrap().unwrap()
     }
 
-    fn card(number: &str) -> PayingWith {
-        let card =
-            guichet::operations::Card { number: number.into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
-        crate::rules::read_instrument(&guichet::operations::Instrument::Card { card }).unwrap()
-    }
-
-    fn terms(confirmation_method: &str, confirm: bool) -> Terms {
-        Terms::read(&body(confirmation_method, confirm)).unwrap()
-    }
-
-    pub(in super::super) fn body(confirmation_method: &str, confirm: bool) -> String {
-        format!(
-            r#"{{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes",
-            "merchant_reference":"ORDER-17","fee_bearer":"merchant","confirmation_method":"{confirmation_method}","confirm":{confirm}}}"#
-        )
+    fn terms() -> Terms {
+        let body = r#"{"firstname":"Awa","lastname":"Ngo","email":"awa@example.com","amount":"5000","currency":"XAF","description":"Shoes",
+            "merchant_reference":"ORDER-17","fee_bearer":"merchant","confirmation_method":"automatic","confirm":false}"#;
+        Terms::read(body).unwrap()
     }
 }
