@@ -110,6 +110,11 @@ pub(super) fn advise_page<R: Role>(problem: Problem) -> Problem {
 /// 401 or 403 if not.
 pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Caller, Problem> {
     let needs_session = !R::admits(CredentialKind::SecretKey);
+    if let Caller::Session(merchant, session) = &caller
+        && !needs_session
+    {
+        require_valid(session, merchant.now())?;
+    }
     match (&caller, R::admits(caller.kind())) {
         (Caller::Anonymous, _) if is_public::<R>(service) => Ok(caller),
         (Caller::Anonymous, _) => Err(Problem::new(
@@ -123,19 +128,9 @@ pub(super) fn authorize<R: Role>(service: &Service, caller: Caller) -> Result<Ca
         // For its own intent the response is the 404 of an unknown id; for other operations the credential is invalid.
         (Caller::EndedClientSecret, true) if R::admits(CredentialKind::None) => Err(invalid_key()),
         (Caller::UnknownSession, _) if !needs_session => Err(session_unknown()),
-        (Caller::Session(merchant, session), _) if !needs_session => {
-            require_valid(session, merchant.now())?;
-            role::<R>(caller)
-        }
-        _ => role::<R>(caller),
+        (_, false) => Err(role_required(R::NAME)),
+        (_, true) => Ok(caller),
     }
-}
-
-fn role<R: Role>(caller: Caller) -> Result<Caller, Problem> {
-    if R::admits(caller.kind()) {
-        return Ok(caller);
-    }
-    Err(role_required(R::NAME))
 }
 
 /// The 403 of a credential that does not fulfil a role.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
+use strum::IntoStaticStr;
 
 /// Makes the next calls of one operation fail. [`Tenant::fault`](super::Tenant::fault) adds it.
 ///
@@ -45,9 +46,10 @@ fn known_operation<'de, D: Deserializer<'de>>(name: D) -> Result<&'static str, D
 /// use guichet_sandbox::{Fault, FaultKind};
 /// assert_eq!(Fault::drop::<CreatePlan>().kind(), FaultKind::Drop);
 /// ```
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, IntoStaticStr, PartialEq, Serialize)]
 #[non_exhaustive]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum FaultKind {
     /// Executed after a delay.
     Delay {
@@ -209,14 +211,7 @@ impl FaultKind {
     /// Its name in the control API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Delay { .. } => "delay",
-            Self::Drop => "drop",
-            Self::LostResponse => "lost_response",
-            Self::Malformed => "malformed",
-            Self::Status { .. } => "status",
-            Self::Truncate => "truncate",
-        }
+        self.into()
     }
 }
 

@@ -620,7 +620,8 @@ pub fn plan(number: u32, merchant: &str, code: &str) -> Plan {
 }
 
 /// A new subscription. With `version`, the next state of a stored one.
-fn billed(number: u32, merchant: &str, contact: &str, trial_days: u32, version: Option<i64>) -> Billed {
+#[must_use]
+pub fn billed(number: u32, merchant: &str, contact: &str, trial_days: u32, version: Option<i64>) -> Billed {
     let with = PayingWith::MobileMoney { phone: "237670000000".into(), behaviour: Behaviour::Hangs };
     let offer = offer("gold", trial_days);
     let (state, _) = SubscriptionState::begin(&offer, with, Moment::from_unix(0));

@@ -18,12 +18,6 @@ macro_rules! newest_first {
     };
 }
 
-macro_rules! customers {
-    () => {
-        "id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers WHERE merchant = $1"
-    };
-}
-
 macro_rules! esim_orders {
     () => {
         "id, merchant, package, quantity, amount, currency, created_at, paid_by, fulfilled_at FROM esim_orders WHERE merchant = $1"
@@ -178,7 +172,9 @@ impl<T: SqlStore> Store for T {
     }
 
     async fn customers(&self, merchant: &str, after: After, limit: i64) -> Result<Vec<Customer>, Unavailable> {
-        let text = newest_first!(customers!());
+        let text = newest_first!(
+            "id, merchant, contact, firstname, lastname, email, phone, created_at FROM customers WHERE merchant = $1"
+        );
         self.rows(text, &page(merchant, after, limit)).await?.iter().map(rows::customer).collect()
     }
 

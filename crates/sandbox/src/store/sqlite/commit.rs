@@ -83,7 +83,8 @@ impl GroupTransaction for OpenGroup<'_> {
     const DELETE_EXPIRED_KEYS: &'static str = "DELETE FROM idempotency_keys WHERE (merchant, operation, fingerprint) IN \
         (SELECT merchant, operation, fingerprint FROM merchants CROSS JOIN idempotency_keys \
         WHERE idempotency_keys.merchant = merchants.id \
-        AND idempotency_keys.expires_at <= $1 + merchants.clock_offset LIMIT $2)";
+        AND idempotency_keys.expires_at <= $1 + merchants.clock_offset \
+        ORDER BY merchants.id, expires_at, operation, fingerprint LIMIT $2)";
     const RESET: &'static [&'static str] = &["UPDATE merchants SET clock_offset = 0 WHERE id = $1"];
 
     async fn add<R: NewRow>(&mut self, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {

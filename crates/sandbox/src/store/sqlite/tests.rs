@@ -3,10 +3,10 @@
 use super::commit::{Committer, OpenGroup};
 use super::open::create;
 use super::*;
-use crate::store::contract::{self, intent, intent_id, merchant, order, request};
+use crate::store::contract::{self, billed, intent, intent_id, merchant, order, plan, request};
 use crate::store::one_instance::OneInstance;
 use crate::store::sql::{GroupTransaction as _, MERCHANTS_DUE, newest};
-use crate::store::{Backend, EsimOrder, IdempotentRequest, List, MerchantRow, Store, Write};
+use crate::store::{Backend, Customer, EsimOrder, IdempotentRequest, List, MerchantRow, Store, Write};
 use guichet::values::Moment;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{AssertSqlSafe, Row};
@@ -98,31 +98,25 @@ async fn a_key_that_expired_by_its_merchants_clock_is_deleted_and_no_other() {
 #[tokio::test]
 async fn a_cursor_survives_deletions_a_vacuum_and_a_rewritten_table() {
     let store = Sqlite::without_file().await;
-    let inserts = [
-        (
-            List::Customers,
-            "customers",
-            "(id, merchant, contact, firstname, lastname, email, phone, created_at) VALUES ($1, 'm', $1, '', '', '', '', 1)",
-        ),
-        (
-            List::Intents,
-            "intents",
-            "(id, merchant, merchant_reference, payment_ref, digest, body, state, created_at, expires_at, version) VALUES ($1, 'm', $1, '', '', '', '', 1, 1, 1)",
-        ),
-        (List::Plans, "plans", "(id, merchant, code, offer, active, created_at) VALUES ($1, 'm', $1, '', TRUE, 1)"),
-        (
-            List::Subscriptions,
-            "subscriptions",
-            "(id, merchant, contact, terms, state, created_at, version) VALUES ($1, 'm', '', '', '', 1, 1)",
-        ),
-    ];
-    for (list, table, values) in inserts {
-        for number in 1..=6 {
-            let insert = AssertSqlSafe(format!("INSERT INTO {table} {values}"));
-            sqlx::query(insert).bind(number.to_string()).execute(&store.readers).await.unwrap();
-        }
-        let before = store.position(list, "m", "5").await.unwrap();
-        let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE id IN ('1', '3')"));
+    for number in 1..=6 {
+        let contact = format!("{number}@example.com");
+        let (intent, customer) = intent(number, &format!("ORDER-{number}"), None);
+        let group = vec![
+            Write::AddIntent(Box::new((intent, Customer { contact: contact.clone(), ..customer }))),
+            Write::AddPlan(Box::new(plan(number, "m0", &format!("c{number}")))),
+            Write::SaveBilled(vec![billed(number, "m0", &contact, 1, None)]),
+        ];
+        assert_eq!(store.commit(group).await.unwrap(), [true; 3]);
+    }
+    for (list, table, prefix) in [
+        (List::Customers, "customers", "cus"),
+        (List::Intents, "intents", "pi"),
+        (List::Plans, "plans", "plan"),
+        (List::Subscriptions, "subscriptions", "sub"),
+    ] {
+        let fifth = format!("{prefix}_5");
+        let before = store.position(list, "m0", &fifth).await.unwrap();
+        let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE id IN ('{prefix}_1', '{prefix}_3')"));
         sqlx::query(delete).execute(&store.readers).await.unwrap();
         sqlx::raw_sql("VACUUM").execute(&store.readers).await.unwrap();
         // Like a dump and restore: columns are kept, but SQLite's own row ids are not.
@@ -131,10 +125,10 @@ async fn a_cursor_survives_deletions_a_vacuum_and_a_rewritten_table() {
         );
         sqlx::raw_sql(AssertSqlSafe(rewrite)).execute(&store.readers).await.unwrap();
         assert!(before.is_some());
-        assert_eq!(store.position(list, "m", "5").await.unwrap(), before, "{table}");
-        let page = sqlx::query(AssertSqlSafe(newest(table))).bind("m").bind(before.unwrap().0).bind(9);
+        assert_eq!(store.position(list, "m0", &fifth).await.unwrap(), before, "{table}");
+        let page = sqlx::query(AssertSqlSafe(newest(table))).bind("m0").bind(before.unwrap().0).bind(9);
         let page: Vec<String> = page.fetch_all(&store.readers).await.unwrap().iter().map(|row| row.get("id")).collect();
-        assert_eq!(page, ["4", "2"], "{table}");
+        assert_eq!(page, [4, 2].map(|number| format!("{prefix}_{number}")), "{table}");
     }
 }
 
