@@ -348,10 +348,11 @@ impl Browser {
     }
 }
 
+/// A command of the Chrome DevTools Protocol.
 #[derive(Debug)]
-struct Cdp {
-    command: &'static str,
-    parameters: Value,
+pub(super) struct Cdp {
+    pub(super) command: &'static str,
+    pub(super) parameters: Value,
 }
 
 impl fantoccini::wd::WebDriverCompatibleCommand for Cdp {

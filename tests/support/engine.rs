@@ -4,7 +4,7 @@
 
 use super::browser::Browser;
 use super::proxy::Proxy;
-use super::{diagnostics, firefox, port};
+use super::{diagnostics, port, reset};
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -108,32 +108,44 @@ impl Engine {
             Semaphore::new(std::thread::available_parallelism().map_or(2, |cores| (cores.get() + 1).min(4)))
         });
         let permit = PERMITS.acquire().await.unwrap();
-        let (client, driver) = match self.reuse(language, proxy).await {
+        let reusable = self.is_reusable(language, proxy);
+        let idle = if reusable { self.reuse(proxy).await } else { None };
+        let (client, driver) = match idle {
             Some(idle) => idle,
             None => self.launch(language, proxy).await,
         };
-        let reusable = self.is_reusable(language);
         Session { engine: self, scenario, client, driver: Some(driver), reusable, _permit: permit }
     }
 
-    /// Whether later tests may use the browser. Only Firefox is reused: it takes four times as long to start as the others.
-    fn is_reusable(self, language: &str) -> bool {
-        self == Self::Firefox && language == REUSED_LANGUAGE
+    /// Whether later tests may use the browser. Chromium and WebKit take their proxy when they start.
+    fn is_reusable(self, language: &str, proxy: Option<SocketAddr>) -> bool {
+        language == REUSED_LANGUAGE
+            && match self {
+                Self::Chromium | Self::WebKit => proxy.is_none(),
+                Self::Firefox => true,
+            }
     }
 
     /// A browser of an earlier test, with all data of that test cleared.
-    async fn reuse(self, language: &str, proxy: Option<SocketAddr>) -> Option<(Client, Driver)> {
-        if !self.is_reusable(language) {
-            return None;
-        }
-        let (client, mut driver) = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
-        match firefox::reset(&client, proxy).await {
+    async fn reuse(self, proxy: Option<SocketAddr>) -> Option<(Client, Driver)> {
+        let (client, mut driver) = {
+            let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = idle.iter().position(|(engine, ..)| *engine == self)?;
+            let (_, client, driver) = idle.swap_remove(own);
+            (client, driver)
+        };
+        let result = match self {
+            Self::Chromium => reset::chromium(&client).await,
+            Self::Firefox => reset::firefox(&client, proxy).await,
+            Self::WebKit => reset::webkit(&client, driver.address).await,
+        };
+        match result {
             Ok(()) => {
                 driver.output_start = driver.output.metadata().map_or(0, |file| file.len());
                 Some((client, driver))
             }
             Err(error) => {
-                eprintln!("cannot reset the Firefox of an earlier test, so another is started: {error}");
+                eprintln!("cannot reset the {self:?} of an earlier test, so another is started: {error}");
                 None
             }
         }
@@ -143,7 +155,7 @@ impl Engine {
     async fn launch(self, language: &str, proxy: Option<SocketAddr>) -> (Client, Driver) {
         const ATTEMPTS: u32 = 3;
         for attempt in 1.. {
-            let mut driver = Driver::start(self, language);
+            let mut driver = Driver::start(self, language, self.is_reusable(language, proxy));
             let Value::Object(capabilities) = self.capabilities(language, proxy) else {
                 unreachable!("it is an object")
             };
@@ -236,7 +248,7 @@ pub struct Session {
 const REUSED_LANGUAGE: &str = "en";
 
 /// Browsers that no test uses at the moment.
-static IDLE: Mutex<Vec<(Client, Driver)>> = Mutex::new(Vec::new());
+static IDLE: Mutex<Vec<(Engine, Client, Driver)>> = Mutex::new(Vec::new());
 /// The runtime of the clients of all drivers.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
@@ -285,7 +297,7 @@ impl Drop for Session {
             && !std::thread::panicking()
             && let Some(driver) = self.driver.take()
         {
-            IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.client.clone(), driver));
+            IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.engine, self.client.clone(), driver));
         }
     }
 }
@@ -296,7 +308,7 @@ struct Driver {
     process: Child,
     session: Option<String>,
     display: Option<Child>,
-    /// Firefox's driver ends when this is closed: see [`firefox::ends_with_stdin`].
+    /// The driver of a browser that is reused ends when this is closed: see [`reset::ends_with_stdin`].
     stdin: Option<ChildStdin>,
     /// The output of the driver and its browser.
     output: File,
@@ -305,7 +317,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn start(engine: Engine, language: &str) -> Self {
+    fn start(engine: Engine, language: &str, reusable: bool) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
         let port = address.port();
         let (name, variable, package) = match engine {
@@ -320,10 +332,8 @@ impl Driver {
         let program = std::env::var_os(variable).or_else(|| installed(&[name]).map(OsString::from));
         let program =
             program.unwrap_or_else(|| panic!("{name} is missing. `cargo xtask test` installs it, or `{package}`."));
-        let mut command = match engine {
-            Engine::Firefox => firefox::ends_with_stdin(&program),
-            Engine::Chromium | Engine::WebKit => Command::new(program),
-        };
+        let ends_with_stdin = reusable || engine == Engine::Firefox;
+        let mut command = if ends_with_stdin { reset::ends_with_stdin(&program) } else { Command::new(program) };
         command.arg(format!("--port={port}"));
         let mut display = None;
         match engine {
@@ -331,13 +341,13 @@ impl Driver {
             // Port 0: each Firefox picks a free port for its remote protocol.
             Engine::Firefox => drop(command.args(["--websocket-port=0", "--allow-system-access"])),
             Engine::WebKit => {
-                let (process, name) = start_display();
+                let (process, name) = start_display(ends_with_stdin);
                 display = Some(process);
                 command.env("DISPLAY", name).env("LANGUAGE", language).env("LIBGL_ALWAYS_SOFTWARE", "1");
                 command.env("GDK_BACKEND", "x11").env("NO_AT_BRIDGE", "1");
             }
         }
-        command.stdin(if engine == Engine::Firefox { Stdio::piped() } else { Stdio::null() });
+        command.stdin(if ends_with_stdin { Stdio::piped() } else { Stdio::null() });
         let output = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let process = command.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap()).spawn();
         let mut process = process.unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
@@ -385,17 +395,20 @@ impl Drop for Driver {
         }
         let _ = self.process.wait();
         if let Some(display) = &mut self.display {
-            let _ = display.kill();
+            if display.stdin.take().is_none() {
+                let _ = display.kill();
+            }
             let _ = display.wait();
         }
     }
 }
 
 /// Starts a virtual X display. Returns its process and its name.
-fn start_display() -> (Child, String) {
-    let process = Command::new("Xvfb")
+fn start_display(ends_with_stdin: bool) -> (Child, String) {
+    let mut command = if ends_with_stdin { reset::ends_with_stdin("Xvfb".as_ref()) } else { Command::new("Xvfb") };
+    let process = command
         .args(["-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"])
-        .stdin(Stdio::null())
+        .stdin(if ends_with_stdin { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
@@ -416,7 +429,7 @@ fn installed(names: &[&str]) -> Option<PathBuf> {
 
 /// Reads Chromium's console messages since the last such command.
 #[derive(Debug)]
-struct Console;
+pub(super) struct Console;
 
 impl WebDriverCompatibleCommand for Console {
     fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {

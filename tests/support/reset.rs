@@ -1,5 +1,7 @@
-//! Reuses one Firefox for several tests, one after the other.
+//! Reuses one browser for several tests, one after the other.
 
+use super::browser::Cdp;
+use super::engine::Console;
 use fantoccini::Client;
 use fantoccini::error::CmdError;
 use fantoccini::wd::WebDriverCompatibleCommand;
@@ -9,12 +11,44 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 /// Closes every window, clears cookies, storage, caches and permissions, and sets the proxy, or none.
-pub async fn reset(client: &Client, proxy: Option<SocketAddr>) -> Result<(), CmdError> {
+pub async fn firefox(client: &Client, proxy: Option<SocketAddr>) -> Result<(), CmdError> {
     const CLEAR: &str = "const [host, port, done] = arguments;
         Services.prefs.setIntPref('network.proxy.type', port ? 1 : 0);
         Services.prefs.setCharPref('network.proxy.http', host);
         Services.prefs.setIntPref('network.proxy.http_port', port);
         Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => done(null));";
+    replace_windows(client).await?;
+    client.issue_cmd(Context("chrome")).await?;
+    let host = proxy.map(|proxy| proxy.ip().to_string()).unwrap_or_default();
+    client.execute_async(CLEAR, vec![json!(host), json!(proxy.map_or(0, |proxy| proxy.port()))]).await?;
+    client.issue_cmd(Context("content")).await?;
+    Ok(())
+}
+
+/// Closes every window, and clears cookies, storage, caches and the console. What a test has set of a window, such as its network, ends with it.
+pub async fn chromium(client: &Client) -> Result<(), CmdError> {
+    replace_windows(client).await?;
+    for (command, parameters) in [
+        ("Network.clearBrowserCookies", json!({})),
+        ("Network.clearBrowserCache", json!({})),
+        ("Storage.clearDataForOrigin", json!({ "origin": "*", "storageTypes": "all" })),
+    ] {
+        client.issue_cmd(Cdp { command, parameters }).await?;
+    }
+    client.issue_cmd(Console).await?;
+    Ok(())
+}
+
+/// Closes every window, and clears the cookies of this machine's address, which every test's sites have. Their other data is apart, because
+/// each site has a port of its own.
+pub async fn webkit(client: &Client, driver: SocketAddr) -> Result<(), CmdError> {
+    replace_windows(client).await?;
+    client.goto(&format!("http://{driver}/status")).await?;
+    client.delete_all_cookies().await
+}
+
+/// Opens a window and closes all others.
+async fn replace_windows(client: &Client) -> Result<(), CmdError> {
     let old = client.windows().await?;
     if let Some(first) = old.first() {
         client.switch_to_window(first.clone()).await?;
@@ -24,12 +58,7 @@ pub async fn reset(client: &Client, proxy: Option<SocketAddr>) -> Result<(), Cmd
         client.switch_to_window(window).await?;
         client.close_window().await?;
     }
-    client.switch_to_window(new).await?;
-    client.issue_cmd(Context("chrome")).await?;
-    let host = proxy.map(|proxy| proxy.ip().to_string()).unwrap_or_default();
-    client.execute_async(CLEAR, vec![json!(host), json!(proxy.map_or(0, |proxy| proxy.port()))]).await?;
-    client.issue_cmd(Context("content")).await?;
-    Ok(())
+    client.switch_to_window(new).await
 }
 
 /// A command that runs the driver until its standard input is closed. The test process does not drop the browsers that it
