@@ -1,4 +1,4 @@
-//! Calls that end, sessions that end in every tab, and loading the module: what a shop's page relies on, in real browsers.
+//! Calls that end, what they leave behind, and what they send: what a shop's page relies on, in real browsers.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use axum::Router;
@@ -7,33 +7,20 @@ use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
-use guichet::operations::ValidateSession;
-use guichet::protocol::Operation;
-use guichet::values::Email;
-use guichet::{Client, SecretKey};
-use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 
-in_every_browser!(
-    a_request_that_every_caller_has_aborted_ends,
-    a_repeated_public_read_needs_no_preflight_and_a_payment_is_never_cached,
-    signing_out_ends_the_sessions_of_every_tab_with_the_service_too,
-    a_page_that_forbids_webassembly_gets_an_error_that_says_what_to_allow,
-    a_module_that_failed_to_load_is_loaded_again_in_every_way,
-    a_test_page_is_refused_in_a_browser_and_changes_nothing,
-    a_closed_client_ends_its_calls_and_leaves_no_channel_timer_or_listener,
-    a_return_that_matches_nothing_is_reported_at_once,
-);
+in_every_browser!(a_repeated_public_read_needs_no_preflight_and_a_payment_is_never_cached);
 
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
-    equal_concurrent_reads_are_one_request_and_each_caller_can_abort_its_own,
+    a_request_that_every_caller_has_aborted_ends,
+    a_test_page_is_refused_in_a_browser_and_changes_nothing,
+    a_closed_client_ends_its_calls_and_leaves_no_channel_timer_or_listener,
+    a_return_that_matches_nothing_is_reported_at_once,
     an_aborted_call_leaves_no_timer_listener_or_request,
     a_long_wait_keeps_no_listeners_of_finished_reads,
-    a_session_that_expires_notifies_its_subscribers,
-    a_defect_in_a_call_ends_every_client_of_the_page,
     an_abort_reason_reaches_the_signals_of_the_requests_that_it_ends,
     options_that_throw_reject_the_call_and_nothing_else,
     a_popup_without_channels_ends_when_it_is_closed_and_one_that_cannot_leave_rejects,
@@ -46,13 +33,6 @@ in_chromium!(
     a_fee_crosses_from_the_wasm_to_javascript_at_most_60_times,
     headers_that_cannot_be_sent_are_an_input_error_and_what_their_function_throws_is_kept,
 );
-
-async fn equal_concurrent_reads_are_one_request_and_each_caller_can_abort_its_own(engine: Engine) {
-    let found = found(engine, "one_request").await;
-    assert_eq!(found["results"], json!(["mine", 1, 1, 1]), "{found}");
-    let requests = ["/v1/payment-methods?country_code=CM", "/v1/payment-methods?country_code=CI"];
-    assert_eq!(found["requests"], json!(requests), "{found}");
-}
 
 async fn a_request_that_every_caller_has_aborted_ends(engine: Engine) {
     let found = found(engine, "nobody_waits").await;
@@ -152,75 +132,6 @@ async fn a_repeated_public_read_needs_no_preflight_and_a_payment_is_never_cached
     assert_eq!(of("GET", "/payment-intents/"), 2, "{requests:?}");
 }
 
-async fn a_session_that_expires_notifies_its_subscribers(engine: Engine) {
-    let found = found(engine, "by_time").await;
-    assert_eq!(found["states"], json!(["active", "expiring"]), "{found}");
-    assert_eq!((&found["state"], &found["email"]), (&json!("expiring"), &json!("awa@example.com")), "{found}");
-    assert_eq!(found["steady"], true, "`expiresAt` is the same object until it changes");
-}
-
-async fn signing_out_ends_the_sessions_of_every_tab_with_the_service_too(engine: Engine) {
-    let sandbox = Sandbox::start().await.unwrap();
-    let key = SecretKey::new(sandbox.secret_key().expose()).unwrap();
-    let client = Client::builder(sandbox.base_url(), key).build().unwrap();
-    let email = Email::new("awa@example.com").unwrap();
-    let mut tokens = Vec::new();
-    for _ in 0..2 {
-        tokens.push(client.create_session(&email).await.unwrap().session_token.expose().to_owned());
-    }
-    let pages = pages(ALLOWED).await;
-    let signed_in = |token: &str| format!("{pages}/signed_in#service={}&token={token}", sandbox.base_url());
-    let browser = engine.start("sign-out").await;
-
-    browser.open(&signed_in(&tokens[0])).await;
-    browser.wait_for_text("#shown", "active").await;
-    let one = browser.current_tab().await;
-    let other = browser.open_tab().await;
-    browser.open(&signed_in(&tokens[1])).await;
-    browser.wait_for_text("#shown", "active").await;
-    browser.click("#out").await;
-    browser.wait_for_text("#shown", "revoked").await;
-
-    browser.switch_to(&one).await;
-    browser.wait_for_text("#shown", "revoked").await;
-    browser.switch_to(&other).await;
-    for token in &tokens {
-        ends(&browser, sandbox.base_url(), token).await;
-    }
-    browser.close().await;
-}
-
-/// Waits until the token is revoked at the service: the token of another tab is revoked in the background.
-async fn ends(browser: &crate::support::browser::Browser, service: &str, token: &str) {
-    let call = format!(
-        "for (let polls = 0; polls < 100; polls++) {{
-             const answer = await fetch('{service}{}', {{ method: '{}', headers: {{ authorization: 'Bearer {token}' }} }});
-             if (answer.status === 401) return (await answer.json()).data.reason;
-             await new Promise((over) => setTimeout(over, 50));
-         }}
-         return 'it is still valid';",
-        ValidateSession::SPEC.path,
-        ValidateSession::SPEC.method.as_str(),
-    );
-    assert_eq!(browser.run_async(&call).await, "revoked");
-}
-
-async fn a_page_that_forbids_webassembly_gets_an_error_that_says_what_to_allow(engine: Engine) {
-    let found = shown(engine, "blocked", "default-src 'self'; script-src 'self'").await;
-    assert_eq!(found, json!({ "ready": "wasm_blocked", "kind": "wasm_blocked", "names": true }));
-}
-
-async fn a_module_that_failed_to_load_is_loaded_again_in_every_way(engine: Engine) {
-    let found = found(engine, "loads_again").await;
-    assert_eq!((&found["first"], &found["second"]), (&json!("offline"), &json!(1)), "{found}");
-    assert_eq!(found["results"], json!([1, 1, 1, 1, 1]), "an address, a URL, a response, bytes, a module: {found}");
-}
-
-async fn a_defect_in_a_call_ends_every_client_of_the_page(engine: Engine) {
-    let found = found(engine, "a_defect").await;
-    assert_eq!(found, json!({ "before": 1, "during": "panic", "after": "panic", "next": "panic" }));
-}
-
 async fn an_abort_reason_reaches_the_signals_of_the_requests_that_it_ends(engine: Engine) {
     let found = found(engine, "reasons").await;
     assert_eq!(found, json!({ "results": ["mine", "mine"], "reasons": ["mine", "mine"] }));
@@ -285,11 +196,7 @@ async fn a_test_page_is_refused_in_a_browser_and_changes_nothing(engine: Engine)
 
 /// Opens a page that runs one scenario. Returns the result that it shows.
 async fn found(engine: Engine, what: &str) -> Value {
-    shown(engine, what, ALLOWED).await
-}
-
-async fn shown(engine: Engine, what: &str, policy: &'static str) -> Value {
-    let pages = pages(policy).await;
+    let pages = pages().await;
     let browser = engine.start("calls").await;
     browser.open(&format!("{pages}/{what}")).await;
     let shown = browser.wait_for("#shown[data-state]").await;
@@ -297,14 +204,14 @@ async fn shown(engine: Engine, what: &str, policy: &'static str) -> Value {
     serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{what} shows: {shown}"))
 }
 
-/// Serves the scenario pages under this content security policy.
-async fn pages(policy: &'static str) -> String {
+/// Serves the scenario pages.
+async fn pages() -> String {
     let package = crate::support::root().join("target/npm/package");
     assert!(package.is_dir(), "{} is missing. Run `cargo xtask pack --quick`.", package.display());
     let page = move |Named(_): Named<String>| async move {
-        let html = "<!doctype html><meta charset=utf-8><title>Calls</title><pre id=shown></pre><button id=out>Sign out</button>\
+        let html = "<!doctype html><meta charset=utf-8><title>Calls</title><pre id=shown></pre>\
                     <script type=module src=/tests/page.js></script>";
-        ([(CONTENT_SECURITY_POLICY, policy)], Html(html)).into_response()
+        ([(CONTENT_SECURITY_POLICY, ALLOWED)], Html(html)).into_response()
     };
     let script = || async { ([("content-type", "text/javascript")], include_str!("calls/page.js")) };
     let pages = Router::new().route("/{name}", get(page)).route("/tests/page.js", get(script));

@@ -42,7 +42,6 @@ async fn the_page_of_the_example_servers_is_accessible() {
         look.once(&format!("page-message-{language}")).await;
         let keeps_focus = "return document.activeElement.matches('.primary.trainers')";
         assert_eq!(browser.run(keeps_focus).await, true, "the list of products is new, and the focus is lost");
-        browser.close().await;
     }
 }
 
@@ -78,7 +77,6 @@ async fn an_outcome_stays_although_the_shop_does_not_answer_after_it() {
     let browser = Browser::start("example-page-blank").await;
     browser.open(shop.url()).await;
     browser.wait_until("return document.querySelector('#message').textContent !== ''").await;
-    browser.close().await;
 }
 
 /// Requests of the page for `/shop` are refused from now on. A script element sends them: Chromium reports no error of a driver's script,

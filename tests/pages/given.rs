@@ -7,16 +7,18 @@ use axum::Router;
 use serde_json::{Value, json};
 
 in_every_browser!(
-    a_secret_key_is_refused_in_any_argument_and_nothing_is_sent,
-    an_ordinary_text_is_not_taken_for_a_secret_key,
-    an_unknown_name_is_refused_with_a_suggestion,
     a_hostile_reply_becomes_an_error_of_the_package,
-    headers_given_as_a_promise_are_refused,
     a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next,
 );
 
 // Code that depends on no engine.
-in_chromium!(a_credential_that_the_service_repeats_reaches_no_monitoring_and_no_error);
+in_chromium!(
+    a_secret_key_is_refused_in_any_argument_and_nothing_is_sent,
+    an_ordinary_text_is_not_taken_for_a_secret_key,
+    an_unknown_name_is_refused_with_a_suggestion,
+    headers_given_as_a_promise_are_refused,
+    a_credential_that_the_service_repeats_reaches_no_monitoring_and_no_error,
+);
 
 /// Clients of a fake service: `answers` returns each response, and `sent` records each request.
 const CLIENTS: &str = "
@@ -105,12 +107,19 @@ async fn an_ordinary_text_is_not_taken_for_a_secret_key(engine: Engine) {
         "answers = (url) => new Response(JSON.stringify(url.endsWith('/session') ? { session_token: 'cst_test_1' } : { data: [] }));
          const shop = client({ merchant: '/sk_SK/guichet', locale: 'sk_SK', merchantHeaders: () => ({ 'X-Task': 'task_live_1' }) });
          await shop.paymentMethods({ country_code: 'CM' });
+         const plain = { merchantHeaders: undefined, checkoutOrigins: [], publicReads: 'session', locale: 'fr', wasm: undefined, onCall: () => {} };
+         await client({ merchant: { session: async () => 'cst_test_1' }, ...plain }).paymentMethods();
          const e = await problem(() => shop.checkout({ order: { note: 'desk_test_1 at /sk_SK/', ref: 'rk_17' } }));
          return [sent.map((url) => url.replace('https://api.example', '')), e.kind];",
     )
     .await;
     let expected = json!([
-        ["/sk_SK/guichet/session", "/v1/payment-methods?country_code=CM", "/sk_SK/guichet/intents"],
+        [
+            "/sk_SK/guichet/session",
+            "/v1/payment-methods?country_code=CM",
+            "/v1/payment-methods",
+            "/sk_SK/guichet/intents"
+        ],
         "unreadable"
     ]);
     assert_eq!(found, expected);
@@ -130,11 +139,17 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
              sent.length = 0;
              return page;
          };
+         // At once, and without the wasm.
+         const early = [{ no: 1 }, { merchant: { session, intents: session } }].map((options) => {
+             try { client(options) } catch ({ kind }) { return kind }
+         });
+         early.push(performance.getEntriesByType('resource').filter(({ name }) => /inline|wasm/.test(name)).length);
          const works = [
              () => client({ no: 1 }).paymentMethods(),
              () => client({ merchnt: '/guichet' }).paymentMethods(),
              () => client({ checkoutOrigin: [] }).paymentMethods(),
              () => client({ merchant: { sesion: session } }).paymentMethods(),
+             () => client({ merchant: { session, intents: session } }).paymentMethods(),
              () => client().paymentMethods({ countryCode: 'CM' }),
              () => client().fee({ ...fee, cardType: 'local' }),
              () => client().quotes({ ...quote, feeBearer: 'customer' }),
@@ -150,6 +165,7 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
              () => client().session.renew({ aborts: 5 }),
              () => client().session.revoke({ sginal: 5 }),
              () => hosted({ paths: { cancel_payment: '/v2/{id}' } }),
+             () => hosted({ paths: { charge: '/v2/{id}' } }),
              () => hosted({ redirectOrigin: [] }),
              async () => (await open()).quotes({ countrycode: 'CM' }),
              async () => (await open()).pay({ type: 'mobile_money', phone: '237670000000', country: 'CM' }),
@@ -161,14 +177,15 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
              const { kind, message, fields } = await problem(work) ?? {};
              found.push([kind, fields?.[0]?.param ?? null, message, sent.length]);
          }
-         return found;",
+         return { early, found };",
     )
     .await;
-    let none: [&str; 24] = [
+    let none: [&str; 26] = [
         "Unknown option `no`. The options are: baseUrl, merchant, merchantHeaders, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.",
         "Unknown option `merchnt`. Did you mean `merchant`?",
         "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?",
         "Unknown merchant function `sesion`. Did you mean `session`?",
+        "Unknown merchant function `intents`. Did you mean `intent`?",
         "Unknown field `countryCode`. Did you mean `country_code`?",
         "Unknown field `cardType`. Did you mean `card_type`?",
         "Unknown field `feeBearer`. Did you mean `fee_bearer`?",
@@ -184,13 +201,19 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
         "Unknown option `aborts`. The options are: signal, timeoutMs.",
         "Unknown option `sginal`. Did you mean `signal`?",
         "Unknown path `cancel_payment`. Did you mean `cancel_payment_intent`?",
+        "Unknown path `charge`. The paths are: read_payment_intent, attach_payment_method, answer_payment_intent, cancel_payment_intent.",
         "Unknown option `redirectOrigin`. Did you mean `redirectOrigins`?",
         "Unknown option `countrycode`. Did you mean `country_code`?",
         "Unknown field `country`. Did you mean `country_code`?",
         "Unknown field `cvv`. Did you mean `cvc`?",
         "Pass an object. The fields are: country_code.",
     ];
-    let found = found.as_array().unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(
+        found["early"],
+        json!(["input", "input", 0]),
+        "the kind of each error, and the files of wasm that were loaded"
+    );
+    let found = found["found"].as_array().unwrap_or_else(|| panic!("{found}"));
     assert_eq!(found.len(), none.len());
     for (found, message) in found.iter().zip(none) {
         let param = message.split('`').nth(1).filter(|_| message.starts_with("Unknown"));

@@ -14,19 +14,15 @@ const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 const PAYS: &str = "4242424242424242";
 
-in_every_browser!(
-    leaving_follows_only_addresses_of_the_intents_reply,
-    two_tabs_that_pay_at_once_charge_once,
-    a_reload_while_the_charge_is_sent_charges_once,
-);
+in_every_browser!(two_tabs_that_pay_at_once_charge_once, a_reload_while_the_charge_is_sent_charges_once,);
 
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
+    leaving_follows_only_addresses_of_the_intents_reply,
     an_intent_is_named_by_an_address_of_any_shape,
     an_invalid_intent_or_a_secret_key_is_refused_before_anything_is_sent,
     custom_paths_of_the_service_are_used,
     an_invalid_path_is_refused_before_anything_is_sent,
-    an_unknown_name_is_refused_with_the_known_ones,
     waiting_without_any_response_is_an_error_and_returns_no_old_intent,
     a_local_phone_number_is_charged_with_its_country_prefix,
     paying_a_settled_intent_is_an_error_with_the_remedy,
@@ -64,7 +60,6 @@ async fn an_intent_is_named_by_an_address_of_any_shape(engine: Engine) {
     let fifth = request("pi_5", "s_1");
     let expected = json!([one, one, one, one, fifth, one, nine, nine]);
     assert_eq!(result, json!([expected, "/checkout/pi_9?lang=fr", 7]));
-    page.browser.close().await;
 }
 
 async fn an_invalid_intent_or_a_secret_key_is_refused_before_anything_is_sent(engine: Engine) {
@@ -81,7 +76,6 @@ async fn an_invalid_intent_or_a_secret_key_is_refused_before_anything_is_sent(en
         )
         .await;
     assert_eq!(result, json!(["input", "input", "input", "input", "input", "secret_key", "secret_key"]));
-    page.browser.close().await;
 }
 
 async fn custom_paths_of_the_service_are_used(engine: Engine) {
@@ -115,7 +109,6 @@ async fn custom_paths_of_the_service_are_used(engine: Engine) {
         "GET /v1/payment-intents/pi_1",
     ];
     assert_eq!(result, json!(expected));
-    page.browser.close().await;
 }
 
 async fn an_invalid_path_is_refused_before_anything_is_sent(engine: Engine) {
@@ -132,30 +125,6 @@ async fn an_invalid_path_is_refused_before_anything_is_sent(engine: Engine) {
         )
         .await;
     assert_eq!(result, json!(vec![["input", "paths"]; 6]));
-    page.browser.close().await;
-}
-
-async fn an_unknown_name_is_refused_with_the_known_ones(engine: Engine) {
-    let page = Page::open(engine, "names").await;
-    let result = page
-        .run(
-            "const results = [];
-             const fetch = () => { throw new Error('something was sent'); };
-             const intent = { id: 'pi_1', client_secret: 's_1' };
-             for (const mistake of [{ redirectOrigin: ['https://shop.example'] }, { paths: { charge: '/v2/{id}' } }]) {
-                 results.push(await open({ intent, fetch, ...mistake }).catch((e) => [e.kind, e.fields[0].param, e.message]));
-             }
-             return results;",
-        )
-        .await;
-    for (result, name, known) in
-        [(&result[0], "redirectOrigin", "redirectOrigins"), (&result[1], "charge", "attach_payment_method")]
-    {
-        assert_eq!((&result[0], &result[1]), (&json!("input"), &json!(name)), "{result}");
-        let text = result[2].as_str().unwrap_or_default();
-        assert!(text.contains(name) && text.contains(known), "{result}");
-    }
-    page.browser.close().await;
 }
 
 async fn leaving_follows_only_addresses_of_the_intents_reply(engine: Engine) {
@@ -185,7 +154,6 @@ async fn leaving_follows_only_addresses_of_the_intents_reply(engine: Engine) {
     .await;
     // The shop's return page removes the parameters from its address. The rest is unchanged.
     page.browser.wait_for_url("at the shop", |url| url.query() == Some("a=1") && url.fragment() == Some("end")).await;
-    page.browser.close().await;
 }
 
 async fn waiting_without_any_response_is_an_error_and_returns_no_old_intent(engine: Engine) {
@@ -211,7 +179,6 @@ async fn waiting_without_any_response_is_an_error_and_returns_no_old_intent(engi
         )
         .await;
     assert_eq!(result, json!([["offline", "timeout", "unreadable", "refused"], "processing", 1]));
-    page.browser.close().await;
 }
 
 async fn a_local_phone_number_is_charged_with_its_country_prefix(engine: Engine) {
@@ -232,7 +199,6 @@ async fn a_local_phone_number_is_charged_with_its_country_prefix(engine: Engine)
     open(&page.browser, &intent).await;
     page.demo.pay_by_phone(&page.browser, "6 70 00 00 00").await;
     page.browser.wait_for("[data-status='succeeded']").await;
-    page.browser.close().await;
 }
 
 async fn paying_a_settled_intent_is_an_error_with_the_remedy(engine: Engine) {
@@ -255,7 +221,6 @@ async fn paying_a_settled_intent_is_an_error_with_the_remedy(engine: Engine) {
     assert_eq!((&result[0][0], &result[0][2]), (&json!("settled"), &json!(false)));
     assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!("succeeded")), "the error names the status");
     assert_eq!(page.demo.only_intent().await.attempts, Some(1));
-    page.browser.close().await;
 }
 
 async fn two_tabs_that_pay_at_once_charge_once(engine: Engine) {
@@ -289,7 +254,6 @@ async fn two_tabs_that_pay_at_once_charge_once(engine: Engine) {
     }
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
-    page.browser.close().await;
 }
 
 async fn a_reload_while_the_charge_is_sent_charges_once(engine: Engine) {
@@ -311,7 +275,6 @@ async fn a_reload_while_the_charge_is_sent_charges_once(engine: Engine) {
     browser.wait_for("[data-status='succeeded'],[data-status='settled']").await;
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
-    page.browser.close().await;
 }
 
 async fn the_checkout_page_preloads_every_module_that_it_loads(engine: Engine) {
@@ -328,13 +291,12 @@ async fn the_checkout_page_preloads_every_module_that_it_loads(engine: Engine) {
         )
         .await;
     assert_eq!(modules[0], modules[1], "a module of www/checkout/index.html");
-    page.browser.close().await;
 }
 
 /// A page that uses `guichet/hosted`.
 struct Page {
-    demo: DemoShop,
     browser: Browser,
+    demo: DemoShop,
 }
 
 impl Page {

@@ -13,6 +13,7 @@ use guichet_sandbox::Fault;
 use std::time::{Duration, Instant};
 
 const SUCCEEDS: &str = "237670000000";
+const AFTER_30_SECONDS: &str = "237670000001";
 const ASKS_FOR_CODE: &str = "237670000010";
 const ASKS_THE_ISSUER: &str = "4000000000003220";
 /// Longer than the last retry: four attempts with pauses of 0.25, 0.5 and 1 s at most.
@@ -27,14 +28,27 @@ in_one_browser!(chromium Chromium
     while_the_hosted_page_reads_the_fees
     while_the_charge_is_sent
     while_the_response_to_the_charge_is_awaited
+    while_the_payer_approves_on_the_phone
     while_the_code_is_sent
     while_the_decision_is_sent_to_the_issuer
     while_the_payment_is_canceled
     while_returning_to_the_shop
     while_the_return_page_waits_for_the_outcome
 );
-in_one_browser!(firefox Firefox while_the_charge_is_sent while_the_return_page_waits_for_the_outcome);
-in_one_browser!(webkit WebKit while_the_charge_is_sent while_the_return_page_waits_for_the_outcome);
+in_one_browser!(firefox Firefox
+    while_the_payment_is_created
+    while_the_charge_is_sent
+    while_the_payer_approves_on_the_phone
+    while_returning_to_the_shop
+    while_the_return_page_waits_for_the_outcome
+);
+in_one_browser!(webkit WebKit
+    while_the_payment_is_created
+    while_the_charge_is_sent
+    while_the_payer_approves_on_the_phone
+    while_returning_to_the_shop
+    while_the_return_page_waits_for_the_outcome
+);
 
 async fn while_the_prices_are_read(engine: Engine) {
     let customer = Customer::open(engine, "prices").await;
@@ -110,6 +124,19 @@ async fn while_the_response_to_the_charge_is_awaited(engine: Engine) {
     customer.is_paid_in_the_end().await;
 }
 
+async fn while_the_payer_approves_on_the_phone(engine: Engine) {
+    let customer = Customer::at_the_hosted_page(engine, "phone").await;
+    customer.demo.pay_by_phone(&customer.browser, AFTER_30_SECONDS).await;
+    customer.browser.wait_for("[data-status='waiting']").await;
+    customer.proxy.disconnect();
+    customer.demo.merchant.clock().advance(30).await.unwrap(); // the payment succeeds meanwhile
+    check_no_payment_is_offered(&customer.browser).await;
+    assert_eq!(customer.status().await, "waiting");
+    customer.proxy.reconnect();
+    customer.browser.wait_for("[data-status='succeeded']").await;
+    customer.is_paid_in_the_end().await;
+}
+
 async fn while_the_code_is_sent(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "code").await;
     customer.demo.pay_by_phone(&customer.browser, ASKS_FOR_CODE).await;
@@ -155,7 +182,6 @@ async fn while_the_payment_is_canceled(engine: Engine) {
         intent.status
     );
     assert_eq!(intent.attempts, Some(0));
-    customer.browser.close().await;
 }
 
 async fn while_returning_to_the_shop(engine: Engine) {
@@ -173,7 +199,7 @@ async fn while_returning_to_the_shop(engine: Engine) {
 async fn while_the_return_page_waits_for_the_outcome(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "looks").await;
     // The payer approves after the customer is back.
-    customer.demo.pay_by_phone(&customer.browser, "237670000001").await;
+    customer.demo.pay_by_phone(&customer.browser, AFTER_30_SECONDS).await;
     customer.browser.wait_for("[data-status='waiting']").await;
     let shop = customer.demo.shop.url();
     let intent = customer.demo.only_intent().await;
@@ -194,8 +220,8 @@ async fn while_the_return_page_waits_for_the_outcome(engine: Engine) {
 
 /// A customer between the shop and the hosted page, behind a proxy that the test controls.
 struct Customer {
-    demo: DemoShop,
     browser: Browser,
+    demo: DemoShop,
     proxy: Proxy,
 }
 

@@ -23,17 +23,20 @@ use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 use url::form_urlencoded::Serializer;
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_plain_page_uses_the_package_as_files() {
-    Consumer::of("plain").await.calls_by_both_entries().await;
+/// Makes a test of each bundler; `plain` is none: the package's files, by their addresses.
+macro_rules! pages_made_by {
+    ($($bundler:ident)+) => {
+        mod a_page_calls_that_is_made_by {$(
+            #[tokio::test]
+            #[ignore = "needs files that `cargo xtask test` builds"]
+            async fn $bundler() {
+                super::Consumer::of(stringify!($bundler)).await.calls_by_both_entries().await;
+            }
+        )+}
+    };
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn vite_makes_a_page_that_calls() {
-    Consumer::of("vite").await.calls_by_both_entries().await;
-}
+pages_made_by!(plain vite webpack esbuild rollup parcel);
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
@@ -57,30 +60,6 @@ async fn the_preload_links_of_the_readme_load_the_wasm_that_the_page_uses() {
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
-async fn webpack_makes_a_page_that_calls() {
-    Consumer::of("webpack").await.calls_by_both_entries().await;
-}
-
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn esbuild_makes_a_page_that_calls() {
-    Consumer::of("esbuild").await.calls_by_both_entries().await;
-}
-
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn rollup_makes_a_page_that_calls() {
-    Consumer::of("rollup").await.calls_by_both_entries().await;
-}
-
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn parcel_makes_a_page_that_calls() {
-    Consumer::of("parcel").await.calls_by_both_entries().await;
-}
-
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
 async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
     let service = Service::open().await;
     let browser = Browser::start("vite-dev").await;
@@ -90,7 +69,6 @@ async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
         // Vite's script reloads a page whose server has ended, and Firefox's driver takes that for the next navigation.
         browser.open("about:blank").await;
     }
-    browser.close().await;
 }
 
 /// The folders of the pages, and whether they load the wasm as a file.
@@ -136,7 +114,6 @@ impl Consumer {
             let page = format!("{}/{}-{entry}/index.html", self.url, self.bundler);
             self.service.is_called_by(&browser, &page, has_wasm_file).await;
         }
-        browser.close().await;
     }
 }
 

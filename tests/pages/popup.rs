@@ -15,7 +15,6 @@ in_every_browser!(
     the_popup_opens_in_the_click_and_its_pages_cannot_reach_the_opener,
     a_popup_that_is_closed_without_paying_is_dismissed_and_can_be_opened_again,
     a_popup_that_is_closed_after_paying_resolves_as_succeeded,
-    a_payment_under_way_in_a_popup_that_is_closed_is_pending,
     leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed,
     a_blocked_popup_becomes_a_redirect,
     a_second_click_reuses_the_popup_of_the_first,
@@ -23,10 +22,14 @@ in_every_browser!(
     aborting_the_call_closes_the_popup,
     a_window_that_only_appears_closed_is_awaited_until_the_customer_returns,
     a_return_page_whose_opener_is_gone_shows_the_outcome_itself,
-    a_forged_message_on_the_returns_channel_makes_no_payment_succeed,
 );
 
-in_chromium!(a_server_without_return_nonce_is_reported_once_on_the_console_with_the_remedy,);
+// The same in every engine: code that depends on no engine.
+in_chromium!(
+    a_payment_under_way_in_a_popup_that_is_closed_is_pending,
+    a_forged_message_on_the_returns_channel_makes_no_payment_succeed,
+    a_server_without_return_nonce_is_reported_once_on_the_console_with_the_remedy,
+);
 
 async fn a_customer_pays_in_a_popup_and_the_opening_page_gets_the_outcome(engine: Engine) {
     let shop = Shop::open(engine, "popup").await;
@@ -44,7 +47,6 @@ async fn a_customer_pays_in_a_popup_and_the_opening_page_gets_the_outcome(engine
     assert_eq!(outcome["reference"]["id"], intent.id.as_str());
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     assert_eq!(shop.browser.run("return statuses").await, json!(["succeeded"]));
-    shop.browser.close().await;
 }
 
 async fn the_popup_opens_in_the_click_and_its_pages_cannot_reach_the_opener(engine: Engine) {
@@ -61,7 +63,6 @@ async fn the_popup_opens_in_the_click_and_its_pages_cannot_reach_the_opener(engi
     shop.browser.switch_to(&popup).await;
     shop.browser.wait_for("[data-test='method-mobile_money']").await;
     assert_eq!(shop.browser.run("return opener").await, Value::Null, "the hosted page reaches the shop's");
-    shop.browser.close().await;
 }
 
 async fn a_popup_that_is_closed_without_paying_is_dismissed_and_can_be_opened_again(engine: Engine) {
@@ -81,7 +82,6 @@ async fn a_popup_that_is_closed_without_paying_is_dismissed_and_can_be_opened_ag
     shop.only_the_shop_is_open().await;
     assert_eq!(shop.outcome().await["state"], "succeeded");
     assert_eq!(shop.demo.only_intent().await.attempts, Some(1), "the same order is the same payment");
-    shop.browser.close().await;
 }
 
 async fn a_popup_that_is_closed_after_paying_resolves_as_succeeded(engine: Engine) {
@@ -92,7 +92,6 @@ async fn a_popup_that_is_closed_after_paying_resolves_as_succeeded(engine: Engin
     shop.pay(SUCCEEDS).await;
     shop.close_the_popup().await;
     assert_eq!(shop.outcome().await["state"], "succeeded");
-    shop.browser.close().await;
 }
 
 async fn a_payment_under_way_in_a_popup_that_is_closed_is_pending(engine: Engine) {
@@ -109,7 +108,6 @@ async fn a_payment_under_way_in_a_popup_that_is_closed_is_pending(engine: Engine
     shop.demo.merchant.clock().advance(30).await.unwrap();
     let outcome = shop.browser.run_async("return guichet.waitForOutcome((await result).reference)").await;
     assert_eq!(outcome["state"], "succeeded", "its outcome can be awaited: {outcome}");
-    shop.browser.close().await;
 }
 
 async fn leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed(engine: Engine) {
@@ -120,7 +118,6 @@ async fn leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed(engine
     shop.browser.click("[data-test='leave']").await;
     shop.only_the_shop_is_open().await;
     assert_eq!(shop.outcome().await["state"], "dismissed");
-    shop.browser.close().await;
 }
 
 async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
@@ -133,7 +130,6 @@ async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
         shop.pay(SUCCEEDS).await;
         shop.browser.click("[data-test='leave']").await;
         shop.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
-        shop.browser.close().await;
     }
 }
 
@@ -158,7 +154,6 @@ async fn a_second_click_reuses_the_popup_of_the_first(engine: Engine) {
     assert_eq!(outcome["state"], "succeeded", "{outcome}");
     assert_eq!(shop.browser.run_async("return first").await, outcome, "both calls get the outcome");
     assert_eq!(shop.browser.run("return request_count").await, 1, "one order, one request");
-    shop.browser.close().await;
 }
 
 async fn a_popup_whose_intent_cannot_be_created_is_closed_and_the_call_rejects(engine: Engine) {
@@ -172,7 +167,6 @@ async fn a_popup_whose_intent_cannot_be_created_is_closed_and_the_call_rejects(e
     shop.browser.click("#buy").await;
     assert_eq!(shop.outcome().await["rejected"], "address");
     shop.only_the_shop_is_open().await;
-    shop.browser.close().await;
 }
 
 async fn aborting_the_call_closes_the_popup(engine: Engine) {
@@ -184,7 +178,6 @@ async fn aborting_the_call_closes_the_popup(engine: Engine) {
     shop.browser.run("off.abort('enough')").await;
     assert_eq!(shop.outcome().await["rejected"], "enough");
     shop.only_the_shop_is_open().await;
-    shop.browser.close().await;
 }
 
 async fn a_window_that_only_appears_closed_is_awaited_until_the_customer_returns(engine: Engine) {
@@ -211,7 +204,6 @@ async fn a_window_that_only_appears_closed_is_awaited_until_the_customer_returns
     shop.browser.click("[data-test='leave']").await;
     shop.only_the_shop_is_open().await;
     assert_eq!(shop.outcome().await["state"], "succeeded", "the return page tells, whatever the window looks like");
-    shop.browser.close().await;
 }
 
 async fn a_return_page_whose_opener_is_gone_shows_the_outcome_itself(engine: Engine) {
@@ -226,7 +218,6 @@ async fn a_return_page_whose_opener_is_gone_shows_the_outcome_itself(engine: Eng
     shop.browser.click("[data-test='leave']").await;
     shop.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     assert_eq!(shop.browser.url().await.query(), None, "the return's parameters stay in the address bar");
-    shop.browser.close().await;
 }
 
 async fn a_forged_message_on_the_returns_channel_makes_no_payment_succeed(engine: Engine) {
@@ -257,7 +248,6 @@ async fn a_forged_message_on_the_returns_channel_makes_no_payment_succeed(engine
     assert_eq!(result, true, "the waiting page receives the message");
     let outcome = shop.outcome().await;
     assert_eq!((&outcome["state"], &outcome["status"]), (&json!("dismissed"), &json!("requires_action")), "{outcome}");
-    shop.browser.close().await;
 }
 
 async fn a_server_without_return_nonce_is_reported_once_on_the_console_with_the_remedy(engine: Engine) {
@@ -288,13 +278,12 @@ async fn a_server_without_return_nonce_is_reported_once_on_the_console_with_the_
     for part in ["guichet: ", "`return_nonce`", "guichet_return=", "redirect_url"] {
         assert!(warning.as_str().is_some_and(|warning| warning.contains(part)), "{part}: {warning}");
     }
-    shop.browser.close().await;
 }
 
 /// A customer with an order, on a page of the shop whose button `#buy` opens a popup.
 struct Shop {
-    demo: DemoShop,
     browser: Browser,
+    demo: DemoShop,
     tab: Tab,
 }
 

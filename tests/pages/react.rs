@@ -19,239 +19,204 @@ use std::time::Duration;
 const REACTS: [&str; 2] = ["react", "react-oldest"];
 const PRICES: &str = "svc_mobile_money 5100";
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn components_that_ask_the_same_send_one_request_under_strict_mode() {
-    in_every_react("react-quotes", async |page| {
-        page.open("quotes").await;
-        for id in ["#first", "#second"] {
-            page.browser.wait_for_text(id, PRICES).await;
-        }
-        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
-        assert_eq!(page.shop.count("calculate_fee").await, 3, "{}: one for each method and sort of card", page.react);
-        page.browser.click("#second-retry").await;
-        until("the quotes are requested again", async || page.shop.count("list_payment_methods").await == 2).await;
-        page.browser.wait_for_text("#first", PRICES).await;
-
-        page.open("replaced").await;
-        page.browser.wait_for_text("#first", PRICES).await;
-        page.browser.click("#replace").await;
-        page.browser.wait_for_text("#first", PRICES).await;
-        assert_eq!(
-            page.shop.count("list_payment_methods").await,
-            3,
-            "{}: the next component has the quotes",
-            page.react
-        );
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-    })
-    .await;
+/// Makes a test of each function, which runs it by each React, each with a shop of its own.
+macro_rules! in_every_react {
+    ($($test:ident),+ $(,)?) => {
+        mod in_every_react {$(
+            #[tokio::test]
+            #[ignore = "needs files that `cargo xtask test` builds"]
+            async fn $test() {
+                let browser = super::Browser::start(stringify!($test)).await;
+                for react in super::REACTS {
+                    println!("by {react}");
+                    let page = super::Page { browser: &browser, shop: super::Storefront::open().await, react };
+                    super::$test(&page).await;
+                }
+            }
+        )+}
+    };
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_request_is_aborted_with_the_last_of_its_components() {
-    in_every_react("react-abort", async |page| {
-        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(60))).await;
-        page.open("quotes").await;
-        page.browser.wait_until("return requests.some(({ address }) => address.includes('payment-methods'))").await;
-        page.browser.click("#toggle").await;
-        page.is_aborted("payment-methods").await;
-        // Shown again, it asks again.
-        page.browser.click("#toggle").await;
-        page.browser.wait_for_text("#second", PRICES).await;
+in_every_react!(
+    components_that_ask_the_same_send_one_request_under_strict_mode,
+    a_request_is_aborted_with_the_last_of_its_components,
+    a_session_that_is_renewed_or_revoked_renders_its_component,
+    an_error_reaches_every_component_and_a_retry_clears_it,
+    a_component_suspends_until_there_are_quotes_and_an_error_goes_to_the_boundary,
+    a_page_that_a_server_has_rendered_hydrates_without_a_warning,
+    quotes_from_the_server_are_shown_without_a_request_until_a_retry_or_another_question,
+    a_page_that_hydrates_after_its_questions_are_answered_does_so_without_a_warning,
+    a_component_shows_the_result_of_the_latest_click_although_an_earlier_one_ends_later,
+    a_return_under_strict_mode_is_read_once_and_its_outcome_reaches_every_component,
+    a_popup_that_a_component_opens_gives_it_the_outcome,
+);
 
-        page.shop.respond(INTENTS, CannedResponse::default().after(Duration::from_secs(60)));
-        page.open("pay").await;
-        page.browser.click("#pay").await;
-        page.browser.wait_for_text("#checkout", "pending").await;
-        page.browser.wait_until("return requests.some(({ address }) => address.includes('/intents'))").await;
-        page.browser.click("#toggle").await;
-        page.is_aborted("/intents").await;
-        page.browser.wait_until("return window.resolved === null").await;
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-    })
-    .await;
+async fn components_that_ask_the_same_send_one_request_under_strict_mode(page: &Page<'_>) {
+    page.open("quotes").await;
+    for id in ["#first", "#second"] {
+        page.browser.wait_for_text(id, PRICES).await;
+    }
+    assert_eq!(page.shop.count("list_payment_methods").await, 1);
+    assert_eq!(page.shop.count("calculate_fee").await, 3, "one for each method and sort of card");
+    page.browser.click("#second-retry").await;
+    until("the quotes are requested again", async || page.shop.count("list_payment_methods").await == 2).await;
+    page.browser.wait_for_text("#first", PRICES).await;
+
+    page.open("replaced").await;
+    page.browser.wait_for_text("#first", PRICES).await;
+    page.browser.click("#replace").await;
+    page.browser.wait_for_text("#first", PRICES).await;
+    assert_eq!(page.shop.count("list_payment_methods").await, 3, "the next component has the quotes");
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_session_that_is_renewed_or_revoked_renders_its_component() {
-    in_every_react("react-session", async |page| {
-        page.open("account").await;
-        page.browser.wait_for_text("#session", "none nobody false").await;
-        for (button, shown) in [
-            ("#sign-in", "active awa@example.com true"),
-            ("#sign-out", "revoked"),
-            ("#sign-in", "active awa@example.com true"),
-        ] {
-            page.browser.click(button).await;
-            page.browser.wait_for_text("#session", shown).await;
-        }
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-    })
-    .await;
+async fn a_request_is_aborted_with_the_last_of_its_components(page: &Page<'_>) {
+    page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(60))).await;
+    page.open("quotes").await;
+    page.browser.wait_until("return requests.some(({ address }) => address.includes('payment-methods'))").await;
+    page.browser.click("#toggle").await;
+    page.is_aborted("payment-methods").await;
+    // Shown again, it asks again.
+    page.browser.click("#toggle").await;
+    page.browser.wait_for_text("#second", PRICES).await;
+
+    page.shop.respond(INTENTS, CannedResponse::default().after(Duration::from_secs(60)));
+    page.open("pay").await;
+    page.browser.click("#pay").await;
+    page.browser.wait_for_text("#checkout", "pending").await;
+    page.browser.wait_until("return requests.some(({ address }) => address.includes('/intents'))").await;
+    page.browser.click("#toggle").await;
+    page.is_aborted("/intents").await;
+    page.browser.wait_until("return window.resolved === null").await;
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn an_error_reaches_every_component_and_a_retry_clears_it() {
-    in_every_react("react-errors", async |page| {
-        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422)).await;
-        page.open("quotes").await;
-        for id in ["#first", "#second"] {
-            page.browser.wait_for_text(id, "refused").await;
-        }
-        page.browser.click("#first-retry").await;
-        for id in ["#first", "#second"] {
-            page.browser.wait_for_text(id, PRICES).await;
-        }
-        page.open("pay").await;
-        page.browser.click("#pay-an-unknown-order").await;
-        page.browser.wait_for_text("#checkout", "unsupported").await;
-    })
-    .await;
+async fn a_session_that_is_renewed_or_revoked_renders_its_component(page: &Page<'_>) {
+    page.open("account").await;
+    page.browser.wait_for_text("#session", "none nobody false").await;
+    for (button, shown) in [
+        ("#sign-in", "active awa@example.com true"),
+        ("#sign-out", "revoked"),
+        ("#sign-in", "active awa@example.com true"),
+    ] {
+        page.browser.click(button).await;
+        page.browser.wait_for_text("#session", shown).await;
+    }
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_component_suspends_until_there_are_quotes_and_an_error_goes_to_the_boundary() {
-    in_every_react("react-suspense", async |page| {
-        page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(5))).await;
-        page.open("suspense").await;
-        page.browser.wait_for_text("#fallback", "suspended").await;
-        for id in ["#first", "#second"] {
-            page.browser.wait_for_text(id, PRICES).await;
-        }
-        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-
-        page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422)).await;
-        page.open("suspense").await;
-        page.browser.wait_for_text("#caught", "refused").await;
-        // The page keeps an error for a second: until then, `#again` shows it again.
-        let shows_prices = "document.querySelector('#again')?.click(); return !!document.querySelector('#first')";
-        page.browser.wait_until(shows_prices).await;
-        page.browser.wait_for_text("#first", PRICES).await;
-        assert_eq!(page.shop.count("list_payment_methods").await, 3, "{}", page.react);
-    })
-    .await;
+async fn an_error_reaches_every_component_and_a_retry_clears_it(page: &Page<'_>) {
+    page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422)).await;
+    page.open("quotes").await;
+    for id in ["#first", "#second"] {
+        page.browser.wait_for_text(id, "refused").await;
+    }
+    page.browser.click("#first-retry").await;
+    for id in ["#first", "#second"] {
+        page.browser.wait_for_text(id, PRICES).await;
+    }
+    page.open("pay").await;
+    page.browser.click("#pay-an-unknown-order").await;
+    page.browser.wait_for_text("#checkout", "unsupported").await;
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
-    in_every_react("react-hydrate", async |page| {
-        page.show("all", &page.rendered("html")).await;
-        for (id, shown) in
-            [("#first", PRICES), ("#outcome", "no return"), ("#session", "active"), ("#checkout", "idle")]
-        {
-            page.browser.wait_for_text(id, shown).await;
-        }
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
-    })
-    .await;
+async fn a_component_suspends_until_there_are_quotes_and_an_error_goes_to_the_boundary(page: &Page<'_>) {
+    page.shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_secs(5))).await;
+    page.open("suspense").await;
+    page.browser.wait_for_text("#fallback", "suspended").await;
+    for id in ["#first", "#second"] {
+        page.browser.wait_for_text(id, PRICES).await;
+    }
+    assert_eq!(page.shop.count("list_payment_methods").await, 1);
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
+
+    page.shop.tenant.fault(Fault::status::<ListPaymentMethods>(422)).await;
+    page.open("suspense").await;
+    page.browser.wait_for_text("#caught", "refused").await;
+    // The page keeps an error for a second: until then, `#again` shows it again.
+    let shows_prices = "document.querySelector('#again')?.click(); return !!document.querySelector('#first')";
+    page.browser.wait_until(shows_prices).await;
+    page.browser.wait_for_text("#first", PRICES).await;
+    assert_eq!(page.shop.count("list_payment_methods").await, 3);
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn quotes_from_the_server_are_shown_without_a_request_until_a_retry_or_another_question() {
-    in_every_react("react-given", async |page| {
-        page.show("given", &page.rendered("given")).await;
-        page.browser.wait_until("return window.requests !== undefined").await;
-        page.browser.wait_for_text("#first", "given 1").await;
-        assert_eq!(page.shop.count("list_payment_methods").await, 0, "{}", page.react);
-        page.browser.click("#retry").await;
-        page.browser.wait_for_text("#first", PRICES).await;
-        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
-
-        page.show("given", &page.rendered("given")).await;
-        page.browser.wait_for_text("#first", "given 1").await;
-        let asks = "document.querySelector('#ask').click();
-                    return document.querySelector('#first').textContent.includes('svc_mobile_money')";
-        page.browser.wait_until(asks).await;
-        assert_eq!(page.shop.count("list_payment_methods").await, 2, "{}", page.react);
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-    })
-    .await;
+async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning(page: &Page<'_>) {
+    page.show("all", &page.rendered("html")).await;
+    for (id, shown) in [("#first", PRICES), ("#outcome", "no return"), ("#session", "active"), ("#checkout", "idle")] {
+        page.browser.wait_for_text(id, shown).await;
+    }
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
+    assert_eq!(page.shop.count("list_payment_methods").await, 1);
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_page_that_hydrates_after_its_questions_are_answered_does_so_without_a_warning() {
-    in_every_react("react-hydrate-late", async |page| {
-        page.show_after("quotes", "all", &page.rendered("html")).await;
-        page.browser.wait_for_text("#before #first", PRICES).await;
-        page.browser.run("hydrate()").await;
-        for (id, shown) in [("#root #first", PRICES), ("#root #session", "active awa@example.com true")] {
-            page.browser.wait_for_text(id, shown).await;
-        }
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-        assert_eq!(page.shop.count("list_payment_methods").await, 1, "{}", page.react);
-    })
-    .await;
+async fn quotes_from_the_server_are_shown_without_a_request_until_a_retry_or_another_question(page: &Page<'_>) {
+    page.show("given", &page.rendered("given")).await;
+    page.browser.wait_until("return window.requests !== undefined").await;
+    page.browser.wait_for_text("#first", "given 1").await;
+    assert_eq!(page.shop.count("list_payment_methods").await, 0);
+    page.browser.click("#retry").await;
+    page.browser.wait_for_text("#first", PRICES).await;
+    assert_eq!(page.shop.count("list_payment_methods").await, 1);
+
+    page.show("given", &page.rendered("given")).await;
+    page.browser.wait_for_text("#first", "given 1").await;
+    let asks = "document.querySelector('#ask').click();
+                return document.querySelector('#first').textContent.includes('svc_mobile_money')";
+    page.browser.wait_until(asks).await;
+    assert_eq!(page.shop.count("list_payment_methods").await, 2);
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_component_shows_the_result_of_the_latest_click_although_an_earlier_one_ends_later() {
-    in_every_react("react-latest", async |page| {
-        let refused = CannedResponse::json(&json!({ "error": { "code": "too_late" } })).status(422);
-        page.shop.respond_once(INTENTS, refused.after(Duration::from_secs(2)));
-        page.open("pay").await;
-        page.browser.click("#pay").await;
-        page.browser.wait_for_text("#checkout", "pending").await;
-        page.browser.click("#pay-an-unknown-order").await;
-        page.browser.wait_for_text("#checkout", "unsupported").await;
-        page.browser.wait_until("return window.resolved === null").await;
-        // React has rendered by the second frame.
-        let later = "for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-                     return document.querySelector('#checkout').textContent";
-        assert_eq!(page.browser.run_async(later).await, "unsupported", "{}", page.react);
-    })
-    .await;
+async fn a_page_that_hydrates_after_its_questions_are_answered_does_so_without_a_warning(page: &Page<'_>) {
+    page.show_after("quotes", "all", &page.rendered("html")).await;
+    page.browser.wait_for_text("#before #first", PRICES).await;
+    page.browser.run("hydrate()").await;
+    for (id, shown) in [("#root #first", PRICES), ("#root #session", "active awa@example.com true")] {
+        page.browser.wait_for_text(id, shown).await;
+    }
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
+    assert_eq!(page.shop.count("list_payment_methods").await, 1);
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_return_under_strict_mode_is_read_once_and_its_outcome_reaches_every_component() {
-    in_every_react("react-return", async |page| {
-        page.open("pay").await;
-        page.browser.click("#pay").await;
-        pay(page.browser).await;
-        page.browser.wait_for_text("#outcome", "matched succeeded").await;
-        let outcomes = "return [...document.querySelectorAll('#outcome')].map((outcome) => outcome.textContent)";
-        assert_eq!(
-            page.browser.run(outcomes).await,
-            json!(["matched succeeded", "matched succeeded"]),
-            "{}",
-            page.react
-        );
-        let reads = "return requests.filter(({ address }) => address.includes('/guichet/intents/')).length";
-        assert_eq!(page.browser.run(reads).await, 1, "{}", page.react);
-        assert_eq!(page.browser.url().await.query(), None, "the return's parameters stay in the address bar");
-        assert_eq!(page.browser.run("return warnings").await, json!([]), "{}", page.react);
-    })
-    .await;
+async fn a_component_shows_the_result_of_the_latest_click_although_an_earlier_one_ends_later(page: &Page<'_>) {
+    let refused = CannedResponse::json(&json!({ "error": { "code": "too_late" } })).status(422);
+    page.shop.respond_once(INTENTS, refused.after(Duration::from_secs(2)));
+    page.open("pay").await;
+    page.browser.click("#pay").await;
+    page.browser.wait_for_text("#checkout", "pending").await;
+    page.browser.click("#pay-an-unknown-order").await;
+    page.browser.wait_for_text("#checkout", "unsupported").await;
+    page.browser.wait_until("return window.resolved === null").await;
+    // React has rendered by the second frame.
+    let later = "for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+                 return document.querySelector('#checkout').textContent";
+    assert_eq!(page.browser.run_async(later).await, "unsupported");
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_popup_that_a_component_opens_gives_it_the_outcome() {
-    in_every_react("react-popup", async |page| {
-        page.open("pay").await;
-        let tab = page.browser.current_tab().await;
-        page.browser.click("#pay-in-a-popup").await;
-        let popup = page.browser.wait_for_other_tab(&tab).await;
-        page.browser.switch_to(&popup).await;
-        pay(page.browser).await;
-        until("the popup is closed", async || page.browser.tabs().await == [tab.clone()]).await;
-        page.browser.switch_to(&tab).await;
-        page.browser.wait_for_text("#checkout", "succeeded").await;
-        assert_eq!(page.browser.run("return resolved.state").await, "succeeded", "{}", page.react);
-    })
-    .await;
+async fn a_return_under_strict_mode_is_read_once_and_its_outcome_reaches_every_component(page: &Page<'_>) {
+    page.open("pay").await;
+    page.browser.click("#pay").await;
+    pay(page.browser).await;
+    page.browser.wait_for_text("#outcome", "matched succeeded").await;
+    let outcomes = "return [...document.querySelectorAll('#outcome')].map((outcome) => outcome.textContent)";
+    assert_eq!(page.browser.run(outcomes).await, json!(["matched succeeded", "matched succeeded"]));
+    let reads = "return requests.filter(({ address }) => address.includes('/guichet/intents/')).length";
+    assert_eq!(page.browser.run(reads).await, 1);
+    assert_eq!(page.browser.url().await.query(), None, "the return's parameters stay in the address bar");
+    assert_eq!(page.browser.run("return warnings").await, json!([]));
+}
+
+async fn a_popup_that_a_component_opens_gives_it_the_outcome(page: &Page<'_>) {
+    page.open("pay").await;
+    let tab = page.browser.current_tab().await;
+    page.browser.click("#pay-in-a-popup").await;
+    let popup = page.browser.wait_for_other_tab(&tab).await;
+    page.browser.switch_to(&popup).await;
+    pay(page.browser).await;
+    until("the popup is closed", async || page.browser.tabs().await == [tab.clone()]).await;
+    page.browser.switch_to(&tab).await;
+    page.browser.wait_for_text("#checkout", "succeeded").await;
+    assert_eq!(page.browser.run("return resolved.state").await, "succeeded");
 }
 
 #[tokio::test]
@@ -317,7 +282,6 @@ async fn the_example_in_react_sells_in_a_popup_and_shows_errors() {
     until("the popup is closed", async || browser.tabs().await == [tab.clone()]).await;
     browser.switch_to(&tab).await;
     browser.wait_for_text("[role=status]", "Thank you").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -339,7 +303,6 @@ async fn the_example_in_react_is_accessible() {
     pay(&browser).await;
     browser.wait_for_text("[role=status]", "Thank you").await;
     look.once("react-paid").await;
-    browser.close().await;
 }
 
 /// A shop whose page is `examples/react`, as Vite has built it.
@@ -367,16 +330,6 @@ pub(crate) async fn pay(browser: &Browser) {
     browser.fill("[data-test='phone']", "237670000000").await;
     browser.click("[data-test='pay']").await;
     browser.click("[data-test='leave']").await;
-}
-
-/// Runs a test by each React, each with a shop of its own.
-async fn in_every_react(scenario: &'static str, test: impl AsyncFn(&Page<'_>)) {
-    let browser = Browser::start(scenario).await;
-    for react in REACTS {
-        let page = Page { browser: &browser, shop: Storefront::open().await, react };
-        test(&page).await;
-    }
-    browser.close().await;
 }
 
 /// The pages of one React, and the shop that serves them.

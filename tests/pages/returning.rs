@@ -2,7 +2,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -12,14 +12,16 @@ const SECOND: &str = "0123456789abcdefghijBB";
 in_every_browser!(
     a_page_that_is_shown_again_settles_its_checkout_by_the_actual_status,
     the_next_click_repeats_a_stopped_navigation,
+    a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server,
+    a_router_keeps_its_state_and_its_route,
+    a_return_without_storage_is_unmatched_and_the_checkout_works,
+);
+
+// The same in every engine: code that depends on no engine.
+in_chromium!(
     two_clicks_send_one_request_and_each_can_abort_its_own,
     a_return_is_matched_once_and_every_call_returns_the_same,
     two_purchases_can_return_in_either_order,
-    a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server,
-    an_address_full_of_question_marks_is_parsed_in_linear_time,
-    a_router_keeps_its_state_and_its_route,
-    parameters_after_a_second_question_mark_are_read,
-    a_return_without_storage_is_unmatched_and_the_checkout_works,
 );
 
 async fn a_page_that_is_shown_again_settles_its_checkout_by_the_actual_status(engine: Engine) {
@@ -32,7 +34,6 @@ async fn a_page_that_is_shown_again_settles_its_checkout_by_the_actual_status(en
         let outcome = page.browser.run_async("return result").await;
         assert_eq!((&outcome["state"], &outcome["status"]), (&json!(state), &json!(status)), "{outcome}");
         assert_eq!(outcome["reference"]["id"], "pi_1");
-        page.browser.close().await;
     }
 }
 
@@ -42,7 +43,6 @@ async fn the_next_click_repeats_a_stopped_navigation(engine: Engine) {
     page.browser.run("window.address = shop + '/return?arrived=1'").await;
     page.browser.run("pay({ nonce: '0123456789abcdefghijAA', id: 'pi_1' })").await;
     page.browser.wait_for_url("the address that the page follows", |url| url.query() == Some("arrived=1")).await;
-    page.browser.close().await;
 }
 
 async fn two_clicks_send_one_request_and_each_can_abort_its_own(engine: Engine) {
@@ -81,7 +81,6 @@ async fn two_clicks_send_one_request_and_each_can_abort_its_own(engine: Engine) 
         .await;
     assert_eq!(result[0], "mine");
     assert_eq!((&result[1], &result[2]), (&json!("succeeded"), &json!(2)), "the second caller continues: {result}");
-    page.browser.close().await;
 }
 
 async fn a_return_is_matched_once_and_every_call_returns_the_same(engine: Engine) {
@@ -105,7 +104,6 @@ async fn a_return_is_matched_once_and_every_call_returns_the_same(engine: Engine
     assert_eq!(replayed, "replayed");
     let forged = back.replace(FIRST, SECOND);
     assert_eq!(page.come_back(&forged, "return (await guichet.returned()).match").await, "unmatched");
-    page.browser.close().await;
 }
 
 async fn two_purchases_can_return_in_either_order(engine: Engine) {
@@ -120,7 +118,6 @@ async fn two_purchases_can_return_in_either_order(engine: Engine) {
     // The nonce of one with the id of the other matches neither.
     let mixed = format!("/return?guichet_return={FIRST}&payment_intent=pi_2");
     assert_eq!(page.come_back(&mixed, "return (await guichet.returned()).match").await, "unmatched");
-    page.browser.close().await;
 }
 
 async fn a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server(engine: Engine) {
@@ -140,25 +137,6 @@ async fn a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server(eng
             assert_eq!(outcome["state"], "succeeded", "{outcome}");
         })
         .await;
-    page.browser.close().await;
-}
-
-/// Anyone can send a customer to such an address. Searching the rest again at every `?` would take minutes.
-async fn an_address_full_of_question_marks_is_parsed_in_linear_time(engine: Engine) {
-    let page = Page::open(engine, "marks").await;
-    let result = page
-        .browser
-        .run_async(
-            "const marks = '?'.repeat(500_000);
-             history.replaceState(null, '', '/return?q=' + marks);
-             const none = await guichet.returned();
-             history.replaceState(null, '', '/return?payment_intent=pi_1&q=' + marks);
-             const { reference } = await guichet.returned();
-             return [none, reference.id, location.search.length];",
-        )
-        .await;
-    assert_eq!(result, json!([null, "pi_1", "?q=".len() + 500_000]));
-    page.browser.close().await;
 }
 
 async fn a_router_keeps_its_state_and_its_route(engine: Engine) {
@@ -180,16 +158,6 @@ async fn a_router_keeps_its_state_and_its_route(engine: Engine) {
             .await;
         assert_eq!(result, json!([true, "pi_1", { "router": { "key": 7 } }, 0, clean]));
     }
-    page.browser.close().await;
-}
-
-async fn parameters_after_a_second_question_mark_are_read(engine: Engine) {
-    let page = Page::open(engine, "second").await;
-    page.leave(FIRST, "pi_1").await;
-    let back = format!("/return?order=17&guichet_return={FIRST}?payment_intent=pi_1&status=succeeded");
-    let result = page.come_back(&back, "return [(await guichet.returned()).match, location.search]").await;
-    assert_eq!(result, json!(["matched", "?order=17"]));
-    page.browser.close().await;
 }
 
 async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: Engine) {
@@ -206,15 +174,14 @@ async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: En
             page.come_back(&back, "return [await guichet.returned(), await guichet.returned(), location.search]").await;
         let expected = json!({ "match": "unmatched", "reference": { "id": "pi_1", "payment_ref": "gch_1" } });
         assert_eq!(result, json!([expected, expected, ""]));
-        page.browser.close().await;
     }
 }
 
 /// A page of the shop whose server responds as the test sets, and a hosted page that responds with 204: the navigation ends,
 /// and the customer stays on the shop's page.
 struct Page {
-    demo: DemoShop,
     browser: Browser,
+    demo: DemoShop,
 }
 
 impl Page {

@@ -30,7 +30,6 @@ async fn a_customer_signs_in_pays_and_comes_back(engine: Engine) {
     let url = page.browser.url().await;
     assert_eq!((url.path(), url.query()), (RETURN, None), "the return's parameters stay in the address bar");
     page.is_paid_once().await;
-    page.browser.close().await;
 }
 
 async fn a_customer_pays_in_a_popup(engine: Engine) {
@@ -43,7 +42,6 @@ async fn a_customer_pays_in_a_popup(engine: Engine) {
     page.is_alone().await;
     page.browser.wait_for_text("#message", "The payment is succeeded.").await;
     page.is_paid_once().await;
-    page.browser.close().await;
 }
 
 async fn two_clicks_on_pay_request_one_intent(engine: Engine) {
@@ -52,7 +50,6 @@ async fn two_clicks_on_pay_request_one_intent(engine: Engine) {
     page.browser.run("const pay = document.querySelector('#pay'); pay.click(); pay.click()").await;
     page.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     assert_eq!(page.shop.requests(INTENTS).len(), 1);
-    page.browser.close().await;
 }
 
 async fn a_second_click_reuses_the_popup_of_the_first(engine: Engine) {
@@ -70,7 +67,6 @@ async fn a_second_click_reuses_the_popup_of_the_first(engine: Engine) {
     page.is_alone().await;
     page.browser.wait_for_text("#message", "The payment is succeeded.").await;
     assert_eq!(page.shop.requests(INTENTS).len(), 1, "one order, one intent");
-    page.browser.close().await;
 }
 
 async fn a_popup_whose_intent_cannot_be_created_closes_and_the_page_shows_the_error(engine: Engine) {
@@ -80,7 +76,6 @@ async fn a_popup_whose_intent_cannot_be_created_closes_and_the_page_shows_the_er
     page.browser.click("#pay-in-popup").await;
     page.browser.wait_for_text("#message", "Sold out.").await;
     page.is_alone().await;
-    page.browser.close().await;
 }
 
 async fn signing_out_ends_the_session(engine: Engine) {
@@ -90,13 +85,12 @@ async fn signing_out_ends_the_session(engine: Engine) {
     page.browser.click("#sign-out").await;
     page.browser.wait_for_text("#customer", "Nobody is signed in.").await;
     assert!(!page.shop.accepts(&token).await, "the token is revoked at the service");
-    page.browser.close().await;
 }
 
 /// A customer on the page, not signed in yet.
 struct RustPage {
-    shop: Storefront,
     browser: Browser,
+    shop: Storefront,
     tab: Tab,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 #[tokio::test]
 async fn a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout() {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     let browser = Browser::start_in_language("issuer", "fr").await;
 
     let (refused, url) = sent_to_the_issuer(&shop, "ORDER-1").await;
@@ -44,7 +44,6 @@ async fn a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkou
         "succeeded",
         "opening the page again leads to the checkout"
     );
-    browser.close().await;
 }
 
 async fn back_at_the_checkout(browser: &Browser, intent: &Value) {

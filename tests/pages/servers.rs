@@ -554,7 +554,7 @@ struct World {
 impl World {
     async fn open(server: Server) -> Self {
         let sandbox = Sandbox::start().await.expect("a sandbox");
-        let merchant = Merchant::new(sandbox.merchant().await.expect("the sandbox adds a merchant"));
+        let merchant = Merchant::of(&sandbox, "Sandbox shop").await;
         let shop = ShopServer::start(server, &merchant.base_url, &merchant.key()).await;
         Self { shop, merchant, _sandbox: sandbox }
     }

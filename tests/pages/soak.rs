@@ -68,5 +68,4 @@ async fn the_memory_of_a_pages_wasm_does_not_grow_with_its_calls() {
     assert!(after <= before + 65_536, "{before} bytes before, {after} after {} calls", rounds * ROUND);
     let page = browser.run("return memories.length").await;
     assert_eq!(page, Value::from(1), "one module");
-    browser.close().await;
 }

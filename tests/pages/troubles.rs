@@ -42,9 +42,7 @@ const CAN_PAY: &str = "return !document.querySelector('#form').hidden";
 const DAY: u32 = 24 * 60 * 60;
 
 async fn a_one_time_code_is_requested_and_a_wrong_one_can_be_corrected(engine: Engine) {
-    let demo = DemoShop::open().await;
-    let browser = engine.start("code").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "code").await;
 
     demo.pay_by_phone(&browser, ASKS_FOR_CODE).await;
     see(&browser, "code").await;
@@ -65,13 +63,10 @@ async fn a_one_time_code_is_requested_and_a_wrong_one_can_be_corrected(engine: E
     see(&browser, "succeeded").await;
     assert_eq!(demo.only_intent().await.attempts, Some(2));
     back_in_the_shop(&browser, "paid").await;
-    browser.close().await;
 }
 
 async fn a_payment_that_may_still_be_approved_is_never_shown_as_not_charged(engine: Engine) {
-    let demo = DemoShop::open().await;
-    let browser = engine.start("late").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "late").await;
     demo.pay_by_phone(&browser, APPROVED_AFTER_600_SECONDS).await;
     see(&browser, "declined").await;
     let text = browser.wait_for(STATUS).await;
@@ -92,14 +87,11 @@ async fn a_payment_that_may_still_be_approved_is_never_shown_as_not_charged(engi
     let text = browser.wait_for(STATUS).await;
     assert!(text.contains("took") && !text.contains("Nothing was charged"), "{text}");
     browser.step("The operator took the money of a canceled payment", STATUS).await;
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn a_customer_who_was_asked_for_a_code_can_change_the_method() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("another").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "another").await;
     demo.pay_by_phone(&browser, ASKS_FOR_CODE).await;
     see(&browser, "code").await;
     browser.click("[data-test='another']").await;
@@ -109,13 +101,10 @@ async fn a_customer_who_was_asked_for_a_code_can_change_the_method() {
     demo.pay_by_card(&browser, PAYS).await;
     see(&browser, "succeeded").await;
     assert_eq!(demo.only_intent().await.attempts, Some(1));
-    browser.close().await;
 }
 
 async fn a_card_that_needs_the_issuers_page_returns_paid(engine: Engine) {
-    let demo = DemoShop::open().await;
-    let browser = engine.start("bank").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "bank").await;
     demo.pay_by_card(&browser, ASKS_THE_BANK).await;
     see(&browser, "bank").await;
     browser.step("The bank asks", STATUS).await;
@@ -135,14 +124,11 @@ async fn a_card_that_needs_the_issuers_page_returns_paid(engine: Engine) {
     assert_eq!(browser.url().await.fragment(), None, "the client secret stays in the address bar");
     assert_eq!(demo.only_intent().await.attempts, Some(2));
     back_in_the_shop(&browser, "paid").await;
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn a_customer_can_cancel_after_a_confirmation() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("cancel").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "cancel").await;
     browser.click("[data-test='cancel']").await;
     see(&browser, "cancel_asked").await;
     browser.step("Asked once more", STATUS).await;
@@ -158,26 +144,20 @@ async fn a_customer_can_cancel_after_a_confirmation() {
     see(&browser, "canceled").await;
     assert_eq!(demo.only_intent().await.status, IntentStatus::Canceled);
     back_in_the_shop(&browser, "canceled").await;
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn the_status_after_a_lost_cancel_is_read() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("cancel-lost").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "cancel-lost").await;
     demo.merchant.fault(Fault::lost_response::<CancelPaymentIntent>()).await;
     browser.click("[data-test='cancel']").await;
     browser.click("[data-test='cancel-yes']").await;
     see(&browser, "canceled").await;
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn an_expired_payment_is_shown_as_expired() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("expired").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "expired").await;
     demo.merchant.clock().advance(DAY).await.unwrap();
     demo.pay_by_phone(&browser, SUCCEEDS).await; // on the page that stayed open all day
     see(&browser, "expired").await;
@@ -187,13 +167,10 @@ async fn an_expired_payment_is_shown_as_expired() {
     browser.click("[data-test='leave']").await;
     browser.wait_for("[data-test='outcome'][data-state='canceled'],[data-test='outcome'][data-state='trouble']").await;
     assert_eq!(demo.only_intent().await.status, IntentStatus::Canceled);
-    browser.close().await;
 }
 
 async fn the_third_decline_is_final_and_each_shows_the_attempts_left(engine: Engine) {
-    let demo = DemoShop::open().await;
-    let browser = engine.start("three").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "three").await;
     for left in ["two more times", "once more"] {
         demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
         browser.wait_for_text(STATUS, left).await;
@@ -207,14 +184,11 @@ async fn the_third_decline_is_final_and_each_shows_the_attempts_left(engine: Eng
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Failed, Some(3)));
     back_in_the_shop(&browser, "failed").await;
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn after_a_decline_another_method_pays() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("then-card").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "then-card").await;
     demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
     see(&browser, "declined").await;
     browser.reload().await;
@@ -223,7 +197,6 @@ async fn after_a_decline_another_method_pays() {
     see(&browser, "succeeded").await;
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(2)));
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -244,7 +217,6 @@ async fn a_payment_settled_in_another_tab_is_not_paid_again() {
     browser.step("Paid in another tab", STATUS).await;
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -259,13 +231,10 @@ async fn paying_on_an_outdated_page_shows_that_it_is_already_paid() {
     demo.pay_by_card(&browser, PAYS).await;
     see(&browser, "settled").await;
     assert_eq!(demo.only_intent().await.attempts, Some(1));
-    browser.close().await;
 }
 
 async fn a_reload_while_the_payer_approves_continues_waiting(engine: Engine) {
-    let demo = DemoShop::open().await;
-    let browser = engine.start("reload").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "reload").await;
     demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     see(&browser, "waiting").await;
     browser.step("The payer is asked to approve on the phone", STATUS).await;
@@ -277,13 +246,10 @@ async fn a_reload_while_the_payer_approves_continues_waiting(engine: Engine) {
     see(&browser, "settled").await; // the page does not leave by itself
     browser.step("Paid already", STATUS).await;
     assert_eq!(demo.only_intent().await.attempts, Some(1));
-    browser.close().await;
 }
 
 async fn the_back_button_after_paying_charges_nothing(engine: Engine) {
-    let demo = DemoShop::open().await;
-    let browser = engine.start("back").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "back").await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
     back_in_the_shop(&browser, "paid").await;
@@ -303,20 +269,16 @@ async fn the_back_button_after_paying_charges_nothing(engine: Engine) {
     browser.wait_for("[data-test='quote-mobile_money']").await;
     demo.leave_for_the_hosted_page(&browser).await;
     assert_eq!(demo.intents().await.len(), 2);
-    browser.close().await;
 }
 
 async fn going_back_without_paying_leaves_a_working_pay_button(engine: Engine) {
-    let demo = DemoShop::open().await;
-    let browser = engine.start("turned").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "turned").await;
     browser.go_back().await;
     browser.wait_for("[data-test='quote-mobile_money']").await;
     demo.leave_for_the_hosted_page(&browser).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
     assert_eq!(demo.only_intent().await.status, IntentStatus::Succeeded, "the same order is the same payment");
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -347,14 +309,11 @@ async fn a_stopped_navigation_leaves_a_working_pay_button() {
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
     assert_eq!(demo.only_intent().await.attempts, Some(1));
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("network").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "network").await;
     demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     see(&browser, "waiting").await;
     browser.set_online(false).await;
@@ -371,14 +330,11 @@ async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
     back_in_the_shop(&browser, "paid").await;
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn a_charge_with_a_lost_response_is_followed_and_not_repeated() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("lost").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "lost").await;
     // Disconnected in the middle of the response. A request that is disconnected before it, Chromium repeats by itself.
     demo.merchant.fault(Fault::truncate::<AttachPaymentMethod>()).await;
     demo.merchant.fault(Fault::drop::<ReadPaymentIntent>().times(6)).await;
@@ -388,14 +344,11 @@ async fn a_charge_with_a_lost_response_is_followed_and_not_repeated() {
     let charges =
         demo.merchant.requests().await.iter().filter(|request| request.operation == "attach_payment_method").count();
     assert_eq!((charges, demo.only_intent().await.attempts), (1, Some(1)));
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn paying_without_a_network_waits_for_it_and_charges_at_most_once() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("offline").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "offline").await;
     browser.set_online(false).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     browser.wait_for("[data-status='sending'],[data-status='uncertain']").await;
@@ -408,14 +361,11 @@ async fn paying_without_a_network_waits_for_it_and_charges_at_most_once() {
         IntentStatus::Succeeded => assert_eq!((result.as_str(), intent.attempts), (Some("succeeded"), Some(1))),
         _ => assert_eq!((result.as_str(), intent.attempts), (Some("trouble"), Some(0))),
     }
-    browser.close().await;
 }
 
 #[tokio::test]
 async fn a_charge_that_never_arrived_is_shown_as_not_charged() {
-    let demo = DemoShop::open().await;
-    let browser = Browser::start("never").await;
-    demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "never").await;
     demo.merchant.fault(Fault::drop::<AttachPaymentMethod>().times(9)).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "trouble").await;
@@ -426,7 +376,6 @@ async fn a_charge_that_never_arrived_is_shown_as_not_charged() {
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     see(&browser, "succeeded").await;
     assert_eq!(demo.only_intent().await.attempts, Some(1));
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -454,7 +403,6 @@ async fn markup_in_the_shops_texts_is_shown_as_text() {
     let fits = browser.run("return document.documentElement.scrollWidth <= innerWidth").await;
     assert_eq!(fits, true, "a text without a space makes a phone scroll sideways");
     browser.step("Markup in every text", "[data-test='description']").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -465,7 +413,6 @@ async fn only_the_methods_that_the_order_allows_are_offered() {
     open(&browser, &intent).await;
     browser.wait_for("[data-test^='method-card']").await;
     assert_eq!(browser.run("return document.querySelector(\"[data-test='method-mobile_money']\")").await, Value::Null);
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -481,7 +428,6 @@ async fn a_manual_payment_is_left_to_the_shop() {
     demo.client().confirm_payment_intent(&intent.id).await.unwrap();
     browser.reload().await;
     see(&browser, "settled").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -501,7 +447,6 @@ async fn every_english_sentence_has_a_french_one() {
     let english = browser.run_async(&keys("en")).await;
     assert_eq!(browser.run_async(&keys("fr")).await, english);
     assert!(english.as_array().is_some_and(|keys| keys.len() > 100), "{english}");
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -536,7 +481,6 @@ async fn a_french_customer_reads_french_from_the_basket_to_the_end() {
     browser.step("Payé", STATUS).await;
     browser.click("[data-test='leave']").await;
     browser.wait_for_text("[data-test='outcome']", "Merci").await;
-    browser.close().await;
 }
 
 #[tokio::test]
@@ -559,7 +503,6 @@ async fn the_language_chosen_in_the_address_or_by_the_button_is_kept() {
     browser.click("[data-test='proceed']").await;
     browser.click("[data-test='refuse']").await;
     browser.wait_for_text(STATUS, "Le paiement n’est pas passé").await; // also after the bank's page
-    browser.close().await;
 }
 
 async fn the_keyboard_alone_pays(engine: Engine) {
@@ -587,7 +530,6 @@ async fn the_keyboard_alone_pays(engine: Engine) {
     browser.tab_to("[data-test='leave']").await;
     browser.press(&Key::Enter.to_string()).await;
     browser.wait_for_url("at the shop", |url| url.as_str().starts_with(demo.shop.url())).await;
-    browser.close().await;
 }
 
 async fn see(browser: &Browser, status: &str) {

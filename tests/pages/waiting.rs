@@ -41,7 +41,6 @@ async fn every_status_is_reported_once_in_order_and_none_after_a_final_one(engin
         .await;
     let in_order = json!(["requires_action", "processing", "requires_action", "succeeded"]);
     assert_eq!(result, json!(["succeeded", in_order, ["failed"]]));
-    page.browser.close().await;
 }
 
 async fn an_error_while_waiting_is_pending_with_the_last_status_seen(engine: Engine) {
@@ -68,7 +67,6 @@ async fn an_error_while_waiting_is_pending_with_the_last_status_seen(engine: Eng
     let seen = json!({ "state": "pending", "status": "requires_action", "reference": reference, "last_payment_error": declined });
     let nothing = json!({ "state": "pending", "reference": reference });
     assert_eq!(result, json!([seen, nothing, nothing, nothing]));
-    page.browser.close().await;
 }
 
 async fn an_exhausted_budget_reads_once_more(engine: Engine) {
@@ -98,7 +96,6 @@ async fn an_exhausted_budget_reads_once_more(engine: Engine) {
         )
         .await;
     assert_eq!(result, json!([["succeeded", 2], ["pending", 2]]));
-    page.browser.close().await;
 }
 
 async fn it_reads_at_once_when_there_may_be_news(engine: Engine) {
@@ -124,7 +121,6 @@ async fn it_reads_at_once_when_there_may_be_news(engine: Engine) {
         )
         .await;
     assert_eq!(result, json!(["failed", 4]));
-    page.browser.close().await;
 }
 
 async fn a_hidden_tab_keeps_its_deadlines_and_reads_when_it_is_visible_again(engine: Engine) {
@@ -183,7 +179,6 @@ async fn a_hidden_tab_keeps_its_deadlines_and_reads_when_it_is_visible_again(eng
         let result = browser.run_async("return (await until_paid).state").await;
         assert_eq!(result, "succeeded", "it reads when the tab is visible");
     }
-    page.browser.close().await;
 }
 
 async fn only_no_source_signed_out_and_the_callers_abort_reject(engine: Engine) {
@@ -208,7 +203,6 @@ async fn only_no_source_signed_out_and_the_callers_abort_reject(engine: Engine) 
         .await;
     let kinds = ["unsupported", "unsupported", "signed_out", "enough", "before", "pending", "pending"];
     assert_eq!(result, json!(kinds));
-    page.browser.close().await;
 }
 
 async fn the_merchants_route_is_read_first_and_the_service_if_there_is_none(engine: Engine) {
@@ -238,7 +232,6 @@ async fn the_merchants_route_is_read_first_and_the_service_if_there_is_none(engi
     let requests =
         ["/guichet/intents/gch%2F1", "/guichet/intents/gch%2F1", "/guichet/session", "/v1/payment-intents/pi_1"];
     assert_eq!(result, json!([["succeeded", "failed"], requests]));
-    page.browser.close().await;
 }
 
 /// A page of the shop, on which the test creates clients.

@@ -5,7 +5,7 @@
 mod charges;
 mod pausing;
 
-use crate::support::api::{Merchant, card, phone};
+use crate::support::api::{Merchant, card, phone, shop};
 use crate::support::folder::Folder;
 use crate::support::service::Sandbox;
 use crate::support::subscriptions::{DAY, HOUR, after, expected, subscription};
@@ -230,10 +230,4 @@ async fn lists_continue_at_their_cursor() {
         each.dedup();
         assert_eq!((seen.len(), each.len()), (count, count), "{list}");
     }
-}
-
-async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    (sandbox, shop)
 }

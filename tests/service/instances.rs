@@ -8,7 +8,7 @@ use crate::support::subscriptions::DAY;
 use crate::support::wait::until;
 use guichet::operations::{CreatePaymentIntent, ListPaymentMethods};
 use guichet::values::Secret;
-use guichet_sandbox::{Config, Fault, Sandbox, Tenant};
+use guichet_sandbox::{Config, Fault, Sandbox};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -48,9 +48,9 @@ fn at(sandbox: &Sandbox, merchant: &Merchant) -> Merchant {
 }
 
 async fn shop(sandbox: &Sandbox) -> (Merchant, String) {
-    let tenant: Tenant = sandbox.merchant().await.unwrap();
-    let id = tenant.id().to_owned();
-    (Merchant::new(tenant), id)
+    let shop = Merchant::of(sandbox, "Sandbox shop").await;
+    let id = shop.tenant.id().to_owned();
+    (shop, id)
 }
 
 #[tokio::test]

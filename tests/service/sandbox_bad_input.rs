@@ -1,6 +1,6 @@
 //! Invalid requests: every field error is reported, all together, and nothing is stored.
 
-use crate::support::api::{Merchant, Reply, client, order, phone, try_send};
+use crate::support::api::{Merchant, Reply, client, order, phone, shop, try_send};
 use crate::support::service::Sandbox;
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet_sandbox::Config;
@@ -138,7 +138,7 @@ async fn an_amount_is_a_string_of_up_to_fifteen_digits_and_nothing_else() {
         assert!(refused.message().contains("\"5000\""), "the message shows an example amount: {}", refused.message());
         if let Some(text) = amount.as_str().filter(|text| !text.trim().is_empty()) {
             let path = format!("/v1/payment-methods/fee/card/XAF/{}", text.replace(' ', "%20"));
-            assert_eq!(params(&shop.call("GET", &path, Value::Null).await), ["amount"], "{path}");
+            assert_eq!(shop.call("GET", &path, Value::Null).await.params(), ["amount"], "{path}");
         }
     }
     for amount in ["1", "999999999999999"] {
@@ -163,11 +163,7 @@ async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
         let mut fields = order("ORDER-17");
         fields["currency"] = json!(currency);
         let refused = shop.call("POST", CREATE, fields).await;
-        assert_eq!(
-            (refused.status, refused.code(), params(&refused)),
-            (422, code, vec!["currency".to_owned()]),
-            "{currency}"
-        );
+        assert_eq!((refused.status, refused.code(), refused.params()), (422, code, vec!["currency"]), "{currency}");
     }
     for (path, param) in [
         ("/v1/payment-methods?country_code=cm", "country_code"),
@@ -178,7 +174,7 @@ async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
         ("/v1/payment-methods/fee/card/XAF/5000?card_type=black", "card_type"),
     ] {
         let refused = shop.call("GET", path, Value::Null).await;
-        assert_eq!((refused.status, params(&refused)), (422, vec![param.to_owned()]), "{path}");
+        assert_eq!((refused.status, refused.params()), (422, vec![param]), "{path}");
     }
     let mut fields = order("ORDER-17");
     fields["payment_method_types"] = json!(["cheque"]);
@@ -193,7 +189,7 @@ async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
         json!({ "type": "mobile_money", "phone": "+237 670 00 00 00" }),
     ] {
         let refused = shop.attach(&intent, json!({ "payment_method": method })).await;
-        assert_eq!((refused.status, params(&refused)), (422, vec!["payment_method".to_owned()]), "{method}");
+        assert_eq!((refused.status, refused.params()), (422, vec!["payment_method"]), "{method}");
     }
     assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
 }
@@ -201,6 +197,10 @@ async fn unknown_currencies_countries_and_methods_are_refused_by_name() {
 #[tokio::test]
 async fn an_unserved_country_has_no_methods_and_no_fee() {
     let (_sandbox, shop) = shop().await;
+    let here = shop.call("GET", "/v1/payment-methods", Value::Null).await;
+    let ids: Vec<_> =
+        here.body["data"].as_array().unwrap().iter().map(|method| method["id"].as_str().unwrap()).collect();
+    assert_eq!((ids, &here.body["data"][0]["fee_type"]), (vec!["svc_mobile_money", "svc_card"], &json!("percentage")));
     for country in ["ZZ", "FR"] {
         let listed = shop.call("GET", &format!("/v1/payment-methods?country_code={country}"), Value::Null).await;
         assert_eq!((listed.status, &listed.body["data"]), (200, &json!([])), "{country}");
@@ -219,7 +219,7 @@ async fn collect_shipping_address_is_accepted_and_part_of_the_canonical_body() {
         fields
     };
     let refused = shop.call("POST", CREATE, wishing(json!("yes"))).await;
-    assert_eq!((refused.status, params(&refused)), (422, vec!["collect_shipping_address".to_owned()]));
+    assert_eq!((refused.status, refused.params()), (422, vec!["collect_shipping_address"]));
     let created = shop.call("POST", CREATE, wishing(json!(true))).await;
     assert_eq!(created.status, 201, "{}", created.text);
     assert_eq!(shop.call("POST", CREATE, wishing(json!(true))).await.status, 200);
@@ -239,41 +239,26 @@ async fn all_field_errors_are_reported_together() {
             "collect_shipping_address": 1, "payment_method_types": "card",
         }))
         .await;
-    assert_eq!(refused.status, 422);
-    let mut listed = params(&refused);
+    assert_eq!((refused.status, &refused.body["error"]["type"]), (422, &json!("invalid_request")));
+    assert_eq!(refused.body["error"]["request_id"], refused.header("request-id").unwrap());
+    let mut listed = refused.params();
     listed.sort_unstable();
-    let mut expected = [
-        "firstname",
-        "lastname",
-        "email",
-        "amount",
-        "currency",
-        "description",
-        "merchant_reference",
-        "fee_bearer",
-        "confirmation_method",
-        "confirm",
-        "items",
-        "redirect_url",
-        "metadata",
-        "collect_shipping_address",
-        "payment_method_types",
-    ];
-    expected.sort_unstable();
-    assert_eq!(listed, expected);
+    let expected = "amount collect_shipping_address confirm confirmation_method currency description email fee_bearer firstname items \
+                    lastname merchant_reference metadata payment_method_types redirect_url";
+    assert_eq!(listed, expected.split_whitespace().collect::<Vec<_>>());
 
     let mut ruled = order("ORDER-17");
     ruled["currency"] = json!("ZZZ");
     ruled["items"] = json!([{ "name": "Shoes", "price": 1, "currency": "JPY", "quantity": 1 }]);
     ruled["payment_method_types"] = json!(["cheque"]);
-    assert_eq!(params(&shop.call("POST", CREATE, ruled).await), ["currency", "items", "payment_method_types"]);
+    assert_eq!(shop.call("POST", CREATE, ruled).await.params(), ["currency", "items", "payment_method_types"]);
     let mut both = order("ORDER-17");
     both["amount"] = json!("5.5");
     both["currency"] = json!("ZZZ");
     both["payment_method_types"] = json!(["cheque"]);
-    let listed = params(&shop.call("POST", CREATE, both).await);
+    let both = shop.call("POST", CREATE, both).await;
     assert_eq!(
-        listed,
+        both.params(),
         ["amount", "currency", "payment_method_types"],
         "errors of rules are reported beside errors of format"
     );
@@ -282,31 +267,35 @@ async fn all_field_errors_are_reported_together() {
     let card = json!({ "number": "42", "exp_month": 13, "exp_year": "2034" });
     let refused = shop.attach(&intent, json!({ "payment_method": { "type": "card", "card": card } })).await;
     let members = ["number", "exp_month", "exp_year", "cvc"].map(|name| format!("payment_method.card.{name}"));
-    assert_eq!((refused.status, params(&refused)), (422, members.to_vec()));
+    assert_eq!(refused.status, 422);
+    assert_eq!(refused.params(), members);
     assert_eq!(refused.body["error"]["errors"][3]["code"], "parameter_missing");
 
     let mut without_contact = order("ORDER-17");
     without_contact.as_object_mut().unwrap().remove("email");
     let refused = shop.call("POST", CREATE, without_contact).await;
-    assert_eq!(
-        (refused.status, refused.code(), params(&refused)),
-        (422, "parameter_missing", vec!["email".to_owned()])
-    );
+    assert_eq!((refused.status, refused.code(), refused.params()), (422, "parameter_missing", vec!["email"]));
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201, "nothing was reserved");
 }
 
 #[tokio::test]
-async fn under_strict_unknown_fields_are_reported_beside_invalid_ones() {
+async fn unknown_fields_are_ignored_and_under_strict_reported_beside_invalid_ones() {
+    let (_sandbox, shop) = shop().await;
+    let mut odd = order("ORDER-17");
+    odd["colour"] = json!("red");
+    assert_eq!(shop.call("POST", CREATE, odd.clone()).await.status, 201);
     let sandbox = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
     let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let refused = shop.call("POST", CREATE, odd).await;
+    assert_eq!((refused.status, refused.code(), refused.params()), (422, "parameter_unknown", vec!["colour"]));
     let mut fields = order("ORDER-17");
     fields["amount"] = json!("5.5");
     fields["status"] = json!("succeeded");
     fields["amount_payable"] = json!("1");
     let refused = shop.call("POST", CREATE, fields).await;
-    let mut listed = params(&refused);
+    let mut listed = refused.params();
     listed.sort_unstable();
-    assert_eq!((refused.status, listed), (422, ["amount", "amount_payable", "status"].map(String::from).to_vec()));
+    assert_eq!((refused.status, listed), (422, vec!["amount", "amount_payable", "status"]));
 }
 
 #[tokio::test]
@@ -379,8 +368,8 @@ async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
         fields["redirect_url"] = json!(url);
         let refused = shop.call("POST", CREATE, fields).await;
         assert_eq!(
-            (refused.status, refused.code(), params(&refused)),
-            (422, "parameter_invalid", vec!["redirect_url".to_owned()]),
+            (refused.status, refused.code(), refused.params()),
+            (422, "parameter_invalid", vec!["redirect_url"]),
             "{url:?}"
         );
         assert!(
@@ -391,7 +380,7 @@ async fn a_hostile_redirect_url_is_refused_and_never_repeated() {
     for odd in [json!(7), json!(["https://shop.example/"]), json!({})] {
         let mut fields = order("ORDER-17");
         fields["redirect_url"] = odd;
-        assert_eq!(params(&shop.call("POST", CREATE, fields).await), ["redirect_url"]);
+        assert_eq!(shop.call("POST", CREATE, fields).await.params(), ["redirect_url"]);
     }
 }
 
@@ -465,6 +454,8 @@ async fn a_body_that_is_not_a_json_object_is_refused_with_the_reason() {
         (b"{\"firstname\":\"\xed\xa0\x80\"}".to_vec(), JSON, 400, "invalid_utf8"),
         (b"\xef\xbb\xbf{}".to_vec(), JSON, 400, "invalid_json"),
         (b"{\"a\":1,}".to_vec(), JSON, 400, "invalid_json"),
+        (b"{".to_vec(), JSON, 400, "invalid_json"),
+        (format!("{{\"metadata\":{}1{}}}", "[".repeat(40), "]".repeat(40)).into_bytes(), JSON, 400, "invalid_json"),
         (b"{\"a\":\"\\ud800\"}".to_vec(), JSON, 400, "invalid_json"),
         (b"{} {}".to_vec(), JSON, 400, "invalid_json"),
         (b"NaN".to_vec(), JSON, 400, "invalid_json"),
@@ -479,34 +470,25 @@ async fn a_body_that_is_not_a_json_object_is_refused_with_the_reason() {
     ];
     for (body, kind, status, code) in table {
         let shown = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
-        let refused = bytes(&shop, CREATE, body, kind).await;
-        assert_eq!((refused.status, refused.code()), (status, code), "{shown} as {kind}");
-        assert!(!refused.message().is_empty());
+        is_refused(&bytes(&shop, CREATE, body, kind).await, status, code, &format!("{shown} as {kind}"));
     }
+    for (method, path, headers, status, code) in [
+        ("POST", CREATE, &[("content-type", "text/plain")][..], 422, "parameter_missing"),
+        ("GET", "/v1/nowhere", &[], 404, "route_not_found"),
+        ("GET", "/nowhere", &[], 404, "route_not_found"),
+        ("GET", "/v1/payment-intents/pi_unknown", &[], 404, "resource_missing"),
+        ("GET", "/v1/payment-intents/%FF", &[], 400, "invalid_utf8"),
+        ("PUT", CREATE, &[], 405, "method_not_allowed"),
+    ] {
+        let refused = shop.send(method, path, Some(&shop.key()), None, headers).await;
+        is_refused(&refused, status, code, &format!("{method} {path}"));
+    }
+    let head = shop.send("HEAD", "/v1/payment-methods", Some(&shop.key()), None, &[]).await;
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
     let twice = "{\"id\":\"pi_other\",\"payment_method\":{\"type\":\"mobile_money\",\"phone\":\"237670000000\"}}";
     let intent = shop.create_intent("ORDER-17").await;
     let path = format!("{CREATE}/{}/payment-method", intent["id"].as_str().unwrap());
-    assert_eq!(params(&bytes(&shop, &path, twice.into(), JSON).await), ["id"], "a body cannot name another intent");
-}
-
-#[tokio::test]
-async fn a_wrong_method_gets_405_with_the_allowed_ones() {
-    let (_sandbox, shop) = shop().await;
-    for (method, path, allow) in [
-        ("DELETE", CREATE, "POST, GET, HEAD"),
-        ("POST", "/v1/payment-intents/pi_1", "GET, HEAD"),
-        ("GET", "/v1/payment-intents/pi_1/payment-method", "POST"),
-        ("PUT", "/v1/payment-intents/pi_1/confirm", "POST"),
-        ("GET", "/v1/payment-intents/pi_1/cancel", "POST"),
-        ("PATCH", "/v1/payment-intents/pi_1/answer", "POST"),
-        ("GET", "/v1/sessions/validate", "POST"),
-        ("POST", "/v1/payment-methods", "GET, HEAD"),
-        ("OPTIONS", "/v1/sessions/create", "POST"),
-    ] {
-        let refused = shop.send(method, path, Some(&shop.key()), None, &[]).await;
-        assert_eq!((refused.status, refused.code()), (405, "method_not_allowed"), "{method} {path}");
-        assert_eq!(refused.header("allow"), Some(allow), "{method} {path}");
-    }
+    assert_eq!(bytes(&shop, &path, twice.into(), JSON).await.params(), ["id"], "a body cannot name another intent");
 }
 
 #[tokio::test]
@@ -576,22 +558,19 @@ async fn texts_of_a_merchant_are_returned_unchanged() {
     assert_eq!(data["metadata"][odd][0], odd);
 }
 
-const JSON: &str = "application/json";
-
-async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    (sandbox, shop)
+/// Checks a refusal, and what every refusal has.
+fn is_refused(reply: &Reply, status: u16, code: &str, what: &str) {
+    assert_eq!((reply.status, reply.code()), (status, code), "{what}");
+    assert_eq!((&reply.body["status_code"], &reply.body["data"]), (&json!(status), &Value::Null), "{what}");
+    assert!(!reply.message().is_empty() && reply.header("request-id").unwrap().starts_with("req_"), "{what}");
+    assert_eq!(reply.header("cache-control"), Some("no-store"), "{what}");
+    assert_eq!(reply.header("content-type"), Some("application/json"), "{what}");
 }
+
+const JSON: &str = "application/json";
 
 /// Sends exactly these bytes with the secret key.
 async fn bytes(shop: &Merchant, path: &str, body: Vec<u8>, kind: &str) -> Reply {
     let url = format!("{}{path}", shop.base_url);
     try_send(&client(), "POST", &url, Some(&shop.key()), Some(body.into()), &[("content-type", kind)]).await.unwrap()
-}
-
-/// The fields that were refused.
-fn params(reply: &Reply) -> Vec<String> {
-    let errors = reply.body["error"]["errors"].as_array().cloned().unwrap_or_default();
-    errors.iter().map(|error| error["param"].as_str().unwrap().to_owned()).collect()
 }

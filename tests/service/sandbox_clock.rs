@@ -100,7 +100,7 @@ async fn reads_stay_fast_while_the_database_cannot_be_written() {
 async fn a_clock_set_back_while_running_undoes_nothing() {
     let wall_clock = WallClock::default();
     let sandbox = Sandbox::start_with(Config { wall_clock: wall_clock.clone(), ..Config::default() }).await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     wall_clock.shift(30 * 60);
     let token = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let token = token.body["data"]["session_token"].as_str().unwrap().to_owned();

@@ -1,7 +1,6 @@
 //! Customers and eSIMs in the sandbox: `decisions.md` 3, 5 and 8, over a real socket.
 
-use crate::support::api::{Merchant, Reply, order, phone};
-use crate::support::service::Sandbox;
+use crate::support::api::{Merchant, Reply, order, phone, shop};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -254,12 +253,6 @@ async fn an_order_paid_twice_is_fulfilled_once_by_the_first_payment() {
         done.unwrap();
     }
     assert_eq!(read(&shop, &ordered).await, first);
-}
-
-async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    (sandbox, shop)
 }
 
 async fn customers(shop: &Merchant, query: &str) -> Reply {

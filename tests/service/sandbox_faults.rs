@@ -359,13 +359,6 @@ async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     assert_eq!(other.call("GET", CREATE, Value::Null).await.body["data"], json!([]));
 }
 
-/// A sandbox of the test's own: some tests use its first merchant.
-async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    (sandbox, shop)
-}
-
 /// Sends a request on its own connection. Returns everything received until the connection ends.
 async fn raw(shop: &Merchant, path: &str, fields: &Value) -> String {
     let host = shop.base_url.trim_start_matches("http://");
@@ -379,4 +372,11 @@ async fn raw(shop: &Merchant, path: &str, fields: &Value) -> String {
     let mut response = Vec::new();
     let _ = socket.read_to_end(&mut response).await;
     String::from_utf8(response).unwrap()
+}
+
+/// A service for one test, because some use its first merchant, and one resets all.
+async fn shop() -> (Sandbox, Merchant) {
+    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
 }

@@ -1,6 +1,6 @@
 //! `Idempotency-Key` in the sandbox, `decisions.md` 2: a request under a key creates one object.
 
-use crate::support::api::{self, Merchant, Reply, client, order, phone};
+use crate::support::api::{self, Merchant, Reply, client, order, phone, shop};
 use crate::support::folder::Folder;
 use crate::support::service::Sandbox;
 use guichet::operations::{CreateEsimOrder, CreateSubscription};
@@ -266,10 +266,4 @@ async fn keyed_requests(shop: &Merchant) -> [KeyedRequest; 2] {
             defaults: None,
         },
     ]
-}
-
-async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    (sandbox, shop)
 }

@@ -1,7 +1,7 @@
 //! Changes of a payment intent after a method is attached: one-time codes, the issuer's page, confirmation, cancellation.
 
-use crate::support::api::{Merchant, Reply, card, order, phone};
-use crate::support::service::{Event, Sandbox};
+use crate::support::api::{Merchant, Reply, card, order, phone, shop};
+use crate::support::service::Event;
 use guichet::operations::ListPaymentMethods;
 use guichet::values::{IntentId, IntentStatus};
 use guichet::{Client, SecretKey};
@@ -414,12 +414,6 @@ async fn the_native_client_confirms_answers_and_cancels() {
 }
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
-
-async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    (sandbox, shop)
-}
 
 async fn manual(shop: &Merchant, reference: &str, confirm: bool) -> Value {
     let mut fields = order(reference);

@@ -70,7 +70,7 @@ async fn requests_in_flight_at_a_stop_are_answered_or_dropped_and_answered_ones_
 async fn no_secret_is_in_the_database() {
     let folder = Folder::new("secrets");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     let intent = shop.create_intent("ORDER-17").await;
     let session = shop.call("POST", "/v1/sessions/create", json!({ "customer_email": "awa@example.com" })).await;
     let card = json!({ "type": "card", "card": { "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "987" } });
@@ -328,7 +328,7 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
 async fn without_the_package_the_hosted_page_says_how_to_build_it() {
     let config = Config { package: Package::Folder("nowhere/at/all".into()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     let page = get(&shop, "/checkout/pi_1").await;
     assert_eq!(page.status, 503);
     assert!(page.text.contains("cargo xtask pack --quick"), "{}", page.text);

@@ -1,8 +1,6 @@
 //! The sandbox's service over a real socket.
 
-use crate::support::api::{Merchant, Reply, body, card, order, phone};
-use crate::support::service::Sandbox;
-use guichet_sandbox::Config;
+use crate::support::api::{Merchant, Reply, body, card, order, phone, shop};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -123,22 +121,6 @@ async fn a_reference_with_another_body_is_a_conflict_with_the_existing_id() {
         200,
         "the order of keys does not matter"
     );
-}
-
-#[tokio::test]
-async fn a_refused_create_reserves_nothing() {
-    let (_sandbox, shop) = shop().await;
-    let mut wrong = order("ORDER-17");
-    wrong["amount"] = json!(5000);
-    wrong["currency"] = json!("euro");
-    let refused = shop.call("POST", "/v1/payment-intents", wrong).await;
-    assert_eq!(refused.status, 422);
-    let params: Vec<_> =
-        refused.body["error"]["errors"].as_array().unwrap().iter().map(|error| text(&error["param"])).collect();
-    assert_eq!(params, ["amount", "currency"]);
-    assert_eq!(refused.body["error"]["type"], "invalid_request");
-    assert_eq!(refused.body["error"]["request_id"], refused.header("request-id").unwrap());
-    assert_eq!(shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await.status, 201);
 }
 
 #[tokio::test]
@@ -273,19 +255,6 @@ async fn fees_follow_the_table_and_are_json_numbers() {
             "{path}"
         );
     }
-}
-
-#[tokio::test]
-async fn methods_are_filtered_by_country() {
-    let (_sandbox, shop) = shop().await;
-    let ids = |reply: &Reply| {
-        reply.body["data"].as_array().unwrap().iter().map(|method| text(&method["id"])).collect::<Vec<_>>()
-    };
-    let here = shop.call("GET", "/v1/payment-methods", Value::Null).await;
-    assert_eq!(ids(&here), ["svc_mobile_money", "svc_card"]);
-    assert_eq!(here.body["data"][0]["fee_type"], "percentage");
-    let nowhere = shop.call("GET", "/v1/payment-methods?country_code=FR", Value::Null).await;
-    assert_eq!((nowhere.status, ids(&nowhere)), (200, Vec::new()));
 }
 
 #[tokio::test]
@@ -445,70 +414,6 @@ async fn body_fields_are_not_read_from_the_query() {
     let fields = json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com", "description": "Shoes", "merchant_reference": "ORDER-1" });
     let created = shop.call("POST", "/v1/payment-intents?amount=7", fields).await;
     assert_eq!((created.status, created.code()), (422, "parameter_missing"));
-}
-
-#[tokio::test]
-async fn a_key_of_another_service_is_not_looked_up_as_a_session() {
-    let (_sandbox, shop) = shop().await;
-    let refused = shop.call_as("GET", "/v1/payment-methods", Some("rk_test_1"), Value::Null).await;
-    assert_eq!((refused.status, refused.code()), (401, "invalid_key"));
-}
-
-#[tokio::test]
-async fn malformed_bodies_get_400_and_invalid_fields_422() {
-    let (_sandbox, shop) = shop().await;
-    let key = shop.key();
-    let create = "/v1/payment-intents";
-    let deep = format!("{{\"metadata\":{}1{}}}", "[".repeat(40), "]".repeat(40));
-    type Row = (&'static str, &'static str, Option<String>, &'static [(&'static str, &'static str)], u16, &'static str);
-    let table: [Row; 12] = [
-        ("POST", create, Some("{".into()), &[], 400, "invalid_json"),
-        ("POST", create, Some("[]".into()), &[], 400, "body_not_object"),
-        ("POST", create, Some(deep), &[], 400, "invalid_json"),
-        ("POST", create, Some("{}".into()), &[("content-type", "text/plain")], 415, "unsupported_media_type"),
-        ("POST", create, Some(format!("\"{}\"", "x".repeat(70_000))), &[], 413, "body_too_large"),
-        ("POST", create, None, &[("content-type", "text/plain")], 422, "parameter_missing"),
-        ("PUT", create, None, &[], 405, "method_not_allowed"),
-        ("GET", "/v1/sessions/create", None, &[], 405, "method_not_allowed"),
-        ("GET", "/v1/nowhere", None, &[], 404, "route_not_found"),
-        ("GET", "/nowhere", None, &[], 404, "route_not_found"),
-        ("GET", "/v1/payment-intents/pi_unknown", None, &[], 404, "resource_missing"),
-        ("GET", "/v1/payment-intents/%FF", None, &[], 400, "invalid_utf8"),
-    ];
-    for (method, path, body, headers, status, code) in table {
-        let reply = shop.send(method, path, Some(&key), body, headers).await;
-        assert_eq!((reply.status, reply.code()), (status, code), "{method} {path}");
-        assert_eq!(reply.body["status_code"], status);
-        assert_eq!(reply.body["data"], Value::Null);
-        assert!(reply.header("request-id").unwrap().starts_with("req_"));
-        assert_eq!(reply.header("cache-control"), Some("no-store"));
-        assert_eq!(reply.header("content-type"), Some("application/json"));
-    }
-    let allowed = shop.send("PUT", "/v1/payment-intents/pi_1", Some(&key), None, &[]).await;
-    assert_eq!(allowed.header("allow"), Some("GET, HEAD"));
-    let head = shop.send("HEAD", "/v1/payment-methods", Some(&key), None, &[]).await;
-    assert_eq!((head.status, head.text.as_str()), (200, ""));
-}
-
-#[tokio::test]
-async fn unknown_fields_are_ignored_unless_the_sandbox_is_strict() {
-    let (_sandbox, shop) = shop().await;
-    let mut odd = order("ORDER-17");
-    odd["colour"] = json!("red");
-    assert_eq!(shop.call("POST", "/v1/payment-intents", odd.clone()).await.status, 201);
-    let strict = Sandbox::start_with(Config { strict: true, ..Config::default() }).await.unwrap();
-    let shop = Merchant::new(strict.merchant().await.unwrap());
-    let refused = shop.call("POST", "/v1/payment-intents", odd).await;
-    assert_eq!(
-        (refused.status, refused.code(), &refused.body["error"]["param"]),
-        (422, "parameter_unknown", &json!("colour"))
-    );
-}
-
-async fn shop() -> (Sandbox, Merchant) {
-    let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
-    (sandbox, shop)
 }
 
 fn text(value: &Value) -> String {

@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// The number of requests per operation, valid and invalid together.
-const EXAMPLES: &str = "200";
+/// The number of requests per operation, valid and invalid together. `GUICHET_EXAMPLES` sets another.
+const EXAMPLES: &str = "60";
 
 #[tokio::test]
 #[ignore = "needs schemathesis: cargo xtask test"]
@@ -46,6 +46,7 @@ fn run(name: &str, sandbox: &SandboxProcess, config: &str, filter: &[&str]) {
     let file = folder.join("schemathesis.toml");
     std::fs::write(&file, config).unwrap();
 
+    let examples = std::env::var("GUICHET_EXAMPLES");
     let output = Command::new(program)
         .current_dir(&folder)
         .arg("--config-file")
@@ -54,7 +55,15 @@ fn run(name: &str, sandbox: &SandboxProcess, config: &str, filter: &[&str]) {
         .args(filter)
         // One worker: with more, Hypothesis changes Python's recursion limit in one thread while another parses, and
         // Python ends that with a SystemError. They would share one core anyway.
-        .args(["--checks", "all", "--max-examples", EXAMPLES, "--workers", "1", "--continue-on-failure"])
+        .args([
+            "--checks",
+            "all",
+            "--max-examples",
+            examples.as_deref().unwrap_or(EXAMPLES),
+            "--workers",
+            "1",
+            "--continue-on-failure",
+        ])
         .args(["--generation-database", "none", "--no-color", "--seed", &seed()])
         .output()
         .unwrap();

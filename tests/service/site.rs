@@ -16,7 +16,7 @@ async fn the_hosted_page_loads_nothing_from_elsewhere() {
         ..Config::default()
     };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     let intent = shop.create_intent("ORDER-17").await;
     let id = intent["id"].as_str().unwrap();
     let address = format!("https://pay.example/checkout/{id}#client_secret=");
@@ -59,7 +59,7 @@ async fn the_hosted_page_is_the_same_for_known_and_unknown_ids() {
     let package = package("same");
     let config = Config { package: Package::Folder(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Merchant::new(sandbox.merchant_named("Chez Awa").await.unwrap());
+    let shop = Merchant::of(&sandbox, "Chez Awa").await;
     let intent = shop.create_intent("ORDER-17").await;
     let known = intent["id"].as_str().unwrap();
     for page in ["", "/challenge"] {
@@ -77,7 +77,7 @@ async fn the_hosted_page_is_the_same_for_known_and_unknown_ids() {
 #[tokio::test]
 async fn the_merchants_name_is_sent_only_for_the_client_secret() {
     let sandbox = Sandbox::start().await.unwrap();
-    let shop = Merchant::new(sandbox.merchant_named("Chez <Awa>").await.unwrap());
+    let shop = Merchant::of(&sandbox, "Chez <Awa>").await;
     let (intent, other) = (shop.create_intent("ORDER-17").await, shop.create_intent("ORDER-18").await);
     let (id, secret) = (intent["id"].as_str().unwrap(), intent["client_secret"].as_str().unwrap());
     let call = async |id: &str, bearer: Option<&str>| {
@@ -137,7 +137,7 @@ async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     let package = package("anew");
     let config = Config { package: Package::Folder(package.path.clone()), ..Config::default() };
     let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     let hosted = async || {
         let page = get(&shop, "/checkout/pi_1").await.text;
         links(&page).into_iter().find(|link| link.ends_with("package/hosted.js")).expect("a link to it")

@@ -107,7 +107,7 @@ impl World {
     /// Starts everything. The three shops start at once on an empty database.
     async fn start() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
-        let merchant = Merchant::new(sandbox.merchant().await.unwrap());
+        let merchant = Merchant::of(&sandbox, "Sandbox shop").await;
         let (database, folder) = (PostgresServer::shared().create_database(), Folder::new("three-shops"));
         let shops: [_; SHOPS] = std::array::from_fn(|_| spawn(&merchant, &database, &folder));
         let shops = shops.map(|shop| Mutex::new(shop.listening()));

@@ -1,7 +1,7 @@
 //! Calls the sandbox over HTTP with a plain reqwest client, without this crate's own client.
 
 use super::diagnostics;
-use super::service::{Controlled, LISTED_ELSEWHERE, Service, Tenant};
+use super::service::{Controlled, LISTED_ELSEWHERE, Sandbox, Service, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -41,13 +41,24 @@ impl Reply {
     pub fn code(&self) -> &str {
         self.body["error"]["code"].as_str().unwrap_or_default()
     }
+
+    /// The fields that were refused.
+    pub fn params(&self) -> Vec<&str> {
+        let errors = self.body["error"]["errors"].as_array().into_iter().flatten();
+        errors.map(|error| error["param"].as_str().unwrap()).collect()
+    }
 }
 
 impl Merchant {
-    pub fn new(tenant: impl Into<Tenant>) -> Self {
-        let tenant = Arc::new(tenant.into());
+    pub fn new(tenant: Tenant) -> Self {
+        let tenant = Arc::new(tenant);
         diagnostics::print_requests_on_panic(&tenant);
         Self { base_url: tenant.base_url().to_owned(), tenant, client: client() }
+    }
+
+    /// A merchant of a sandbox that was started without this module's help.
+    pub async fn of(sandbox: &impl Controlled, name: &str) -> Self {
+        Self::new(Tenant::new(sandbox, name).await)
     }
 
     pub fn key(&self) -> String {
@@ -105,6 +116,13 @@ impl Merchant {
         let path = format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap());
         self.call("GET", &path, Value::Null).await.body["data"].clone()
     }
+}
+
+/// A merchant of the chosen service.
+pub async fn shop() -> (Sandbox, Merchant) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Merchant::new(sandbox.merchant().await.unwrap());
+    (sandbox, shop)
 }
 
 /// A body that attaches a phone.

@@ -4,7 +4,8 @@
 
 use super::browser::Browser;
 use super::diagnostics;
-use super::npm_service::{NpmProcess, NpmTenant};
+use super::engine::Engine;
+use super::npm_service::NpmProcess;
 use super::service::{Sandbox, Tenant};
 use super::shop_process::ShopProcess;
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, PaymentIntent};
@@ -53,8 +54,15 @@ impl DemoShop {
     pub fn by_npx() -> Self {
         let process = Arc::new(NpmProcess::demo());
         let shop = Server::Npx(process.ready["shop_url"].as_str().expect("it prints the shop's address").to_owned());
-        let merchant = Arc::new(Tenant::Npm(NpmTenant::first(&process)));
+        let merchant = Arc::new(Tenant::first(&*process, &process.secret_key));
         Self { shop, merchant, _service: Sandbox::Npm(process) }
+    }
+
+    /// A shop, and a customer with a basket at the hosted page.
+    pub async fn at_the_hosted_page(engine: Engine, scenario: &'static str) -> (Self, Browser) {
+        let (demo, browser) = (Self::open().await, engine.start(scenario).await);
+        demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
+        (demo, browser)
     }
 
     pub async fn fill_a_basket_and_leave_for_the_hosted_page(&self, browser: &Browser) {

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once, Weak};
+use std::time::Duration;
 
 thread_local! {
     static TENANTS: RefCell<Vec<Weak<Tenant>>> = const { RefCell::new(Vec::new()) };
@@ -31,15 +32,11 @@ fn print_requests() {
     const SHOWN: usize = 100;
     let tenants = TENANTS.try_with(|tenants| tenants.borrow().clone()).unwrap_or_default();
     for tenant in tenants.iter().filter_map(Weak::upgrade) {
-        // A panic here would end the whole process.
-        if matches!(*tenant, Tenant::Npm(_)) {
-            continue;
-        }
         let (printed, url) = (tenant.clone(), tenant.base_url().to_owned());
         // A panic may come within a runtime, which cannot wait in this thread.
         let requests = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-            Some(runtime.block_on(printed.requests()))
+            runtime.block_on(tokio::time::timeout(Duration::from_secs(5), printed.requests())).ok()
         });
         let Ok(Some(requests)) = requests.join() else { continue };
         eprintln!("\nrequests to {}, the last {SHOWN} of {}:", url, requests.len());

@@ -1,15 +1,17 @@
 //! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, on PostgreSQL, or as the npm package
-//! `guichet-sandbox` in a process of Node.js. `GUICHET_TEST_SERVICE` chooses: `memory` (the default), `sqlite`,
-//! `postgres`, `postgres-two` (two sandboxes on one database, which take the connections in turn) or `package`.
+//! `guichet-sandbox` in a process of Node.js. `GUICHET_TEST_SERVICE` chooses: `memory` (the default), `sqlite`, `postgres-two` (two
+//! sandboxes on one database, which take the connections in turn) or `package`.
 
+use super::api::{client, control, try_send};
 use super::folder::Folder;
-use super::npm_service::{NpmProcess, NpmTenant};
+use super::npm_service::NpmProcess;
 use super::postgres::PostgresServer;
 use super::round_robin::RoundRobin;
 use guichet::values::{Moment, Secret};
 use guichet_sandbox as sandbox;
-use guichet_sandbox::{Config, Fault, StartError};
+use guichet_sandbox::{Config, Fault, FaultKind, StartError};
 use guichet_sandbox_postgres::Postgres;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +20,6 @@ use std::time::Duration;
 pub enum Service {
     Memory,
     Sqlite,
-    Postgres,
     PostgresTwo,
     Package,
 }
@@ -32,13 +33,10 @@ impl Service {
         match std::env::var("GUICHET_TEST_SERVICE").as_deref() {
             Err(_) | Ok("memory") => Self::Memory,
             Ok("sqlite") => Self::Sqlite,
-            Ok("postgres") => Self::Postgres,
             Ok("postgres-two") => Self::PostgresTwo,
             Ok("package") => Self::Package,
             Ok(other) => {
-                panic!(
-                    "GUICHET_TEST_SERVICE is `{other}`. The services are: memory, sqlite, postgres, postgres-two, package."
-                )
+                panic!("GUICHET_TEST_SERVICE is `{other}`. The services are: memory, sqlite, postgres-two, package.")
             }
         }
     }
@@ -77,13 +75,8 @@ impl Sandbox {
                 config.database = new.database();
                 folder = Some(new);
             }
-            Service::Postgres if config.database == "memory:" => {
-                let config = on_postgres(config, &PostgresServer::shared().create_database());
-                let started = start_on_postgres(config).await.map_err(|error| error.to_string())?;
-                return Ok(Self::Native(started, None));
-            }
             Service::PostgresTwo if config.database == "memory:" => return Self::start_two(config).await,
-            Service::Sqlite | Service::Postgres | Service::PostgresTwo | Service::Memory => {}
+            Service::Sqlite | Service::PostgresTwo | Service::Memory => {}
         }
         let started = sandbox::Sandbox::start_with(config).await.map_err(|error| error.to_string())?;
         Ok(Self::Native(started, folder))
@@ -130,17 +123,7 @@ impl Sandbox {
     }
 
     pub async fn merchant_named(&self, name: &str) -> Result<Tenant, String> {
-        match self {
-            Self::Native(sandbox, _) => {
-                let merchant = sandbox.merchant_named(name).await.map_err(|error| error.to_string())?;
-                Ok(merchant.into())
-            }
-            Self::Two { one, front, .. } => {
-                let merchant = one.merchant_named(name).await.map_err(|error| error.to_string())?;
-                Ok(Tenant::Native(Arc::new(merchant), Some(front.url.clone())))
-            }
-            Self::Npm(process) => Ok(Tenant::Npm(NpmTenant::new(process, name))),
-        }
+        Ok(Tenant::new(self, name).await)
     }
 
     /// Deletes everything of every merchant.
@@ -149,8 +132,11 @@ impl Sandbox {
             Self::Native(sandbox, _) | Self::Two { other: sandbox, .. } => {
                 sandbox.reset().await.map_err(|error| error.to_string())
             }
-            Self::Npm(process) => {
-                process.reset();
+            Self::Npm(_) => {
+                let listed = control(self, "GET", "/merchants", Value::Null).await;
+                for merchant in listed.body["merchants"].as_array().expect("a list") {
+                    control(self, "POST", "/reset", json!({ "merchant": merchant["merchant"] })).await;
+                }
                 Ok(())
             }
         }
@@ -210,18 +196,20 @@ impl Controlled for sandbox::Sandbox {
     }
 }
 
-/// One merchant of a service, with the methods of [`guichet_sandbox::Tenant`].
-#[derive(Debug)]
-pub enum Tenant {
-    /// The merchant, and the address of its service if that is not the sandbox's own.
-    Native(Arc<sandbox::Tenant>, Option<String>),
-    Npm(NpmTenant),
+impl Controlled for NpmProcess {
+    fn control_api(&self) -> (String, &Secret) {
+        (format!("{}/sandbox", self.base_url), &self.control_token)
+    }
 }
 
-impl From<sandbox::Tenant> for Tenant {
-    fn from(tenant: sandbox::Tenant) -> Self {
-        Self::Native(Arc::new(tenant), None)
-    }
+/// One merchant of a service, with the methods of [`guichet_sandbox::Tenant`], over the control API.
+#[derive(Debug)]
+pub struct Tenant {
+    control_url: String,
+    control_token: Secret,
+    /// Empty for the first merchant, whom the control API takes if none is named.
+    id: String,
+    secret_key: Secret,
 }
 
 /// A request that reached the service.
@@ -248,25 +236,30 @@ pub struct Event {
 }
 
 impl Tenant {
+    pub async fn new(sandbox: &impl Controlled, name: &str) -> Self {
+        let made = control(sandbox, "POST", "/merchants", json!({ "name": name })).await;
+        assert!(made.status < 300, "{}", made.text);
+        let secret_key = Secret::new(text(&made.body["secret_key"]));
+        Self { id: text(&made.body["merchant"]), ..Self::first(sandbox, &secret_key) }
+    }
+
+    /// The first merchant, who has this key.
+    pub fn first(sandbox: &impl Controlled, secret_key: &Secret) -> Self {
+        let (control_url, control_token) = sandbox.control_api();
+        let control_token = Secret::new(control_token.expose());
+        Self { control_url, control_token, id: String::new(), secret_key: Secret::new(secret_key.expose()) }
+    }
+
     pub fn id(&self) -> &str {
-        match self {
-            Self::Native(tenant, _) => tenant.id(),
-            Self::Npm(tenant) => &tenant.id,
-        }
+        &self.id
     }
 
     pub fn secret_key(&self) -> &Secret {
-        match self {
-            Self::Native(tenant, _) => tenant.secret_key(),
-            Self::Npm(tenant) => &tenant.secret_key,
-        }
+        &self.secret_key
     }
 
     pub fn base_url(&self) -> &str {
-        match self {
-            Self::Native(tenant, front) => front.as_deref().unwrap_or_else(|| tenant.base_url()),
-            Self::Npm(tenant) => tenant.base_url(),
-        }
+        self.control_url.trim_end_matches("/sandbox")
     }
 
     pub fn clock(&self) -> Clock<'_> {
@@ -274,88 +267,86 @@ impl Tenant {
     }
 
     pub async fn now(&self) -> Moment {
-        match self {
-            Self::Native(tenant, _) => tenant.now().await.unwrap(),
-            Self::Npm(tenant) => tenant.now(),
-        }
+        time(&self.control("GET", "clock", json!({})).await.unwrap()["now"])
     }
 
     pub async fn fault(&self, fault: Fault) {
-        match self {
-            Self::Native(tenant, _) => tenant.fault(fault).await.unwrap(),
-            Self::Npm(tenant) => tenant.fault(&fault),
+        let kind = fault.kind();
+        let mut fields = json!({ "operation": fault.operation(), "kind": kind.as_str(), "count": fault.count() });
+        match kind {
+            FaultKind::Delay { milliseconds } => fields["milliseconds"] = json!(milliseconds),
+            FaultKind::Status { status, retry_after } => {
+                fields["status"] = json!(status);
+                if let Some(seconds) = retry_after {
+                    fields["retry_after"] = json!(seconds);
+                }
+            }
+            _ => {}
         }
+        self.control("POST", "faults", fields).await.unwrap();
     }
 
     /// The operations of the waiting faults.
     pub async fn faults(&self) -> Vec<String> {
-        match self {
-            Self::Native(tenant, _) => {
-                tenant.faults().await.unwrap().iter().map(|fault| fault.operation().to_owned()).collect()
-            }
-            Self::Npm(tenant) => tenant.faults(),
-        }
+        let waiting = self.control("GET", "faults", json!({})).await.unwrap();
+        list(&waiting["faults"]).iter().map(|fault| text(&fault["operation"])).collect()
     }
 
     pub async fn clear_faults(&self) {
-        match self {
-            Self::Native(tenant, _) => tenant.clear_faults().await.unwrap(),
-            Self::Npm(tenant) => tenant.clear_faults(),
-        }
+        self.control("DELETE", "faults", json!({})).await.unwrap();
     }
 
     pub async fn requests(&self) -> Vec<Request> {
-        let request = |request: sandbox::Request| Request {
-            operation: request.operation.to_owned(),
-            method: request.method.to_owned(),
-            path: request.path.to_owned(),
-            credential: request.credential.to_owned(),
-            request_id: request.request_id,
-            intent: request.intent,
-            status: request.status,
-            fault: request.fault.map(str::to_owned),
+        let optional = |value: &Value| value.as_str().map(str::to_owned);
+        let request = |request: &Value| Request {
+            operation: text(&request["operation"]),
+            method: text(&request["method"]),
+            path: text(&request["path"]),
+            credential: text(&request["credential"]),
+            request_id: text(&request["request_id"]),
+            intent: optional(&request["intent"]),
+            status: request["status"].as_u64().and_then(|status| u16::try_from(status).ok()),
+            fault: optional(&request["fault"]),
         };
         if Service::chosen() == Service::PostgresTwo {
             tokio::time::sleep(LISTED_ELSEWHERE).await;
         }
-        match self {
-            Self::Native(tenant, _) => tenant.requests().await.unwrap().into_iter().map(request).collect(),
-            Self::Npm(tenant) => tenant.requests(),
-        }
+        list(&self.control("GET", "requests", json!({})).await.unwrap()["requests"]).iter().map(request).collect()
     }
 
     pub async fn events(&self) -> Result<Vec<Event>, String> {
-        let event = |event: sandbox::Event| Event {
-            id: event.id,
-            kind: event.kind,
-            at: event.at,
-            subject: event.subject,
-            merchant_reference: event.merchant_reference,
+        let event = |event: &Value| Event {
+            id: text(&event["id"]),
+            kind: text(&event["type"]),
+            at: time(&event["created_at"]),
+            subject: text(&event["data"]["id"]),
+            merchant_reference: event["data"]["merchant_reference"].as_str().map(str::to_owned),
         };
-        match self {
-            Self::Native(tenant, _) => {
-                let events = tenant.events().await.map_err(|error| error.to_string())?;
-                Ok(events.into_iter().map(event).collect())
-            }
-            Self::Npm(tenant) => Ok(elsewhere(tenant, NpmTenant::events).await),
-        }
+        Ok(list(&self.control("GET", "events", json!({})).await?["events"]).iter().map(event).collect())
     }
 
     pub async fn reset(&self) -> Result<(), String> {
-        match self {
-            Self::Native(tenant, _) => tenant.reset().await.map_err(|error| error.to_string()),
-            Self::Npm(tenant) => {
-                elsewhere(tenant, NpmTenant::reset).await;
-                Ok(())
-            }
+        self.control("POST", "reset", json!({})).await.map(drop)
+    }
+
+    /// Calls the control API about this merchant: the fields go into the body, or for GET into the query.
+    async fn control(&self, method: &str, call: &str, mut fields: Value) -> Result<Value, String> {
+        if !self.id.is_empty() {
+            fields["merchant"] = json!(self.id);
+        }
+        let mut url = format!("{}/{call}", self.control_url);
+        let body = (method != "GET").then(|| fields.to_string());
+        if body.is_none() && !self.id.is_empty() {
+            url = format!("{url}?merchant={}", self.id);
+        }
+        let body = body.map(Into::into);
+        let reply = try_send(&client(), method, &url, Some(self.control_token.expose()), body, &[]).await;
+        match reply {
+            Ok(reply) if reply.status < 300 => Ok(reply.body),
+            Ok(reply) => Err(reply.text),
+            Err(error) => Err(error.to_string()),
         }
     }
-}
-
-/// Calls the control API on another thread, so that the tasks of the test go on.
-async fn elsewhere<T: Send + 'static>(tenant: &NpmTenant, call: impl FnOnce(&NpmTenant) -> T + Send + 'static) -> T {
-    let tenant = tenant.clone();
-    tokio::task::spawn_blocking(move || call(&tenant)).await.expect("the control API answers")
 }
 
 /// A merchant's clock.
@@ -363,10 +354,27 @@ async fn elsewhere<T: Send + 'static>(tenant: &NpmTenant, call: impl FnOnce(&Npm
 pub struct Clock<'a>(&'a Tenant);
 
 impl Clock<'_> {
+    /// In two steps if it is more than the hundred years that one call takes.
     pub async fn advance(&self, seconds: u32) -> Result<Moment, String> {
-        match self.0 {
-            Tenant::Native(tenant, _) => tenant.clock().advance(seconds).await.map_err(|error| error.to_string()),
-            Tenant::Npm(tenant) => Ok(elsewhere(tenant, move |tenant| tenant.advance(seconds)).await),
+        const MAX: u32 = 3_162_240_000;
+        let mut now = None;
+        for seconds in [seconds.min(MAX), seconds.saturating_sub(MAX)] {
+            if seconds > 0 || now.is_none() {
+                now = Some(time(&self.0.control("POST", "clock", json!({ "advance_seconds": seconds })).await?["now"]));
+            }
         }
+        Ok(now.expect("the first step was made"))
     }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+fn time(value: &Value) -> Moment {
+    Moment::from_unix(value.as_i64().expect("Unix seconds"))
 }

@@ -2,6 +2,7 @@
 
 use super::browser::Browser;
 use super::diagnostics;
+use super::engine::Engine;
 use super::service::Tenant;
 use super::site::{CannedResponse, Site};
 use axum::extract::State;
@@ -49,6 +50,13 @@ impl Storefront {
         Self::with_config(Config::default()).await
     }
 
+    /// The same with a browser, which has opened an empty page and created `window.guichet`.
+    pub async fn visited(engine: Engine, scenario: &'static str) -> (Self, Browser) {
+        let (shop, browser) = (Self::open().await, engine.start(scenario).await);
+        shop.visit(&browser, "{}").await;
+        (shop, browser)
+    }
+
     /// The same with this configuration of the sandbox.
     pub async fn with_config(config: Config) -> Self {
         Self::build(config, false).await
@@ -63,7 +71,7 @@ impl Storefront {
 
     async fn build(config: Config, guests: bool) -> Self {
         let sandbox = Sandbox::start_with(config).await.expect("a sandbox starts on a free port");
-        let tenant: Arc<Tenant> = Arc::new(sandbox.merchant().await.expect("the sandbox adds a merchant").into());
+        let tenant = Arc::new(Tenant::new(&sandbox, "Sandbox shop").await);
         diagnostics::print_requests_on_panic(&tenant);
         let key = SecretKey::new(tenant.secret_key().expose()).expect("the sandbox's key is a secret key");
         let client =

@@ -27,7 +27,6 @@ in_chromium!(
     a_retry_after_beyond_the_deadline_ends_the_call_at_once,
     html_in_place_of_json_is_an_error_that_keeps_the_reply,
     every_field_of_a_refusal_is_in_the_error,
-    an_unknown_option_is_refused_by_name,
     monitoring_gets_every_request_and_no_secret,
 );
 
@@ -42,9 +41,7 @@ const OUTCOME: &str = "const outcome = async (work, latest = 20000) => {
 };";
 
 async fn a_call_ends_at_its_deadline_with_a_timeout(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("deadline").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "deadline").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::delay::<CalculateFee>(Duration::from_secs(30))).await;
 
@@ -53,7 +50,6 @@ async fn a_call_ends_at_its_deadline_with_a_timeout(engine: Engine) {
 
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("timeout"), &json!(true)), "{result}");
     assert!(result["ms"].as_f64().unwrap() >= 390.0, "{result}");
-    browser.close().await;
 }
 
 async fn a_deadline_holds_for_all_the_attempts_of_a_call_together(engine: Engine) {
@@ -75,7 +71,6 @@ async fn a_deadline_holds_for_all_the_attempts_of_a_call_together(engine: Engine
     assert_eq!(result["kind"], "timeout", "{result}");
     assert!(result["ms"].as_f64().unwrap() >= 2990.0, "{result}");
     assert_eq!(browser.run("return attempts").await, 2);
-    browser.close().await;
 }
 
 async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
@@ -106,13 +101,10 @@ async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
         "XAF",
         "the client can be used further"
     );
-    browser.close().await;
 }
 
 async fn a_call_that_is_aborted_before_it_begins_sends_nothing(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("too-early").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "too-early").await;
     let result = browser
         .run_async(&format!(
             "const reason = new Error('never mind');
@@ -121,7 +113,6 @@ async fn a_call_that_is_aborted_before_it_begins_sends_nothing(engine: Engine) {
         .await;
     assert_eq!(result, true);
     assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().await.len()), (0, 0));
-    browser.close().await;
 }
 
 async fn aborting_one_caller_of_a_shared_read_does_not_abort_the_others(engine: Engine) {
@@ -147,7 +138,6 @@ async fn aborting_one_caller_of_a_shared_read_does_not_abort_the_others(engine: 
         .await;
     assert_eq!(result, json!(["AbortError", "XAF"]));
     assert_eq!(shop.count("calculate_fee").await, 1);
-    browser.close().await;
 }
 
 async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Engine) {
@@ -176,13 +166,10 @@ async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Eng
         "{result}"
     );
     assert_eq!(browser.run_async(&call).await["kind"], "resolved", "the next call succeeds");
-    browser.close().await;
 }
 
 async fn a_read_that_was_dropped_truncated_or_lost_is_retried(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("again").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "again").await;
     browser.run_async("await guichet.session.validate()").await;
     for fault in [
         Fault::drop::<ListPaymentMethods>(),
@@ -194,26 +181,20 @@ async fn a_read_that_was_dropped_truncated_or_lost_is_retried(engine: Engine) {
         assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true, "{fault:?}");
         assert_eq!(shop.tenant.faults().await.len(), 0, "{fault:?} was used");
     }
-    browser.close().await;
 }
 
 async fn a_429_waits_for_its_retry_after(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("patient").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "patient").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(1)).await;
     let result = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
     assert_eq!(result["kind"], "resolved", "{result}");
     assert!(result["ms"].as_f64().unwrap() >= 1000.0, "{result}");
     assert_eq!(shop.count("calculate_fee").await, 2);
-    browser.close().await;
 }
 
 async fn a_retry_after_beyond_the_deadline_ends_the_call_at_once(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("impatient").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "impatient").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::status::<CalculateFee>(429).retry_after(3600)).await;
     let result = browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}))")).await;
@@ -223,13 +204,10 @@ async fn a_retry_after_beyond_the_deadline_ends_the_call_at_once(engine: Engine)
         "{result}"
     );
     assert_eq!(shop.count("calculate_fee").await, 1);
-    browser.close().await;
 }
 
 async fn html_in_place_of_json_is_an_error_that_keeps_the_reply(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("html").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "html").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::malformed::<CalculateFee>().times(4)).await;
     let result = browser
@@ -238,13 +216,10 @@ async fn html_in_place_of_json_is_an_error_that_keeps_the_reply(engine: Engine) 
         ))
         .await;
     assert_eq!(result, json!(["unreadable", "calculate_fee", "string", true]));
-    browser.close().await;
 }
 
 async fn every_field_of_a_refusal_is_in_the_error(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("refusal").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "refusal").await;
     let result = browser
         .run_async(
             "return await guichet.fee({ payment_method: 'mobile_money', currency: 'ZZZ', amount: '5000' }).catch((e) => ({
@@ -260,40 +235,6 @@ async fn every_field_of_a_refusal_is_in_the_error(engine: Engine) {
     );
     assert!(result["code"].is_string() && !result["written"].as_str().unwrap().contains("cst_"), "{result}");
     assert!(result["fields"].as_array().unwrap().iter().any(|field| field["param"] == "currency"), "{result}");
-    browser.close().await;
-}
-
-async fn an_unknown_option_is_refused_by_name(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("option").await;
-    shop.visit(&browser, "{}").await;
-    // At once, and without the wasm.
-    let result = browser
-        .run_async(
-            "const refused = (more) => {
-                 try { createGuichet({ ...options, ...more }) } catch ({ kind, fields, message }) { return [kind, fields[0].param, message] }
-             };
-             const loads = performance.getEntriesByType('resource').filter(({ name }) => /inline|wasm/.test(name));
-             const merchant = { session() {}, intents() {} };
-             return [...refused({ checkoutOrigin: ['https://pay.example'] }), refused({ merchant }), loads.length]",
-        )
-        .await;
-    assert_eq!((&result[0], &result[1]), (&json!("input"), &json!("checkoutOrigin")), "{result}");
-    let text = result[2].as_str().unwrap();
-    assert_eq!(text, "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?");
-    assert_eq!(result[3][2], "Unknown merchant function `intents`. Did you mean `intent`?", "{result}");
-    assert_eq!(result[4], 0, "the wasm was loaded");
-    assert_eq!((shop.requests(SESSION).len(), shop.tenant.requests().await.len()), (0, 0));
-    // Known options are accepted, and so is `undefined`.
-    let result = browser
-        .run_async(
-            "Object.assign(options, { merchantHeaders: undefined, checkoutOrigins: [], publicReads: 'session', locale: 'fr',
-                                      fetch: undefined, wasm: undefined, onCall: () => {} });
-             return (await createGuichet(options).paymentMethods()).length > 0",
-        )
-        .await;
-    assert_eq!(result, true);
-    browser.close().await;
 }
 
 async fn monitoring_gets_every_request_and_no_secret(engine: Engine) {
@@ -334,7 +275,6 @@ async fn monitoring_gets_every_request_and_no_secret(engine: Engine) {
     }
     let written = heard.to_string();
     assert!(!written.contains("cst_") && !written.contains("http"), "{written}");
-    browser.close().await;
 }
 
 async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
@@ -354,13 +294,10 @@ async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
     tokio::time::sleep(Duration::from_secs(4)).await;
     let after = shop.count("calculate_fee").await;
     assert!(after <= before + 1, "{before} requests, then {after}, of which one may have been running");
-    browser.close().await;
 }
 
 async fn equal_reads_at_once_are_one_request(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("equal").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "equal").await;
     let answers = browser
         .run_async(&format!(
             "const reads = [...Array(5)].map(() => {FEE}));
@@ -375,5 +312,4 @@ async fn equal_reads_at_once_are_one_request(engine: Engine) {
 
     browser.run_async(&format!("await {FEE})")).await;
     assert_eq!(shop.count("calculate_fee").await, 4, "a later read is another request");
-    browser.close().await;
 }

@@ -22,9 +22,7 @@ const BEGIN: &str = "Object.assign(window, { shown: [], settled: [] });
         .then(({ state, status }) => settled.push([state, status]), ({ kind }) => settled.push(kind));";
 
 async fn a_checkout_settles_on_a_page_restored_by_the_back_button(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("restored").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "restored").await;
     browser.run(BEGIN).await;
 
     leave_by_the_button(&browser).await;
@@ -42,7 +40,6 @@ async fn a_checkout_settles_on_a_page_restored_by_the_back_button(engine: Engine
     browser.go_back().await;
     browser.wait_until("return window.settled?.length === 2").await;
     assert_eq!(browser.run("return [shown, settled[1]]").await, json!([[true, true], ["succeeded", "succeeded"]]));
-    browser.close().await;
 }
 
 async fn leave_by_the_button(browser: &Browser) {
@@ -53,9 +50,7 @@ async fn leave_by_the_button(browser: &Browser) {
 
 async fn a_restored_page_knows_of_a_sign_out_elsewhere(engine: Engine) {
     const VALID: &str = "return (await guichet.session.validate()).valid";
-    let shop = Storefront::open().await;
-    let browser = engine.start("away").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "away").await;
     browser.run(BEGIN).await;
     assert_eq!(browser.run_async(VALID).await, true);
     let first = browser.current_tab().await;
@@ -92,7 +87,6 @@ async fn a_restored_page_knows_of_a_sign_out_elsewhere(engine: Engine) {
         assert_eq!(browser.run("return [shown.length, guichet.session.state]").await, json!([3, "active"]));
     }
     browser.switch_to(&second).await;
-    browser.close().await;
 }
 
 async fn back_to_the_shop(browser: &Browser) {
@@ -119,5 +113,4 @@ async fn a_sign_out_that_is_sent_as_the_page_goes_away_arrives(engine: Engine) {
     browser.wait_for_url("elsewhere", |url| url.path() == "/elsewhere").await;
     let revoked = async || service.requests(REVOKE).iter().any(|request| request.method == "POST");
     until("the request arrives", revoked).await;
-    browser.close().await;
 }

@@ -1,7 +1,7 @@
 //! Loading the wasm: a failed load is retried, two copies work side by side, and where wasm is forbidden the error says what
 //! to allow.
 
-use crate::support::engine::{Engine, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::proxy::Proxy;
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{SESSION, Storefront};
@@ -10,14 +10,18 @@ use serde_json::json;
 in_every_browser!(
     a_load_that_failed_is_tried_again,
     a_page_that_loses_its_network_while_loading_continues_when_it_is_back,
-    calls_at_once_load_the_wasm_once,
-    a_client_that_is_made_ready_early_loads_once_and_sends_nothing,
     the_wasm_may_be_an_address_a_response_bytes_or_a_module,
     invalid_wasm_is_an_error_and_does_not_block_the_next_client,
-    two_copies_on_a_page_work_side_by_side,
     a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow,
-    a_device_without_webassembly_is_reported,
     after_a_panic_every_call_is_rejected_until_the_page_is_reloaded,
+);
+
+// The package's own JavaScript, which is the same in every engine.
+in_chromium!(
+    calls_at_once_load_the_wasm_once,
+    a_client_that_is_made_ready_early_loads_once_and_sends_nothing,
+    two_copies_on_a_page_work_side_by_side,
+    a_device_without_webassembly_is_reported,
 );
 
 const WASM: &str = "/package/core/guichet_core_bg.wasm";
@@ -44,9 +48,10 @@ async fn a_load_that_failed_is_tried_again(engine: Engine) {
             .await;
         assert_eq!(result, json!(["offline", true]), "{what}");
         shop.remove_responses(path);
+        let before = shop.requests(WASM).len();
         assert_eq!(browser.run_async(WORKS).await, true, "{what}, and then it loads");
+        assert_eq!(shop.requests(WASM).len(), before + 1, "{what}: it is loaded once more");
     }
-    browser.close().await;
 }
 
 async fn a_page_that_loses_its_network_while_loading_continues_when_it_is_back(engine: Engine) {
@@ -59,13 +64,10 @@ async fn a_page_that_loses_its_network_while_loading_continues_when_it_is_back(e
     assert_eq!(result[0], "offline", "{result}");
     proxy.reconnect();
     assert_eq!(browser.run_async(WORKS).await, true);
-    browser.close().await;
 }
 
 async fn calls_at_once_load_the_wasm_once(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("load-once").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "load-once").await;
     let result = browser
         .run_async(&format!(
             "{BESIDE} const other = createGuichet(options);
@@ -75,13 +77,10 @@ async fn calls_at_once_load_the_wasm_once(engine: Engine) {
         .await;
     assert_eq!(result, true);
     assert_eq!(shop.requests(WASM).len(), 1);
-    browser.close().await;
 }
 
 async fn a_client_that_is_made_ready_early_loads_once_and_sends_nothing(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("ready").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "ready").await;
     let found = browser
         .run_async(&format!(
             "{BESIDE}
@@ -97,7 +96,6 @@ async fn a_client_that_is_made_ready_early_loads_once_and_sends_nothing(engine: 
     );
     assert_eq!(browser.run_async(WORKS).await, true);
     assert_eq!(shop.requests(WASM).len(), 1, "the next call loads it again");
-    browser.close().await;
 }
 
 async fn the_wasm_may_be_an_address_a_response_bytes_or_a_module(engine: Engine) {
@@ -124,13 +122,10 @@ async fn the_wasm_may_be_an_address_a_response_bytes_or_a_module(engine: Engine)
             .await;
         assert_eq!(result, true, "{way}");
     }
-    browser.close().await;
 }
 
 async fn invalid_wasm_is_an_error_and_does_not_block_the_next_client(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("no-wasm").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "no-wasm").await;
     for what in ["'/no-such-file.wasm'", "new Uint8Array([1, 2, 3])", "new Response('<h1>Log in</h1>')"] {
         let result = browser
             .run_async(&format!(
@@ -141,13 +136,10 @@ async fn invalid_wasm_is_an_error_and_does_not_block_the_next_client(engine: Eng
         assert_ne!(result[1], "wasm_blocked", "{what} is invalid, not forbidden: {result}");
     }
     assert_eq!(browser.run_async(WORKS).await, true);
-    browser.close().await;
 }
 
 async fn two_copies_on_a_page_work_side_by_side(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("copies").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "copies").await;
     let result = browser
         .run_async(
             "const copy = await import('/package/guichet.js?another');
@@ -159,7 +151,6 @@ async fn two_copies_on_a_page_work_side_by_side(engine: Engine) {
         )
         .await;
     assert_eq!(result, json!([true, true, true, true, true]));
-    browser.close().await;
 }
 
 async fn a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow(engine: Engine) {
@@ -172,9 +163,13 @@ async fn a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow(e
         CannedResponse::default().header("content-type", "text/javascript").body(&format!(
             "import {{ createGuichet }} from '/package/guichet.js';
              const shown = document.querySelector('#shown');
-             createGuichet({{ baseUrl: '{}', merchant: '/guichet' }}).paymentMethods().then(
+             const guichet = createGuichet({{ baseUrl: '{}', merchant: '/guichet' }});
+             const ready = await guichet.ready().then(() => 'ready', ({{ kind }}) => kind);
+             const call = await guichet.paymentMethods().then(
                  (methods) => `${{methods.length}} methods`, ({{ kind, message }}) => `${{kind}}: ${{message}}`,
-             ).then((text) => {{ shown.textContent = text; shown.dataset.done = ''; }});",
+             );
+             shown.textContent = `${{ready}}, ${{call}}`;
+             shown.dataset.done = '';",
             shop.service()
         )),
     );
@@ -187,65 +182,65 @@ async fn a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow(e
         browser.open(&format!("{}/guarded", shop.url())).await;
         let text = browser.wait_for("#shown[data-done]").await;
         match allowed {
-            true => assert!(text.ends_with("methods"), "{policy}: {text}"),
+            true => assert!(text.starts_with("ready, ") && text.ends_with("methods"), "{policy}: {text}"),
             false => assert!(
-                text.starts_with("wasm_blocked") && text.contains("script-src") && text.contains("'wasm-unsafe-eval'"),
+                text.starts_with("wasm_blocked, wasm_blocked: ")
+                    && text.contains("script-src")
+                    && text.contains("'wasm-unsafe-eval'"),
                 "{policy}: {text}"
             ),
         }
     }
-    browser.close().await;
 }
 
 async fn a_device_without_webassembly_is_reported(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("lockdown").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "lockdown").await;
     let result = browser
         .run_async("delete window.WebAssembly; return await guichet.paymentMethods().catch(({ kind, message }) => [kind, message])")
         .await;
     assert_eq!(result[0], "wasm_blocked", "{result}");
-    browser.close().await;
 }
 
-/// Simulates a panic by a trap after the reply has arrived, when no JavaScript is on the stack to catch it.
+/// Simulates a panic by a trap: during a call, and after the reply has arrived, when no JavaScript is on the stack to catch it.
 async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine: Engine) {
     const KIND: &str = "const kind = (call) => call.then(() => 'resolved', (e) => e.kind ?? String(e));";
     let shop = Storefront::open().await;
     let browser = engine.start("panic").await;
-    shop.visit(&browser, "{}").await;
-    let result = browser
-        .run_async(&format!(
-            "{KIND}
-             const real = WebAssembly.instantiate;
-             WebAssembly.instantiate = (module, imports) => {{
-                 for (const members of Object.values(imports ?? {{}})) {{
-                     for (const name of Object.keys(members).filter((name) => String(members[name]).includes('performance.now('))) {{
-                         const now = members[name];
-                         members[name] = () => {{
-                             if (window.strike) throw new WebAssembly.RuntimeError('unreachable');
-                             return now();
-                         }};
+    for moment in ["call", "reply"] {
+        shop.visit(&browser, "{}").await;
+        let result = browser
+            .run_async(&format!(
+                "{KIND}
+                 const real = WebAssembly.instantiate;
+                 WebAssembly.instantiate = (module, imports) => {{
+                     for (const members of Object.values(imports ?? {{}})) {{
+                         for (const name of Object.keys(members).filter((name) => String(members[name]).includes('performance.now('))) {{
+                             const now = members[name];
+                             members[name] = () => {{
+                                 if (window.strike) throw new WebAssembly.RuntimeError('unreachable');
+                                 return now();
+                             }};
+                         }}
                      }}
-                 }}
-                 return real.call(WebAssembly, module, imports);
-             }};
-             const fetch = async (...request) => {{
-                 const response = await window.fetch(...request);
-                 window.strike = window.defect;
-                 return response;
-             }};
-             window.guichet = createGuichet({{ ...options, fetch }});
-             const before = await kind(guichet.paymentMethods());
-             window.defect = true;
-             const struck = await kind(guichet.paymentMethods());
-             window.strike = window.defect = false;
-             const other = createGuichet(options);
-             return [before, struck, await kind(guichet.session.validate()), await kind(other.paymentMethods())]"
-        ))
-        .await;
-    assert_eq!(result, json!(["resolved", "panic", "panic", "panic"]));
+                     return real.call(WebAssembly, module, imports);
+                 }};
+                 const fetch = async (...request) => {{
+                     const response = await window.fetch(...request);
+                     window.strike = window.defect === 'reply';
+                     return response;
+                 }};
+                 window.guichet = createGuichet({{ ...options, fetch }});
+                 const before = await kind(guichet.paymentMethods());
+                 window.defect = '{moment}';
+                 window.strike = defect === 'call';
+                 const struck = await kind(guichet.paymentMethods());
+                 window.strike = window.defect = false;
+                 const other = createGuichet(options);
+                 return [before, struck, await kind(guichet.session.validate()), await kind(other.paymentMethods())]"
+            ))
+            .await;
+        assert_eq!(result, json!(["resolved", "panic", "panic", "panic"]), "a panic during the {moment}");
+    }
     shop.visit(&browser, "{}").await;
     assert_eq!(browser.run_async(&format!("{KIND} return await kind(guichet.paymentMethods())")).await, "resolved");
-    browser.close().await;
 }

@@ -4,7 +4,6 @@
 mod calls;
 mod kept;
 mod loading;
-mod network;
 mod policy;
 mod sessions;
 mod trust;

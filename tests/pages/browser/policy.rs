@@ -59,5 +59,4 @@ async fn a_page_that_allows_only_its_own_scripts_and_wasm_completes_a_purchase(e
         let expected = json!({ "match": "matched", "state": "succeeded", "so_far": [], "evaluated": false });
         assert_eq!(found, expected, "{entry}");
     }
-    browser.close().await;
 }

@@ -51,9 +51,7 @@ const HELD: &str = "
     const create = (more) => createGuichet({ ...options, wasm: held, ...more });";
 
 async fn a_call_that_gets_401_renews_the_session_once_and_is_retried(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("renewal").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "renewal").await;
     assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
 
     shop.end_sessions().await;
@@ -64,7 +62,6 @@ async fn a_call_that_gets_401_renews_the_session_once_and_is_retried(engine: Eng
     let answers: Vec<_> =
         requests.iter().filter(|call| call.operation == "list_payment_methods").map(|call| call.status).collect();
     assert_eq!(answers, [Some(200), Some(401), Some(200)]);
-    browser.close().await;
 }
 
 async fn a_second_401_is_an_error_and_not_renewed_again(engine: Engine) {
@@ -79,7 +76,6 @@ async fn a_second_401_is_an_error_and_not_renewed_again(engine: Engine) {
 
     assert_eq!(result["rejected"]["kind"], "session", "{result}");
     assert_eq!((shop.requests(SESSION).len(), shop.count("list_payment_methods").await), (2, 2));
-    browser.close().await;
 }
 
 async fn twenty_concurrent_calls_request_one_session(engine: Engine) {
@@ -87,23 +83,18 @@ async fn twenty_concurrent_calls_request_one_session(engine: Engine) {
             guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: String(5000 + n) }));
         return (await Promise.all(fees)).map(({ amount }) => Number(amount)).reduce((sum, amount) => sum + amount)";
     const SUM: u32 = 20 * 5000 + 190;
-    let shop = Storefront::open().await;
-    let browser = engine.start("twenty").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "twenty").await;
     assert_eq!(browser.run_async(TWENTY).await, SUM);
     assert_eq!(shop.requests(SESSION).len(), 1);
 
     shop.end_sessions().await;
     assert_eq!(browser.run_async(TWENTY).await, SUM);
     assert_eq!(shop.requests(SESSION).len(), 2, "twenty calls get a 401, and one requests the next session");
-    browser.close().await;
 }
 
 async fn a_sign_out_is_final_in_every_tab_and_at_the_service(engine: Engine) {
     const VALID: &str = "return (await guichet.session.validate()).valid";
-    let shop = Storefront::open().await;
-    let browser = engine.start("sign-out").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "sign-out").await;
     assert_eq!(browser.run_async(VALID).await, true);
     let first = browser.current_tab().await;
     let second = browser.open_tab().await;
@@ -129,7 +120,6 @@ async fn a_sign_out_is_final_in_every_tab_and_at_the_service(engine: Engine) {
     // A new sign-in works.
     assert_eq!(browser.run_async("await guichet.session.renew(); return guichet.session.state").await, "active");
     assert_eq!(browser.run_async(VALID).await, true);
-    browser.close().await;
 }
 
 async fn a_session_requested_before_a_sign_out_is_not_used_after_it(engine: Engine) {
@@ -155,7 +145,6 @@ async fn a_session_requested_before_a_sign_out_is_not_used_after_it(engine: Engi
         .await;
 
     assert_eq!(result, json!(["signed_out", "revoked", "signed_out"]));
-    browser.close().await;
 }
 
 async fn a_call_requests_the_session_while_the_wasm_is_loading(engine: Engine) {
@@ -192,13 +181,10 @@ async fn a_call_requests_the_session_while_the_wasm_is_loading(engine: Engine) {
         assert_eq!(requests.as_array().map(Vec::len), Some(2), "{requests}");
         assert_eq!(requests[0], requests[1], "{call}");
     }
-    browser.close().await;
 }
 
 async fn a_call_that_needs_no_session_requests_none_while_loading(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("no-early-session").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "no-early-session").await;
     let counts = browser
         .run_async(&format!(
             "{HELD}
@@ -235,13 +221,10 @@ async fn a_call_that_needs_no_session_requests_none_while_loading(engine: Engine
     for (what, count) in counts {
         assert_eq!(count, u32::from(what == "a call"), "{what}");
     }
-    browser.close().await;
 }
 
 async fn a_session_that_fails_while_loading_is_requested_again_as_later(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("early-failure").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "early-failure").await;
     let refused = |status| CannedResponse::json(&json!({ "message": "No." })).status(status);
     for (first, expected) in [
         (Some(refused(503)), json!(["resolved", [["merchant_session", 1, 503], ["merchant_session", 2, 201]]])),
@@ -268,13 +251,10 @@ async fn a_session_that_fails_while_loading_is_requested_again_as_later(engine: 
             .await;
         assert_eq!(result, expected);
     }
-    browser.close().await;
 }
 
 async fn a_session_requested_while_loading_is_for_the_calls_that_wait_for_it(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("early-unused").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "early-unused").await;
     let result = browser
         .run_async(&format!(
             "{HELD}
@@ -290,7 +270,6 @@ async fn a_session_requested_while_loading_is_for_the_calls_that_wait_for_it(eng
         ))
         .await;
     assert_eq!(result, json!([["input", "resolved"], [1, 2]]));
-    browser.close().await;
 }
 
 async fn a_session_requested_while_loading_is_not_used_after_a_sign_out(engine: Engine) {
@@ -315,13 +294,10 @@ async fn a_session_requested_while_loading_is_not_used_after_a_sign_out(engine: 
     }
     let [token] = shop.tokens().try_into().expect("one token");
     until("its token is revoked", async || !shop.accepts(&token).await).await;
-    browser.close().await;
 }
 
 async fn a_session_requested_while_loading_is_requested_again_after_a_sign_out_in_another_tab(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("early-sign-out").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "early-sign-out").await;
     browser.run_async("await guichet.session.validate()").await;
     let first = browser.current_tab().await;
     let second = browser.open_tab().await;
@@ -345,13 +321,10 @@ async fn a_session_requested_while_loading_is_requested_again_after_a_sign_out_i
     browser.run_async("await guichet.session.revoke()").await;
     assert!(!shop.accepts(&used).await, "this tab has used the one that it requested after the sign-out");
     assert!(shop.accepts(&early).await, "the one before was not used");
-    browser.close().await;
 }
 
 async fn the_page_is_notified_of_its_sessions_state(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("state").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "state").await;
     browser
         .run("window.states = []; window.unsubscribe = guichet.session.subscribe((state) => states.push(state))")
         .await;
@@ -362,6 +335,8 @@ async fn the_page_is_notified_of_its_sessions_state(engine: Engine) {
     assert_eq!(browser.run(state).await, json!(["active", CUSTOMER, true]));
     let left = browser.run("return guichet.session.expiresAt - Date.now()").await.as_f64().unwrap();
     assert!((29.0 * 60_000.0..=30.0 * 60_000.0).contains(&left), "the session ends in half an hour: {left} ms");
+    let is_steady = browser.run("return guichet.session.expiresAt === guichet.session.expiresAt").await;
+    assert_eq!(is_steady, true, "`expiresAt` is the same object until it changes");
 
     browser.run_async("await guichet.session.revoke()").await;
     assert_eq!(browser.run(state).await, json!(["revoked", null, false]));
@@ -372,13 +347,10 @@ async fn the_page_is_notified_of_its_sessions_state(engine: Engine) {
         json!(["active", "revoked"]),
         "after `unsubscribe` nothing is reported"
     );
-    browser.close().await;
 }
 
 async fn every_documented_shape_of_a_session_reply_is_accepted(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("shapes").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "shapes").await;
     let session = shop.session().await;
     for (shape, answer) in [
         ("a token", session["session_token"].clone()),
@@ -397,13 +369,10 @@ async fn every_documented_shape_of_a_session_reply_is_accepted(engine: Engine) {
             assert_eq!(valid, true, "{shape}, by {}", &options[..24]);
         }
     }
-    browser.close().await;
 }
 
 async fn a_guest_is_signed_out_and_the_session_route_is_not_called_again(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("not-signed-in").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "not-signed-in").await;
     for (answer, response) in [
         ("null", CannedResponse::json(&json!(null))),
         ("401", CannedResponse::json(&json!({ "message": "Nobody." })).status(401)),
@@ -423,14 +392,11 @@ async fn a_guest_is_signed_out_and_the_session_route_is_not_called_again(engine:
         assert_eq!(shop.requests(SESSION).len() - before, 2, "{answer}: each call requests a session once");
     }
     assert_eq!(shop.tenant.requests().await.len(), 0, "no request is sent to the service");
-    browser.close().await;
 }
 
 /// A CSRF check of the merchant's framework: Django responds 403 with HTML, Laravel 419 with JSON.
 async fn a_refused_session_keeps_the_merchants_reply(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("csrf-refused").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "csrf-refused").await;
     let ask = |call: &str| {
         format!(
             "const e = await createGuichet(options).{call}.catch((e) => e);
@@ -460,7 +426,6 @@ async fn a_refused_session_keeps_the_merchants_reply(engine: Engine) {
         let expected = json!(["signed_out", status, operation, code, true, false, status, message, false]);
         assert_eq!(result, expected, "{call}: {status}");
     }
-    browser.close().await;
 }
 
 async fn the_pages_own_headers_go_only_to_the_merchant(engine: Engine) {
@@ -483,7 +448,6 @@ async fn the_pages_own_headers_go_only_to_the_merchant(engine: Engine) {
         .collect();
     assert_eq!(sent, ["first", "second"], "`merchantHeaders` is called for each request");
     assert_eq!(shop.requests(SESSION)[0].headers["x-requested-with"], "XMLHttpRequest");
-    browser.close().await;
 }
 
 async fn a_guest_needs_no_session_for_public_reads(engine: Engine) {
@@ -508,7 +472,6 @@ async fn a_guest_needs_no_session_for_public_reads(engine: Engine) {
         .await;
     assert_eq!(result, json!([true, "publicReads: It is \"session\" or \"anonymous\"."]));
     assert_eq!(shop.requests(SESSION).len(), 0);
-    browser.close().await;
 }
 
 async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: Engine) {
@@ -543,7 +506,6 @@ async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: 
     let charged: Vec<_> = intents.iter().map(|intent| (&intent.status, intent.attempts)).collect();
     assert_eq!(charged, [(&IntentStatus::Succeeded, Some(1)), (&IntentStatus::Succeeded, Some(1))]);
     assert_eq!(shop.requests(SESSION).len(), 0, "the session route is not called");
-    browser.close().await;
 }
 
 /// Replaces a page's clock and its timers of a minute and more: `skip()` ends the timer that ends next, half a millisecond early as a
@@ -569,9 +531,7 @@ const CLOCK: &str = "
     };";
 
 async fn an_expiring_session_is_reported_and_renewed_before_use(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("ending").await;
-    shop.visit(&browser, "{}").await;
+    let (_shop, browser) = Storefront::visited(engine, "ending").await;
     let body = "const session = await (await fetch('/guichet/session', { method: 'POST' })).json();
          window.states = [];
          window.request_count = 0;
@@ -588,14 +548,11 @@ async fn an_expiring_session_is_reported_and_renewed_before_use(engine: Engine) 
     );
     browser.run_async("await guichet.paymentMethods()").await;
     assert_eq!(browser.run("return [request_count, guichet.session.state]").await, json!([2, "active"]));
-    browser.close().await;
 }
 
 async fn html_in_place_of_a_session_is_an_error_that_says_so(engine: Engine) {
     const FORM: &str = "<!doctype html><title>Log in</title><form method=post><input name=password></form>";
-    let shop = Storefront::open().await;
-    let browser = engine.start("form").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "form").await;
     for status in [200, 419] {
         shop.respond(SESSION, CannedResponse::html(FORM).status(status));
         let result = browser.run_async("return await createGuichet(options).paymentMethods()").await;
@@ -606,5 +563,4 @@ async fn html_in_place_of_a_session_is_an_error_that_says_so(engine: Engine) {
             assert!(result["rejected"]["message"].as_str().unwrap().contains("HTML"), "{result}");
         }
     }
-    browser.close().await;
 }

@@ -70,7 +70,6 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
         ))
         .await;
     assert_eq!(result, json!(["pending", ["requires_action"], true]));
-    browser.close().await;
 }
 
 async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
@@ -94,7 +93,6 @@ async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
 
     assert_eq!((&result["state"], &result["status"]), (&json!("pending"), &Value::Null), "{result}");
     assert_eq!(result["reference"]["payment_ref"], orders[1]["payment_ref"]);
-    browser.close().await;
 }
 
 async fn a_failing_service_is_called_a_few_times_with_growing_pauses(engine: Engine) {
@@ -122,14 +120,11 @@ async fn a_failing_service_is_called_a_few_times_with_growing_pauses(engine: Eng
     assert_eq!(result["state"], "pending", "{result}");
     let tried = browser.run("return calls").await.as_u64().unwrap();
     assert!((3..=24).contains(&tried), "{tried} attempts in six seconds");
-    browser.close().await;
 }
 
 /// As under React's StrictMode: mounted, cleaned up and mounted again.
 async fn a_page_that_is_mounted_twice_is_notified_once_per_mount(engine: Engine) {
-    let shop = Storefront::open().await;
-    let browser = engine.start("twice").await;
-    shop.visit(&browser, "{}").await;
+    let (shop, browser) = Storefront::visited(engine, "twice").await;
     let intent = browser.run_async(&format!("{ORDER} return (await ordered('17')).intent")).await;
     pay(&shop, &intent).await;
     let result = browser
@@ -153,7 +148,6 @@ async fn a_page_that_is_mounted_twice_is_notified_once_per_mount(engine: Engine)
         ))
         .await;
     assert_eq!(result, json!([["AbortError", "succeeded"], ["second succeeded", "second active"]]));
-    browser.close().await;
 }
 
 async fn a_purchase_sends_requests_only_to_the_shop_and_the_service(engine: Engine) {

@@ -72,21 +72,6 @@ function wasm_memory() {
 }
 
 const found = {
-  async one_request() {
-    const answers = async (_, { signal }) => {
-      await sleep(300);
-      signal.throwIfAborted();
-      return json({ data: methods });
-    };
-    const { guichet, requests } = client(answers);
-    const [mine, yours] = [new AbortController(), new AbortController()];
-    const calls = [mine, yours, {}].map(({ signal }) => guichet.paymentMethods({ country_code: "CM" }, { signal }));
-    calls.push(guichet.paymentMethods({ country_code: "CI" }));
-    while (requests.length < 2) await sleep(10);
-    mine.abort("mine");
-    return { results: (await Promise.allSettled(calls)).map(({ reason, value }) => reason ?? value.length), requests };
-  },
-
   async nobody_waits() {
     let ended = 0;
     const answers = (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(++ended)));
@@ -207,68 +192,6 @@ const found = {
       await fetch(`${parameters.get("service")}/plain`, { headers: { authorization: "Bearer cst_test_1" } });
     }
     return guichet.waitForOutcome({ id: "pi_1" });
-  },
-
-  async by_time() {
-    // Counted from the request for the session, because a busy machine may take long until then.
-    const until = () => new Date(Date.now() + 32_000).toISOString();
-    const session = async () => ({ session_token: "a", expires_at: until(), customer_email: "awa@example.com" });
-    const { guichet } = client(() => json({ data: { valid: true } }), { merchant: { session } });
-    const states = [];
-    const unsubscribe = guichet.session.subscribe((state) => states.push(state));
-    const late = new Promise((heard) => guichet.session.subscribe((state) => state === "expiring" && heard()));
-    await guichet.session.validate();
-    const steady = guichet.session.expiresAt === guichet.session.expiresAt;
-    await late;
-    unsubscribe();
-    return { states, steady, state: guichet.session.state, email: guichet.session.email };
-  },
-
-  async blocked() {
-    const { guichet } = client(() => json({}));
-    const ready = await guichet.ready().catch(kind_of);
-    const e = await guichet.paymentMethods().catch((e) => e);
-    return { ready, kind: e.kind, names: e.message.includes("script-src 'wasm-unsafe-eval'") };
-  },
-
-  async loads_again() {
-    let tries = 0;
-    const address = "/package/core/guichet_core_bg.wasm";
-    const lost = client(() => json({ data: methods }), { wasm: `/nowhere${address}` });
-    const first = await lost.guichet.paymentMethods().catch(kind_of);
-    const real = window.fetch;
-    window.fetch = (url, init) => (tries++, real(String(url).replace("/nowhere", ""), init));
-    const second = (await lost.guichet.paymentMethods()).length;
-    window.fetch = real;
-    const bytes = await (await fetch(address)).arrayBuffer();
-    const ways = [address, new URL(address, location.href), await fetch(address), bytes, await WebAssembly.compile(bytes)];
-    const results = [];
-    for (const wasm of ways) results.push((await client(() => json({ data: methods }), { wasm }).guichet.paymentMethods()).length);
-    return { first, second, tries, results };
-  },
-
-  async a_defect() {
-    const real = WebAssembly.instantiate;
-    WebAssembly.instantiate = async (module, imports) => {
-      for (const members of Object.values(imports ?? {})) {
-        for (const name of Object.keys(members).filter((name) => String(members[name]).includes("performance.now("))) {
-          const now = members[name];
-          members[name] = () => {
-            if (window.defect) throw new WebAssembly.RuntimeError("unreachable");
-            return now();
-          };
-        }
-      }
-      return real.call(WebAssembly, module, imports);
-    };
-    const one = client(() => json({ data: methods })).guichet;
-    const before = (await one.paymentMethods()).length;
-    window.defect = true;
-    const during = await one.paymentMethods().catch(kind_of);
-    window.defect = false;
-    const after = await one.paymentMethods().catch(kind_of);
-    const next = await client(() => json({ data: methods })).guichet.paymentMethods().catch(kind_of);
-    return { before, during, after, next };
   },
 
   async reasons() {
@@ -537,16 +460,6 @@ const found = {
     const same = (one, other) => ["value", "get", "set"].every((part) => Object.is(one[part], other[part]));
     return { message, unchanged: before.every((one, at) => same(one, after[at])) };
   },
-
-  /** Stays signed in, and shows each change of the session's state. */
-  async signed_in() {
-    const session = async () => parameters.get("token");
-    const guichet = createGuichet({ baseUrl: parameters.get("service"), merchant: { session } });
-    guichet.session.subscribe((state) => show({ state }));
-    window.sign_out = () => guichet.session.revoke().catch((e) => show({ failed: kind_of(e) }));
-    await guichet.session.validate();
-    return { state: guichet.session.state };
-  },
 };
 
 function show(what) {
@@ -554,5 +467,4 @@ function show(what) {
   shown.textContent = JSON.stringify(what);
   shown.dataset.state = "shown";
 }
-document.querySelector("#out").onclick = () => window.sign_out();
 found[location.pathname.slice(1)]().then(show, (e) => show({ failed: String(e) }));

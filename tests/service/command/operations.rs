@@ -459,17 +459,17 @@ async fn a_large_reply_is_printed_in_bounded_time() {
     let keys = |count: usize| (0..count).map(|number| format!(r#""k{number}":1"#)).collect::<Vec<_>>().join(",");
     let entries = |count: usize, last: &str| format!(r#"{{"data":[{}{last}]}}"#, r#"{"id":"a"},"#.repeat(count));
     let long = "a".repeat(3_000_000);
-    let deep = 1_000_000;
+    let deep = 200_000;
     let read: &[&str] = &["intents", "read", "pi_1"];
     let list: &[&str] = &["intents", "list"];
     for (what, reply, arguments) in [
-        ("500,000 keys", object(keys(500_000)), read),
-        ("500,000 keys in an object", object(format!(r#""metadata":{{{}}}"#, keys(500_000))), read),
-        ("300,000 keys below a long one", object(format!(r#""{long}":{{{}}}"#, keys(300_000))), read),
-        ("300,000 keys beside a long value", object(format!(r#""id":"{long}",{}"#, keys(300_000))), read),
-        ("a million nested objects", object(format!(r#""a":{}1{}"#, r#"{"a":"#.repeat(deep), "}".repeat(deep))), read),
-        ("300,000 entries, one of them long", entries(300_000, &format!(r#"{{"id":"{long}"}}"#)), list),
-        ("100 entries, one of them with 400,000 keys", entries(100, &format!("{{{}}}", keys(400_000))), list),
+        ("100,000 keys", object(keys(100_000)), read),
+        ("100,000 keys in an object", object(format!(r#""metadata":{{{}}}"#, keys(100_000))), read),
+        ("60,000 keys below a long one", object(format!(r#""{long}":{{{}}}"#, keys(60_000))), read),
+        ("60,000 keys beside a long value", object(format!(r#""id":"{long}",{}"#, keys(60_000))), read),
+        ("200,000 nested objects", object(format!(r#""a":{}1{}"#, r#"{"a":"#.repeat(deep), "}".repeat(deep))), read),
+        ("60,000 entries, one of them long", entries(60_000, &format!(r#"{{"id":"{long}"}}"#)), list),
+        ("100 entries, one of them with 80,000 keys", entries(100, &format!("{{{}}}", keys(80_000))), list),
     ] {
         assert!(reply.len() < 8 * 1024 * 1024, "{what}: the client does not read more");
         let answer = move || async move { reply };
@@ -479,8 +479,8 @@ async fn a_large_reply_is_printed_in_bounded_time() {
         let mut command = guichet(arguments);
         command.args(["--base-url", &url, "--timeout", "20"]).env("GUICHET_SECRET_KEY", "sk_test_1");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        // A second is enough, more on a busy machine. Quadratic time would be hours.
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        // A second is enough, more on a busy machine. Quadratic time would be many minutes.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
         let status = loop {
             if let Some(status) = child.try_wait().expect("its status can be read") {
                 break status;
