@@ -37,6 +37,23 @@ pub struct CheckResult {
     pub result: Result<()>,
 }
 
+/// The toolchains that use the packages.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub enum Toolchains {
+    /// Two bundlers: Vite, and Turbopack in Next.
+    InTheGate,
+    All,
+}
+
+/// The parts of the names of the tests of `tests/pages` for the bundlers that only `cargo xtask test --newest` runs.
+pub const BUNDLERS_OF_NEWEST: [&str; 5] = [
+    "package::a_page_calls_that_is_made_by::esbuild",
+    "package::a_page_calls_that_is_made_by::parcel",
+    "package::a_page_calls_that_is_made_by::rollup",
+    "package::a_page_calls_that_is_made_by::webpack",
+    "next::webpack::",
+];
+
 /// The tarballs of the packages.
 pub struct Tarballs {
     pub guichet: PathBuf,
@@ -45,7 +62,12 @@ pub struct Tarballs {
 }
 
 /// Runs all checks on the tarballs. Fails if they cannot even be installed.
-pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<Vec<CheckResult>> {
+pub fn check_all(
+    tarballs: &Tarballs,
+    locked: &Tools,
+    newest: &Tools,
+    toolchains: Toolchains,
+) -> Result<Vec<CheckResult>> {
     let project = Project::install(tarballs, newest)?;
     let oldest_react = Tools::oldest_react()?;
     let jest = Tools::jest()?;
@@ -56,11 +78,11 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools) -> Result<
     };
     let builds = || {
         vec![
-            check("pages by every bundler", &|remark| project.bundle(newest, remark)),
+            check("pages by every bundler", &|remark| project.bundle(newest, toolchains, remark)),
             check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
             check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
             check("the example in React", &|remark| project.example_in_react(newest, remark)),
-            check("the example in Next", &|remark| next::build(&project, remark)),
+            check("the example in Next", &|remark| next::build(&project, toolchains, remark)),
             check("the manifests, the licences and llms.txt", &|_| {
                 is_described(&project.package())?;
                 is_described(&project.sandbox())?;

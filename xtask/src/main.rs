@@ -1,6 +1,5 @@
 //! The project's own commands, one file each.
 
-mod behaviours;
 mod bench;
 mod binaries;
 mod bytes;

@@ -15,6 +15,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::cargo::{self, cargo, root};
+use crate::consumers::Tarballs;
 use crate::npm::{self, Tools, run_quietly};
 use crate::steps::Steps;
 use crate::{glue, inline, sandbox_package, server_package, setup, shrink, size};
@@ -47,24 +48,10 @@ pub fn command(args: &[String]) -> Result<()> {
             steps.step("the wasm32 target", setup::wasm_target)?;
             steps.step("Node.js", setup::node)?;
             let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
-            let packed = optimized(&mut steps, &tools)?;
-            steps.step("the tarball", |remark| {
-                *remark = relative(&packed.tarball()?);
-                Ok(())
-            })?;
-            let sandbox = sandbox_package::build(&mut steps, &tools, &packed)?;
-            steps.step("the sandbox's tarball", |remark| {
-                *remark = relative(&sandbox.tarball()?);
-                Ok(())
-            })?;
-            let server = server_package::build(&mut steps, &tools)?;
-            steps.step("the server's tarball", |remark| {
-                *remark = relative(&server.tarball()?);
-                Ok(())
-            })?;
-            let sizes = size::measure(&packed, &tools)?;
-            let others = [sandbox_package::measure(&sandbox)?, server_package::measure(&server)?];
-            println!("\n{sizes}\n\n{}", others.join("\n"));
+            let packages = Packages::build(&mut steps, &tools)?;
+            steps.step("the tarballs", |_| packages.tarballs())?;
+            let sizes = size::measure(&packages.guichet, &tools)?;
+            println!("\n{sizes}\n\n{}", packages.measure()?);
             sizes.check_budget()
         }
         _ => bail!("usage: cargo xtask pack [--quick | --server]"),
@@ -87,15 +74,33 @@ fn build_package(steps: &mut Steps, optimizer: Option<&Tools>) -> Result<Packed>
         *remark = format!("guichet {}", core.version);
         Ok(core)
     })?;
-    steps.step("the package", |remark| {
-        let (packed, new) = core.package(optimizer)?;
-        *remark = if new {
-            format!("written to {}", relative(&packed.folder))
-        } else {
-            format!("{} is up to date", relative(&packed.folder))
-        };
-        Ok(packed)
-    })
+    steps.step("the package", |_| core.package(optimizer))
+}
+
+/// The three packages.
+pub struct Packages {
+    pub guichet: Packed,
+    sandbox: Packed,
+    server: Packed,
+}
+
+impl Packages {
+    pub fn build(steps: &mut Steps, tools: &Tools) -> Result<Self> {
+        let guichet = optimized(steps, tools)?;
+        let sandbox = sandbox_package::build(steps, tools, &guichet)?;
+        let server = server_package::build(steps, tools)?;
+        Ok(Self { guichet, sandbox, server })
+    }
+
+    pub fn tarballs(&self) -> Result<Tarballs> {
+        let [guichet, sandbox, server] = [self.guichet.tarball()?, self.sandbox.tarball()?, self.server.tarball()?];
+        Ok(Tarballs { guichet, sandbox, server })
+    }
+
+    /// The sizes of the sandbox's wasm and of the server's package. Fails if one is over its limit.
+    pub fn measure(&self) -> Result<String> {
+        Ok([sandbox_package::measure(&self.sandbox)?, server_package::measure(&self.server)?].join("\n"))
+    }
 }
 
 /// A built package.
@@ -106,11 +111,6 @@ pub struct Packed {
 impl Packed {
     pub fn wasm(&self) -> PathBuf {
         self.folder.join("core").join(format!("{CORE}_bg.wasm"))
-    }
-
-    /// The numbers and names of the wasm's functions, once it is optimized.
-    pub fn symbols(&self) -> PathBuf {
-        symbols(CORE)
     }
 
     pub fn glue(&self) -> PathBuf {
@@ -186,49 +186,54 @@ fn remap_flags() -> String {
 }
 
 impl BuiltModules {
-    /// Brings the package up to date. Returns whether it was written.
-    fn package(&self, optimizer: Option<&Tools>) -> Result<(Packed, bool)> {
+    /// Brings the package up to date. Where none is optimized, one that is optimized is good, too.
+    fn package(&self, optimizer: Option<&Tools>) -> Result<Packed> {
         let npm = root().join("target/npm");
         let template = root().join("pkg-template");
-        let folder = npm.join("package");
-        let stamp_file = npm.join("package.stamp");
-        let stamp = self.stamp(&template)?;
-        if let Some(packed) = up_to_date(&folder, &stamp_file, stamp, optimizer.is_some()) {
-            return Ok((packed, false));
-        }
-
-        // Built in another folder and renamed when it is complete, so that a server
-        // that reads the folder meanwhile never sees a partial package.
-        let new = npm.join(format!("package.new-{}", std::process::id()));
-        remove(&new)?;
-        write_template(&template, &new, &self.version)?;
-        let core = new.join("core");
-        for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
-            generate(name, wasm, &core)?;
-            let file = core.join(format!("{name}_bg.wasm"));
-            if let Some(tools) = optimizer {
-                optimize(tools, &file, &symbols(name))?;
+        let stamp = stamp(&[&self.wasm, &self.hosted], &self.version, &template_files(&template)?)?;
+        let optimized = format!("{stamp} optimized");
+        let stamps = if optimizer.is_some() { vec![optimized] } else { vec![format!("{stamp} quick"), optimized] };
+        up_to_date(npm.join("package"), &stamps, |new| {
+            write_template(&template, new, &self.version)?;
+            let core = new.join("core");
+            for (name, wasm, inlined) in [(CORE, &self.wasm, "inline.js"), (HOSTED, &self.hosted, "inline_hosted.js")] {
+                generate(name, wasm, &core)?;
+                let file = core.join(format!("{name}_bg.wasm"));
+                if let Some(tools) = optimizer {
+                    optimize(tools, &file, &npm.join(format!("{name}.symbols")))?;
+                }
+                fs::write(core.join(inlined), inline::module(&read(&file)?))?;
             }
-            fs::write(core.join(inlined), inline::module(&read(&file)?))?;
-        }
-        let wasm = read(&core.join(format!("{CORE}_bg.wasm")))?;
+            Ok(())
+        })
+    }
+}
 
+/// The package in this folder, if it has one of these stamps. Otherwise `make` writes it with the first. It is written to another folder and
+/// renamed when it is complete, so that a server that reads the folder meanwhile never sees a partial package.
+pub fn up_to_date(folder: PathBuf, stamps: &[String], make: impl FnOnce(&Path) -> Result<()>) -> Result<Packed> {
+    let stamp_file = folder.with_extension("stamp");
+    let is_current = fs::read_to_string(&stamp_file).is_ok_and(|stamp| stamps.contains(&stamp));
+    if !is_current || !folder.is_dir() {
+        let new = folder.with_extension(format!("new-{}", std::process::id()));
+        remove(&new)?;
+        make(&new)?;
         swap(&new, &folder)?;
-        let variant = if optimizer.is_some() { OPTIMIZED } else { UNOPTIMIZED };
-        fs::write(&stamp_file, format!("{stamp:016x} {variant} {}\n", wasm.len()))?;
-        Ok((Packed { folder }, true))
+        fs::write(stamp_file, &stamps[0])?;
     }
+    Ok(Packed { folder })
+}
 
-    /// A hash of everything that determines the package: the wasm, the template, the files of the repository and xtask itself.
-    fn stamp(&self, template: &Path) -> Result<u64> {
-        let mut hasher = DefaultHasher::new();
-        self.version.hash(&mut hasher);
-        self.wasm.hash(&mut hasher);
-        self.hosted.hash(&mut hasher);
-        hash_files(&template_files(template)?, template, &mut hasher)?;
-        hash_xtask(&mut hasher)?;
-        Ok(hasher.finish())
+/// A hash of everything that determines a package: its wasm, its files, those of the repository that each package holds, and xtask itself.
+pub fn stamp(wasm: &[&[u8]], version: &str, files: &[PathBuf]) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    (wasm, version).hash(&mut hasher);
+    for file in files.iter().cloned().chain(ROOT_FILES.map(|file| root().join(file))) {
+        (file.strip_prefix(root())?, read(&file)?).hash(&mut hasher);
     }
+    let xtask = fs::metadata(std::env::current_exe()?)?;
+    (xtask.len(), xtask.modified()?).hash(&mut hasher);
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 /// Copies the hand-written half of a package, with the version, the licences and `llms.txt`.
@@ -248,25 +253,6 @@ pub fn template_files(template: &Path) -> Result<Vec<PathBuf>> {
     let of_others = ["sandbox", "server"].map(|folder| template.join(folder));
     found.retain(|file| !of_others.iter().any(|folder| file.starts_with(folder)));
     Ok(found)
-}
-
-pub fn hash_files(files: &[PathBuf], folder: &Path, hasher: &mut DefaultHasher) -> Result<()> {
-    for file in files {
-        file.strip_prefix(folder)?.hash(hasher);
-        read(file)?.hash(hasher);
-    }
-    Ok(())
-}
-
-/// Hashes what determines every package: xtask itself and the files of the repository that each holds.
-pub fn hash_xtask(hasher: &mut DefaultHasher) -> Result<()> {
-    for file in ROOT_FILES {
-        read(&root().join(file))?.hash(hasher);
-    }
-    let xtask = fs::metadata(std::env::current_exe()?)?;
-    xtask.len().hash(hasher);
-    xtask.modified()?.hash(hasher);
-    Ok(())
 }
 
 /// Writes the glue and the wasm of a module, with the names of its functions. wasm-opt removes them, and writes them beside the package.
@@ -296,11 +282,6 @@ pub fn bindgen(names: bool) -> Result<Bindgen> {
     Ok(bindgen)
 }
 
-/// The file with the numbers and names of the functions of a page's module.
-fn symbols(name: &str) -> PathBuf {
-    root().join("target/npm").join(format!("{name}.symbols"))
-}
-
 /// Optimizes a wasm file in place, and writes the numbers and names of its functions to `map`: the stack of a panic has the numbers.
 /// wasm-opt reads the allowed WebAssembly features from the file.
 pub fn optimize(tools: &Tools, wasm: &Path, map: &Path) -> Result<()> {
@@ -321,30 +302,6 @@ const WASM_OPT: [&str; 7] = [
     "--strip-target-features",
     "--strip-producers",
 ];
-
-/// The build mode of a package, in its stamp file.
-const UNOPTIMIZED: &str = "quick";
-const OPTIMIZED: &str = "optimized";
-
-/// The package in `folder`, if it was written for this stamp and is complete. If `optimized` is false, an optimized package
-/// is up to date, too.
-fn up_to_date(folder: &Path, stamp_file: &Path, stamp: u64, optimized: bool) -> Option<Packed> {
-    let text = fs::read_to_string(stamp_file).ok()?;
-    let mut fields = text.split_whitespace();
-    if fields.next()? != format!("{stamp:016x}") {
-        return None;
-    }
-    let variant = fields.next()?;
-    if optimized && variant != OPTIMIZED {
-        return None;
-    }
-    let core = folder.join("core");
-    let wasm = fs::metadata(core.join(format!("{CORE}_bg.wasm"))).ok()?;
-    let is_complete = wasm.len() == fields.next()?.parse::<u64>().ok()?
-        && core.join(format!("{CORE}.js")).exists()
-        && core.join("inline.js").exists();
-    is_complete.then(|| Packed { folder: folder.to_owned() })
-}
 
 /// The text of a package.json with its version replaced and everything else unchanged.
 fn with_version(manifest: &str, version: &str) -> Result<String> {
@@ -369,7 +326,7 @@ fn tarballs(folder: &Path, package: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// Replaces `folder` by the folder `new`.
-pub fn swap(new: &Path, folder: &Path) -> Result<()> {
+fn swap(new: &Path, folder: &Path) -> Result<()> {
     let old = folder.with_extension(format!("old-{}", std::process::id()));
     if folder.exists() {
         fs::rename(folder, &old).with_context(|| format!("{} could not be moved away", folder.display()))?;
@@ -409,20 +366,15 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-pub fn remove(folder: &Path) -> Result<()> {
+fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-pub fn read(file: &Path) -> Result<Vec<u8>> {
+fn read(file: &Path) -> Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("{} could not be read", file.display()))
-}
-
-/// A path relative to the root of the checkout, for messages.
-fn relative(path: &Path) -> String {
-    path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`, under `core/`
 //! the sandbox as wasm and its glue, under `guichet/` the modules that its pages load, and under `demo/pages/` the shop's pages.
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -27,27 +25,20 @@ pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed) -> Result<Packe
 
 fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed) -> Result<Packed> {
     let template = root().join("pkg-template/sandbox");
-    let folder = root().join("target/npm/sandbox");
-    let stamp_file = folder.with_extension("stamp");
-    let stamp = stamp(wasm, version, &template, guichet)?;
-    if folder.is_dir() && fs::read_to_string(&stamp_file).is_ok_and(|text| text == stamp) {
-        return Ok(Packed { folder });
-    }
-    let new = folder.with_extension(format!("new-{}", std::process::id()));
-    pack::remove(&new)?;
-    pack::write_template(&template, &new, version)?;
     // Its modules alone: a second package.json would be taken for that of a package.
     let mut modules = pack::files(&guichet.folder)?;
     modules.retain(|file| file.extension().is_some_and(|extension| extension == "js" || extension == "wasm"));
-    pack::copy(&modules, &guichet.folder, &new.join("guichet"))?;
-    pack::copy(&shop_pages()?, &shop_folder(), &new.join("demo/pages"))?;
-    let core = new.join("core");
-    let mut bindgen = pack::bindgen(false)?;
-    bindgen.input_bytes(MODULE, wasm.to_vec()).generate(&core).context("the glue could not be generated")?;
-    optimize(tools, &core.join(format!("{MODULE}_bg.wasm")))?;
-    pack::swap(&new, &folder)?;
-    fs::write(stamp_file, stamp)?;
-    Ok(Packed { folder })
+    let pages = shop_pages()?;
+    let stamp = pack::stamp(&[wasm], version, &[pack::files(&template)?, modules.clone(), pages.clone()].concat())?;
+    pack::up_to_date(root().join("target/npm/sandbox"), &[stamp], |new| {
+        pack::write_template(&template, new, version)?;
+        pack::copy(&modules, &guichet.folder, &new.join("guichet"))?;
+        pack::copy(&pages, &shop_folder(), &new.join("demo/pages"))?;
+        let core = new.join("core");
+        let mut bindgen = pack::bindgen(false)?;
+        bindgen.input_bytes(MODULE, wasm.to_vec()).generate(&core).context("the glue could not be generated")?;
+        optimize(tools, &core.join(format!("{MODULE}_bg.wasm")))
+    })
 }
 
 /// The shop's pages and their files. The shop of this package has no subscriptions.
@@ -65,17 +56,6 @@ fn shop_folder() -> PathBuf {
 fn optimize(tools: &Tools, wasm: &Path) -> Result<()> {
     let how = ["-O1", "--strip-target-features", "--strip-producers"];
     run_quietly(tools.node("binaryen", "wasm-opt")?.args(how).arg(wasm).arg("-o").arg(wasm)).map(drop)
-}
-
-fn stamp(wasm: &[u8], version: &str, template: &Path, guichet: &Packed) -> Result<String> {
-    let mut hasher = DefaultHasher::new();
-    (wasm, version).hash(&mut hasher);
-    for folder in [template, &guichet.folder] {
-        pack::hash_files(&pack::files(folder)?, folder, &mut hasher)?;
-    }
-    pack::hash_files(&shop_pages()?, &shop_folder(), &mut hasher)?;
-    pack::hash_xtask(&mut hasher)?;
-    Ok(format!("{:016x}\n", hasher.finish()))
 }
 
 /// Measures the wasm. Fails if it is over the limit.

@@ -2,8 +2,7 @@
 //! rules of a merchant's server as wasm, its glue, and the same wasm as text.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -32,34 +31,20 @@ fn package(wasm: &[u8], version: &str, tools: &Tools) -> Result<Packed> {
     let template = root().join("pkg-template/server");
     let decoder = root().join("pkg-template").join(DECODER);
     let folder = root().join("target/npm/server");
-    let stamp_file = folder.with_extension("stamp");
-    let stamp = stamp(wasm, version, &template, &decoder)?;
-    if folder.is_dir() && fs::read_to_string(&stamp_file).is_ok_and(|text| text == stamp) {
-        return Ok(Packed { folder });
-    }
-    let new = folder.with_extension(format!("new-{}", std::process::id()));
-    pack::remove(&new)?;
-    pack::write_template(&template, &new, version)?;
-    let core = new.join("core");
-    let mut bindgen = pack::bindgen(false)?;
-    bindgen.input_bytes(MODULE, wasm.to_vec()).reset_state_function(true);
-    bindgen.generate(&core).context("the glue could not be generated")?;
-    let file = core.join(format!("{MODULE}_bg.wasm"));
-    pack::optimize(tools, &file, &folder.with_extension("symbols"))?;
-    fs::write(core.join("inline.js"), inline::module(&fs::read(&file)?))?;
-    fs::copy(decoder, core.join(DECODER))?;
-    pack::swap(&new, &folder)?;
-    fs::write(stamp_file, stamp)?;
-    Ok(Packed { folder })
-}
-
-fn stamp(wasm: &[u8], version: &str, template: &Path, decoder: &Path) -> Result<String> {
-    let mut hasher = DefaultHasher::new();
-    (wasm, version).hash(&mut hasher);
-    pack::hash_files(&pack::files(template)?, template, &mut hasher)?;
-    fs::read(decoder)?.hash(&mut hasher);
-    pack::hash_xtask(&mut hasher)?;
-    Ok(format!("{:016x}\n", hasher.finish()))
+    let symbols = folder.with_extension("symbols");
+    let stamp = pack::stamp(&[wasm], version, &[pack::files(&template)?, vec![decoder.clone()]].concat())?;
+    pack::up_to_date(folder, &[stamp], |new| {
+        pack::write_template(&template, new, version)?;
+        let core = new.join("core");
+        let mut bindgen = pack::bindgen(false)?;
+        bindgen.input_bytes(MODULE, wasm.to_vec()).reset_state_function(true);
+        bindgen.generate(&core).context("the glue could not be generated")?;
+        let file = core.join(format!("{MODULE}_bg.wasm"));
+        pack::optimize(tools, &file, &symbols)?;
+        fs::write(core.join("inline.js"), inline::module(&fs::read(&file)?))?;
+        fs::copy(decoder, core.join(DECODER))?;
+        Ok(())
+    })
 }
 
 /// Measures what a server loads: the JavaScript and the wasm as text. Fails if it is over the limit.

@@ -1,5 +1,6 @@
-//! The tests that ask the service over HTTP, once on SQLite and once on the npm package `guichet-sandbox`; in memory they have run with all
-//! others. `cargo xtask soak` runs them on PostgreSQL too, with one instance and with two.
+//! The tests that ask the service over HTTP, by service. In memory all of them run. Once more run: on SQLite those that depend on the
+//! store, on the npm package `guichet-sandbox` every operation and the faults, and by `cargo xtask soak` on two sandboxes on one
+//! PostgreSQL database what instances share.
 
 use std::process::Command;
 
@@ -13,20 +14,55 @@ pub struct Service {
     pub name: &'static str,
     /// The value of [`CHOICE`].
     value: &'static str,
-    /// The tests that cannot run on it, with the reason.
-    pub not_in: &'static [(&'static str, &'static str)],
+    /// How the names of its tests begin.
+    tests: &'static [&'static str],
 }
 
 /// The variable that chooses the service.
 const CHOICE: &str = "GUICHET_TEST_SERVICE";
 
-pub const SERVICES: [Service; 2] = [
-    Service { name: "SQLite", value: "sqlite", not_in: &[] },
-    Service { name: "the npm package", value: "package", not_in: &NOT_IN_PACKAGE },
-];
-pub const POSTGRES: Service = Service { name: "PostgreSQL", value: "postgres", not_in: &[] };
+/// What is stored and read again. The input that is refused, the credentials and the front page do not depend on the store.
+const SQLITE: Service = Service {
+    name: "SQLite",
+    value: "sqlite",
+    tests: &[
+        "billing::",
+        "billing_bad_input::a_plan_code_is_unique_per_merchant",
+        "billing_bad_input::the_clock_only_goes_forward_and_a_refused_move_bills_no_customer",
+        "control_api::every_described_call_of_the_control_api_answers_as_described",
+        "sandbox_customers_esim::",
+        "sandbox_every_operation::",
+        "sandbox_faults::",
+        "sandbox_idempotency::",
+        "sandbox_intent_states::",
+        "sandbox_service::a_customer_pays_with_a_test_phone_and_the_merchant_sees_it",
+        "sandbox_service::a_page_of_large_intents_ends_early_without_gaps",
+        "sandbox_service::a_reference_with_another_body_is_a_conflict_with_the_existing_id",
+        "sandbox_service::objects_of_one_second_are_listed_in_the_order_of_creation",
+        "sandbox_service::only_test_cards_are_accepted_and_no_number_is_stored",
+        "sandbox_service::pages_of_a_list_continue_without_gaps",
+        "sandbox_service::sixty_four_concurrent_equal_creates_make_one_intent",
+        "sandbox_service::two_merchants_do_not_see_each_other",
+    ],
+};
+/// The rules are those of the sandbox in memory, so each operation by its example stands for them.
+const PACKAGE: Service =
+    Service { name: "the npm package", value: "package", tests: &["sandbox_every_operation::", "sandbox_faults::"] };
+pub const SERVICES: [Service; 2] = [SQLITE, PACKAGE];
 /// A purchase on it is in the gate.
-pub const POSTGRES_TWO: Service = Service { name: "two instances on PostgreSQL", value: "postgres-two", not_in: &[] };
+pub const POSTGRES_TWO: Service = Service {
+    name: "two instances on PostgreSQL",
+    value: "postgres-two",
+    tests: &[
+        "billing::",
+        "sandbox_customers_esim::pages_of_customers_are_stable_while_customers_are_added",
+        "sandbox_idempotency::",
+        "sandbox_intent_states::a_late_approval",
+        "sandbox_service::a_page_of_large_intents_ends_early_without_gaps",
+        "sandbox_service::pages_of_a_list_continue_without_gaps",
+        "sandbox_service::sixty_four_concurrent_equal_creates_make_one_intent",
+    ],
+};
 
 /// What only `cargo xtask soak` runs of PostgreSQL: in the gate its crate's contract, one purchase and one kill stand for it.
 pub const IN_SOAK: &str = "instances::";
@@ -34,25 +70,12 @@ pub const IN_SOAK: &str = "instances::";
 pub const POSTGRES_CRATE: &str = "lib guichet_sandbox_postgres";
 pub const CONTRACT: &str = "tests::two_instances_on_one_database_keep_the_contract";
 
-/// Bad input, credentials, the control API, faults, the life of payments and eSIM orders, idempotency and billing.
-const ON_EACH: [&str; 13] = [
-    "billing::",
-    "billing_bad_input::",
-    "control_api::",
-    "front_page::",
-    "openapi::the_openapi_description_is_public",
-    "sandbox_bad_input::",
-    "sandbox_credentials::",
-    "sandbox_customers_esim::",
-    "sandbox_every_operation::",
-    "sandbox_faults::",
-    "sandbox_idempotency::",
-    "sandbox_intent_states::",
-    "sandbox_service::",
-];
+/// What only `cargo xtask test --newest` runs: two models, whose rules the gate has in tests with fixed sequences, beside the models
+/// `billing_model` and `sandbox_model`; and a client that is generated in Python, beside the one in TypeScript.
+const IN_NEWEST: [&str; 3] =
+    ["generated_clients::a_generated_python_client", "late_approvals::", "sandbox_session_model::"];
 
-/// What takes minutes: `cargo xtask test --newest` runs these on the npm package. The models run in memory and on SQLite in any run, and
-/// schemathesis in memory, because what it checks does not depend on the store.
+/// What `cargo xtask test --newest` runs on the npm package, in minutes.
 const AT_LENGTH: [&str; 5] = [
     "billing_model::",
     "generated_clients::a_generated_python_client_pays_at_the_sandbox",
@@ -61,24 +84,15 @@ const AT_LENGTH: [&str; 5] = [
     "schemathesis::",
 ];
 
-const NOT_IN_PACKAGE: [(&str, &str); 2] = [
-    ("billing::due_work_runs_without_a_request", NO_DATABASE),
-    ("sandbox_idempotency::keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_stored", NO_DATABASE),
-];
-const NO_DATABASE: &str = "it reads the database file, and the package has none";
-
 /// The purchase in a browser, on each.
 const PURCHASE: &str = "purchase::chromium::";
 
 impl Service {
     /// The command that runs the tests of the binary `service`.
     pub fn tests(&self, binary: &Binary) -> Result<Command> {
-        require_tests(binary, ON_EACH.into_iter().chain(self.not_in.iter().map(|(test, _)| *test)))?;
+        require_tests(binary, self.tests.iter().copied())?;
         let mut command = binary.command();
-        command.env(CHOICE, self.value).args(ON_EACH);
-        for (test, _) in self.not_in {
-            command.args(["--skip", test]);
-        }
+        command.env(CHOICE, self.value).args(self.tests);
         Ok(command)
     }
 
@@ -96,19 +110,21 @@ const LONG: &str = "schemathesis::";
 
 /// The command that runs the tests of the binary `service` that take minutes on one core, and the command that runs all others.
 pub fn long_and_others(binary: &Binary) -> Result<(Command, Command)> {
-    require_tests(binary, [LONG, IN_SOAK])?;
+    let skipped = IN_NEWEST.into_iter().chain([LONG, IN_SOAK]);
+    require_tests(binary, skipped.clone())?;
     let (mut long, mut others) = (binary.command(), binary.command());
     long.arg(LONG);
-    others.args(["--skip", LONG, "--skip", IN_SOAK]);
+    others.args(skipped.flat_map(|test| ["--skip", test]));
     Ok((long, others))
 }
 
-/// The command that runs the long tests of the binary `service` on the npm package.
-pub fn at_length(binary: &Binary) -> Result<Command> {
-    require_tests(binary, AT_LENGTH)?;
-    let mut command = binary.command();
-    command.env(CHOICE, "package").args(AT_LENGTH);
-    Ok(command)
+/// The commands that run in memory what is not in the gate, and the long tests of the binary `service` on the npm package.
+pub fn at_length(binary: &Binary) -> Result<[Command; 2]> {
+    require_tests(binary, IN_NEWEST.into_iter().chain(AT_LENGTH))?;
+    let (mut others, mut package) = (binary.command(), binary.command());
+    others.args(IN_NEWEST);
+    package.env(CHOICE, "package").env("GUICHET_EXAMPLES", "200").args(AT_LENGTH);
+    Ok([others, package])
 }
 
 /// Fails if a filter matches no test: a test was renamed, and its filter was not.

@@ -215,11 +215,15 @@ pub fn schemathesis(remark: &mut String) -> Result<()> {
     python_program("schemathesis", "xtask/python/schemathesis.txt", remark)
 }
 
-/// The generators of clients from `docs/openapi.json`: openapi-typescript in `target/npm-openapi/`, and openapi-python-client in a
-/// virtual environment, `target/openapi-python-client/`.
-pub fn client_generators(remark: &mut String) -> Result<()> {
+/// A generator of clients from `docs/openapi.json`: openapi-typescript in `target/npm-openapi/`.
+pub fn typescript_generator(remark: &mut String) -> Result<()> {
     node(remark)?;
-    Tools::openapi()?;
+    Tools::openapi().map(drop)
+}
+
+/// That generator, and openapi-python-client in a virtual environment, `target/openapi-python-client/`.
+pub fn client_generators(remark: &mut String) -> Result<()> {
+    typescript_generator(remark)?;
     python_program("openapi-python-client", "xtask/python/openapi-python-client.txt", remark)
 }
 

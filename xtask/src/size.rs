@@ -1,5 +1,5 @@
-//! `cargo xtask size`: the sizes of the package's files, of what a page loads, of each behaviour, and the bytes that a browser
-//! receives for the hosted page and the shop.
+//! `cargo xtask size`: the sizes of the package's files, of what a page loads, and the bytes that a browser receives for the hosted page
+//! and the shop.
 
 use std::fmt;
 use std::fs;
@@ -7,7 +7,6 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::behaviours::Behaviours;
 use crate::bytes::Weight;
 use crate::cargo::{cargo, root, run};
 use crate::npm::{Tools, run_quietly};
@@ -31,7 +30,6 @@ pub fn command(args: &[String]) -> Result<()> {
     let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
     let packed = pack::optimized(&mut steps, &tools)?;
     println!("\n{}", measure(&packed, &tools)?);
-    println!("\n{}", Behaviours::weigh(&fs::read(packed.wasm())?, &fs::read_to_string(packed.symbols())?)?);
     steps.step("the browser", setup::chromium)?;
     println!("\nBytes that Chromium receives, without headers:");
     // The test fails above its limit.

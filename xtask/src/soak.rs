@@ -4,7 +4,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::services::{IN_SOAK, POSTGRES, POSTGRES_CRATE, POSTGRES_TWO};
+use crate::services::{IN_SOAK, POSTGRES_CRATE, POSTGRES_TWO};
 use crate::test::Run;
 use crate::{binaries, pack, setup};
 
@@ -28,7 +28,7 @@ fn soak(run: &mut Run) -> Result<()> {
     }
     for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
         run.tests("tests: two sandboxes on PostgreSQL", binary.command().arg(IN_SOAK));
-        run.tests_on(binary, [POSTGRES, POSTGRES_TWO]);
+        run.tests_on(binary, [POSTGRES_TWO]);
     }
     for name in ["service", "pages"] {
         for binary in binaries.iter().filter(|binary| binary.is_test(name)) {

@@ -7,15 +7,14 @@ use anyhow::{Result, bail, ensure};
 use crate::binaries::Binary;
 use crate::binaries::PRODUCT;
 use crate::cargo::{cargo, run, run_reading};
-use crate::consumers::{self, CheckResult, Tarballs};
+use crate::consumers::{self, CheckResult, Tarballs, Toolchains};
 use crate::durations::Durations;
 use crate::npm::Tools;
-use crate::pack::Packed;
+use crate::pack::{Packages, Packed};
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Steps, bold, in_background};
 use crate::{
-    binaries, deny, frameworks, pack, rust_consumers, rust_page, sandbox_package, semver, server_package, services,
-    setup, size, steps, toolchains, unit_tests,
+    binaries, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains, unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -72,7 +71,7 @@ impl Run {
         let tools = in_background("set-up: the toolchains from npm", locked_tools);
         let browsers = in_background("set-up: the browsers", setup::browsers);
         let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);
-        let generators = in_background("set-up: the generators of clients", setup::client_generators);
+        let generator = in_background("set-up: the generator of clients", setup::typescript_generator);
         let servers = in_background("set-up: the example servers", setup::example_servers);
         let databases = in_background("set-up: PostgreSQL and Redis", setup::databases);
 
@@ -111,20 +110,19 @@ impl Run {
             Ok(())
         });
 
-        // The package is checked while the tests are built.
+        // The package is checked while the tests are built, and beside those that need no browser.
         let tools = self.steps.join(tools)?;
         let consumers = thread::spawn({
             let tools = tools.clone();
-            move || consumers::check_all(&tarballs, &tools, &tools)
+            move || consumers::check_all(&tarballs, &tools, &tools, Toolchains::InTheGate)
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
-        self.consumers(consumers)?;
 
         let (pages, others): (Vec<_>, Vec<_>) = binaries.iter().partition(|binary| binary.is_test("pages"));
         let schemathesis = self.steps.join(schemathesis);
         self.set_up(schemathesis);
-        let generators = self.steps.join(generators);
-        self.set_up(generators);
+        let generator = self.steps.join(generator);
+        self.set_up(generator);
         let databases = self.steps.join(databases);
         self.set_up(databases);
         for binary in others {
@@ -156,8 +154,11 @@ impl Run {
         self.rust_page();
         let servers = self.steps.join(servers);
         self.set_up(servers);
+        self.consumers(consumers)?;
         for binary in &pages {
-            self.tests(&format!("tests: {}", binary.name), binary.command().env(NPM_TOOLS, tools.folder()));
+            let skipped = consumers::BUNDLERS_OF_NEWEST.iter().flat_map(|bundler| ["--skip", *bundler]);
+            let mut command = binary.command();
+            self.tests(&format!("tests: {}", binary.name), command.args(skipped).env(NPM_TOOLS, tools.folder()));
             for service in SERVICES.into_iter().chain([POSTGRES_TWO]) {
                 match service.purchase(binary) {
                     Ok(mut command) => self.tests(&format!("tests: a purchase on {}", service.name), &mut command),
@@ -197,7 +198,6 @@ impl Run {
                 Ok(mut command) => self.tests(&name, &mut command),
                 Err(error) => self.set_up(Err(error)),
             }
-            self.not_run.extend(service.not_in.iter().map(|(test, why)| format!("{test} on {} ({why})", service.name)));
         }
     }
 
@@ -239,20 +239,23 @@ impl Run {
         let (_, tarballs) = self.pack(&pack_tools)?;
         let consumers = thread::spawn({
             let newest = newest.clone();
-            move || consumers::check_all(&tarballs, &tools, &newest)
+            move || consumers::check_all(&tarballs, &tools, &newest, Toolchains::All)
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         self.consumers(consumers)?;
         self.rust_page();
         for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
             let mut command = binary.command();
-            command.args(["package::", "accessible::"]).env(NPM_TOOLS, newest.folder());
+            command.args(["package::", "accessible::", "next::"]).env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
             self.other_engines(binary, &newest);
         }
         for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
             match services::at_length(binary) {
-                Ok(mut command) => self.tests("tests: models and schemathesis on the npm package", &mut command),
+                Ok([mut others, mut package]) => {
+                    self.tests("tests: the other models and generators", &mut others);
+                    self.tests("tests: models and schemathesis on the npm package", &mut package);
+                }
                 Err(error) => self.set_up(Err(error)),
             }
         }
@@ -293,17 +296,13 @@ impl Run {
 
     /// Builds the npm packages and their tarballs.
     fn pack(&mut self, tools: &Tools) -> Result<(Packed, Tarballs)> {
-        let packed = pack::optimized(&mut self.steps, tools)?;
-        let sandbox = sandbox_package::build(&mut self.steps, tools, &packed)?;
-        let server = server_package::build(&mut self.steps, tools)?;
-        let tarballs = self.steps.step("the tarballs", |_| {
-            Ok(Tarballs { guichet: packed.tarball()?, sandbox: sandbox.tarball()?, server: server.tarball()? })
-        })?;
+        let packages = Packages::build(&mut self.steps, tools)?;
+        let tarballs = self.steps.step("the tarballs", |_| packages.tarballs())?;
         self.check("the size of the sandbox's wasm and of the server's package", |remark| {
-            *remark = [sandbox_package::measure(&sandbox)?, server_package::measure(&server)?].join("; ");
+            *remark = packages.measure()?.replace('\n', "; ");
             Ok(())
         });
-        Ok((packed, tarballs))
+        Ok((packages.guichet, tarballs))
     }
 
     /// Builds the page in Rust, which tests of pages open.
@@ -424,7 +423,7 @@ const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
 /// The features that can be used alone; "": none. A warning with one of them fails the check.
 const FEATURES: &[(&str, &[&str])] = &[
-    ("guichet", &["browser", "shop", "native", "native-no-provider", "axum", "service"]),
+    ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),
     ("guichet-sandbox", &["", "serve", "sqlite"]),
     ("guichet-sessions", &["postgres", "redis"]),
     ("guichet-cli", &[""]),

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use super::Toolchains;
 use super::project::{Project, block, copy};
 use crate::cargo::root;
 use crate::npm::{Tools, run_quietly};
@@ -14,10 +15,11 @@ use crate::npm::{Tools, run_quietly};
 pub const ENTRIES: [(&str, &str); 2] = [("inside", "guichet"), ("beside", "guichet/beside")];
 
 impl Project {
-    /// Builds every page with every bundler.
-    pub(super) fn bundle(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+    /// Builds every page with every bundler of these toolchains.
+    pub(super) fn bundle(&self, tools: &Tools, toolchains: Toolchains, remark: &mut String) -> Result<()> {
+        let bundlers = if toolchains == Toolchains::All { &BUNDLERS[..] } else { &BUNDLERS[..2] };
         for (entry, name) in ENTRIES {
-            for (bundler, make) in BUNDLERS {
+            for (bundler, make) in bundlers {
                 let page = Page {
                     tools,
                     project: &self.folder,
@@ -27,7 +29,7 @@ impl Project {
                 make(&page).with_context(|| format!("{bundler} cannot build the page {name}"))?;
             }
         }
-        *remark = BUNDLERS.map(|(bundler, _)| bundler).join(", ");
+        *remark = bundlers.iter().map(|(bundler, _)| *bundler).collect::<Vec<_>>().join(", ");
         Ok(())
     }
 
@@ -64,6 +66,7 @@ struct Page<'a> {
 
 type Build = fn(&Page<'_>) -> Result<()>;
 
+/// The first two are in the gate.
 const BUNDLERS: [(&str, Build); 6] = [
     ("plain", plain),
     ("vite", vite),

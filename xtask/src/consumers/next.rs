@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
+use super::Toolchains;
 use super::project::{Project, copy};
 use crate::cargo::root;
 use crate::npm::{Tools, run_quietly};
@@ -12,9 +13,10 @@ const BUNDLERS: [&str; 2] = ["turbopack", "webpack"];
 
 /// Each bundler gets a copy of the example in a folder of its own, below the `node_modules` of Next: both of them refuse to read packages
 /// through links to other folders. The copy also has a page with `guichet/beside`.
-pub fn build(project: &Project, remark: &mut String) -> Result<()> {
+pub fn build(project: &Project, toolchains: Toolchains, remark: &mut String) -> Result<()> {
     let next = Tools::next()?;
-    for bundler in BUNDLERS {
+    let bundlers = if toolchains == Toolchains::All { &BUNDLERS[..] } else { &BUNDLERS[..1] };
+    for bundler in bundlers {
         let folder = next.folder().join(bundler);
         // Without the bundler's cache: it takes a package of the same version for the same package.
         if folder.exists() {
@@ -31,6 +33,6 @@ pub fn build(project: &Project, remark: &mut String) -> Result<()> {
         build.env("NEXT_TELEMETRY_DISABLED", "1").env("NO_COLOR", "1").env_remove("NODE_ENV");
         run_quietly(&mut build).with_context(|| format!("Next cannot build its example with {bundler}"))?;
     }
-    *remark = format!("next {} with {}", next.version("next")?, BUNDLERS.join(" and "));
+    *remark = format!("next {} with {}", next.version("next")?, bundlers.join(" and "));
     Ok(())
 }
