@@ -222,8 +222,5 @@ async fn pages() -> String {
 
 /// Serves the routes. Returns their address.
 async fn served(router: Router) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    url
+    crate::support::http::serve(router).await
 }

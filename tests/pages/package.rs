@@ -102,9 +102,7 @@ impl Consumer {
                 book.lock().unwrap().push(request.uri().path().to_owned());
                 std::future::ready(request)
             }));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let url = format!("http://{}", listener.local_addr().expect("it listens"));
-        tokio::spawn(async move { axum::serve(listener, pages).await });
+        let url = crate::support::http::serve(pages).await;
         Self { bundler, service, url, requests }
     }
 

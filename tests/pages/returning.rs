@@ -189,10 +189,8 @@ impl Page {
         let demo = DemoShop::open().await;
         let browser = engine.start(scenario).await;
         browser.open(demo.shop.url()).await;
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let silent = format!("http://{}", listener.local_addr().unwrap());
         let nothing = axum::Router::new().fallback(async || axum::http::StatusCode::NO_CONTENT);
-        tokio::spawn(async move { axum::serve(listener, nothing).await });
+        let silent = crate::support::http::serve(nothing).await;
         Self::prepare(&demo, &browser, &silent).await;
         Self { demo, browser }
     }

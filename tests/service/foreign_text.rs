@@ -264,10 +264,7 @@ fn command(service: &str, arguments: &[&str]) -> Command {
 /// A service that sends this response to every request.
 async fn serve(status: StatusCode, body: String) -> String {
     let answer = move || async move { (status, [(header::CONTENT_TYPE, "application/json")], body).into_response() };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async { axum::serve(listener, Router::new().fallback(answer)).await });
-    url
+    crate::support::http::serve(Router::new().fallback(answer)).await
 }
 
 /// The output that a subscriber has written, in order.

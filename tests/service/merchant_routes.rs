@@ -169,10 +169,7 @@ impl Merchant {
 /// Serves the routes of a shop. Returns their address.
 async fn serve(routes: axum::Router) -> String {
     let router = axum::Router::new().nest("/guichet", routes);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}/guichet", listener.local_addr().expect("an address"));
-    tokio::spawn(async { axum::serve(listener, router).await });
-    url
+    format!("{}/guichet", crate::support::http::serve(router).await)
 }
 
 /// Its orders have the numbers 1 to 99.

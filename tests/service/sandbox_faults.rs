@@ -1,7 +1,7 @@
 //! Faults that the control API injects, and its lists of requests and events.
 
 use crate::support::api::{Merchant, card, control, order, phone};
-use crate::support::service::Sandbox;
+use crate::support::service::{Sandbox, Service};
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
 use guichet_sandbox::{Config, Fault};
 use serde_json::{Value, json};
@@ -354,6 +354,9 @@ async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
         "the key works and the reference is free"
     );
     assert_eq!(other.read_intent(&theirs).await["id"], theirs["id"], "another merchant keeps everything");
+    if Service::chosen() == Service::Package {
+        return; // it has no call for every merchant
+    }
     sandbox.reset().await.unwrap();
     assert_eq!(other.read_intent(&theirs).await, Value::Null);
     assert_eq!(other.call("GET", CREATE, Value::Null).await.body["data"], json!([]));

@@ -102,10 +102,10 @@ impl Engine {
     }
 
     async fn session(self, scenario: &'static str, language: &str, proxy: Option<SocketAddr>) -> Session {
-        /// Limits how many browsers run at a time: each is several processes and some hundreds of megabytes. One more than there are
+        /// Limits how many browsers run at a time: each is several processes and some hundreds of megabytes. Two more than there are
         /// cores, because a page mostly waits.
         static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
-            Semaphore::new(std::thread::available_parallelism().map_or(2, |cores| (cores.get() + 1).min(4)))
+            Semaphore::new(std::thread::available_parallelism().map_or(2, |cores| (cores.get() + 2).min(6)))
         });
         let permit = PERMITS.acquire().await.unwrap();
         let reusable = self.is_reusable(language, proxy);

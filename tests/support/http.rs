@@ -1,4 +1,4 @@
-//! Raw HTTP requests, one connection each, with headers that only a browser can set.
+//! Raw HTTP requests, one connection each, with headers that only a browser can set, and servers of a router.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,6 +26,14 @@ impl Reply {
     pub fn cookie(&self) -> Option<String> {
         Some(format!("Cookie: {}", self.header("set-cookie")?.split(';').next()?))
     }
+}
+
+/// Serves a router on a free port until the test ends. Returns its address.
+pub async fn serve(router: axum::Router) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async { axum::serve(listener, router).await });
+    url
 }
 
 pub async fn get(url: &str, headers: &[&str]) -> Reply {

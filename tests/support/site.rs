@@ -92,9 +92,7 @@ impl Site {
             .nest_service(RUST_PAGE, rust_page)
             .fallback(async || ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], EMPTY))
             .layer(from_fn_with_state(Arc::clone(&traffic), respond));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, pages).await });
+        let url = crate::support::http::serve(pages).await;
         Self { url, traffic }
     }
 

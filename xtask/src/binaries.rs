@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
-use serde_json::Value;
 
-use crate::cargo::{at_root, cargo, root, run, run_reading};
+use crate::cargo::{self, Artifact, at_root, cargo, root, run};
 
 /// One test binary.
 pub struct Binary {
@@ -34,10 +33,10 @@ pub const PRODUCT: [&str; 9] = [
 
 /// Builds every test binary of the product, and its programs, which tests run.
 pub fn build() -> Result<Vec<Binary>> {
-    let mut binaries = Vec::new();
-    let mut command = cargo(["test", "--no-run", "--lib", "--bins", "--tests"]);
-    command.args(PRODUCT).arg("--message-format=json-render-diagnostics");
-    run_reading(&mut command, |line| binaries.extend(binary(line)))?;
+    let built = cargo::build(cargo(["test", "--no-run", "--lib", "--bins", "--tests"]).args(PRODUCT))?;
+    let binary =
+        |built: Artifact| Some(Binary { executable: built.executable.filter(|_| built.is_test)?, name: built.name });
+    let mut binaries: Vec<Binary> = built.into_iter().filter_map(binary).collect();
     // A second command: the first one builds a program only for the tests of its own package.
     run(cargo(["build", "--bins"]).args(PRODUCT))?;
     // The fast ones first, so that a failing unit test is seen before the browsers start.
@@ -60,33 +59,5 @@ impl Binary {
     /// Whether it is the binary of this folder in `tests/`.
     pub fn is_test(&self, name: &str) -> bool {
         self.name.strip_prefix("test ") == Some(name)
-    }
-}
-
-/// Parses a line of `--message-format=json`.
-fn binary(line: &str) -> Option<Binary> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
-        return None;
-    }
-    let target = &message["target"];
-    Some(Binary {
-        name: format!("{} {}", target["kind"][0].as_str()?, target["name"].as_str()?),
-        executable: message["executable"].as_str()?.into(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_test_binaries_are_returned() {
-        let built = r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"pages"},"profile":{"test":true},
-            "executable":"/t/pages-1"}"#;
-        assert_eq!(binary(built).map(|binary| binary.name).as_deref(), Some("test pages"));
-        assert!(binary(&built.replace("true", "false")).is_none());
-        assert!(binary(r#"{"reason":"build-finished","success":true}"#).is_none());
-        assert!(binary("warning: not JSON").is_none());
     }
 }

@@ -70,7 +70,7 @@ pub fn run_reading(command: &mut Command, mut line: impl FnMut(&str)) -> Result<
 }
 
 /// The command line, for messages.
-fn command_line(command: &Command) -> String {
+pub fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     for arg in command.get_args() {
@@ -80,70 +80,60 @@ fn command_line(command: &Command) -> String {
     name
 }
 
-/// One artifact of the package `guichet`.
+/// What cargo has built of one target.
 #[derive(Debug, PartialEq)]
 pub struct Artifact {
+    /// `lib guichet`, `test pages`.
+    pub name: String,
     pub version: String,
+    pub is_test: bool,
     pub files: Vec<PathBuf>,
     pub executable: Option<PathBuf>,
 }
 
-/// Runs a build command. Returns the wasm of a package.
-pub fn build_wasm(package: &str, command: &mut Command) -> Result<PathBuf> {
-    let files = build(package, command)?.into_iter().flat_map(|artifact| artifact.files);
-    let mut wasm = files.filter(|file| file.extension().is_some_and(|extension| extension == "wasm"));
-    wasm.next().with_context(|| format!("cargo built no .wasm of the package `{package}`"))
-}
-
-/// Runs a build command. Returns the program of a package.
-pub fn build_executable(package: &str, command: &mut Command) -> Result<PathBuf> {
-    let mut executables = build(package, command)?.into_iter().filter_map(|artifact| artifact.executable);
-    executables.next().with_context(|| format!("cargo built no program of the package `{package}`"))
-}
-
-/// Runs a build command. Returns every program that it has built.
-pub fn build_executables(command: &mut Command) -> Result<Vec<PathBuf>> {
-    let mut programs = Vec::new();
-    run_reading(command, |line| {
-        let message: Value = serde_json::from_str(line).unwrap_or_default();
-        programs.extend(message["executable"].as_str().map(PathBuf::from));
-    })?;
-    Ok(programs)
-}
-
-/// Runs a build command. Returns the artifacts of a package.
-///
-/// Their paths come from cargo's output, so that any configuration of the target folder works.
-pub fn build(package: &str, command: &mut Command) -> Result<Vec<Artifact>> {
+/// Runs a build command. The paths come from cargo's output, so that any configuration of the target folder works.
+pub fn build(command: &mut Command) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
-    run_reading(command, |line| artifacts.extend(artifact(package, line)))?;
+    run_reading(command.arg("--message-format=json-render-diagnostics"), |line| artifacts.extend(artifact(line)))?;
     Ok(artifacts)
 }
 
-/// Parses a line of `--message-format=json`: an artifact of a package, or `None`.
-fn artifact(package: &str, line: &str) -> Option<Artifact> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    if message["reason"] != "compiler-artifact" {
-        return None;
+/// Runs a build command. Returns the wasm of a package, and the package's version.
+pub fn build_wasm(package: &str, command: &mut Command) -> Result<(PathBuf, String)> {
+    for artifact in build(command)? {
+        let is_wasm = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "wasm");
+        let is_of_package = artifact.name.split(' ').nth(1).is_some_and(|name| name.replace('_', "-") == package);
+        if let Some(file) = artifact.files.into_iter().find(is_wasm).filter(|_| is_of_package) {
+            return Ok((file, artifact.version));
+        }
     }
-    let (name, version) = name_and_version(message["package_id"].as_str()?)?;
-    if name != package {
-        return None;
-    }
-    let path = |value: &Value| value.as_str().map(PathBuf::from);
-    Some(Artifact {
-        version: version.to_owned(),
-        files: message["filenames"].as_array()?.iter().filter_map(path).collect(),
-        executable: path(&message["executable"]),
-    })
+    bail!("cargo built no .wasm of the package `{package}`")
 }
 
-/// Parses a package id: `…/guichet#0.1.0` or `…/checkout#guichet@0.1.0`.
-fn name_and_version(package_id: &str) -> Option<(&str, &str)> {
-    let (url, fragment) = package_id.rsplit_once('#')?;
-    Some(match fragment.split_once('@') {
-        Some((name, version)) => (name, version),
-        None => (url.rsplit_once('/')?.1, fragment),
+/// Runs a build command. Returns the program of this name.
+pub fn build_program(name: &str, command: &mut Command) -> Result<PathBuf> {
+    program(name, &build(command)?)
+}
+
+/// The program of this name.
+pub fn program(name: &str, built: &[Artifact]) -> Result<PathBuf> {
+    let mut programs = built.iter().filter(|artifact| artifact.name == format!("bin {name}"));
+    programs.find_map(|artifact| artifact.executable.clone()).with_context(|| format!("cargo built no `{name}`"))
+}
+
+/// Parses a line of `--message-format=json`.
+fn artifact(line: &str) -> Option<Artifact> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let path = |value: &Value| value.as_str().map(PathBuf::from);
+    (message["reason"] == "compiler-artifact").then_some(())?;
+    let target = &message["target"];
+    Some(Artifact {
+        name: format!("{} {}", target["kind"][0].as_str()?, target["name"].as_str()?),
+        // `…/guichet#0.1.0` or `…/checkout#guichet@0.1.0`.
+        version: message["package_id"].as_str()?.rsplit(['#', '@']).next()?.to_owned(),
+        is_test: message["profile"]["test"] == true,
+        files: message["filenames"].as_array()?.iter().filter_map(path).collect(),
+        executable: path(&message["executable"]),
     })
 }
 
@@ -152,21 +142,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn package_ids_are_parsed_whatever_the_name_of_the_folder() {
-        assert_eq!(name_and_version("path+file:///home/a/checkout#guichet@0.1.0"), Some(("guichet", "0.1.0")));
-        assert_eq!(name_and_version("path+file:///home/a/guichet#0.1.0"), Some(("guichet", "0.1.0")));
-    }
-
-    #[test]
-    fn only_artifacts_of_guichet_are_returned() {
-        let ours = r#"{"reason":"compiler-artifact","package_id":"path+file:///c#guichet@0.1.0",
-            "filenames":["/t/guichet.wasm"],"executable":null,"fresh":true}"#;
+    fn a_line_of_cargo_is_an_artifact_or_nothing() {
+        let built = r#"{"reason":"compiler-artifact","package_id":"path+file:///c#guichet@0.1.0","target":{"kind":["lib"],"name":"guichet"},
+            "profile":{"test":true},"filenames":["/t/guichet.wasm"],"executable":"/t/guichet-1"}"#;
+        let expected = Artifact {
+            name: "lib guichet".to_owned(),
+            version: "0.1.0".to_owned(),
+            is_test: true,
+            files: vec!["/t/guichet.wasm".into()],
+            executable: Some("/t/guichet-1".into()),
+        };
+        assert_eq!(artifact(built), Some(expected));
         assert_eq!(
-            artifact("guichet", ours),
-            Some(Artifact { version: "0.1.0".to_owned(), files: vec!["/t/guichet.wasm".into()], executable: None })
+            artifact(&built.replace("c#guichet@", "guichet#")).map(|artifact| artifact.version).as_deref(),
+            Some("0.1.0")
         );
-        assert_eq!(artifact("guichet", &ours.replace("guichet@", "serde@")), None);
-        assert_eq!(artifact("guichet", r#"{"reason":"build-finished","success":true}"#), None);
-        assert_eq!(artifact("guichet", "warning: not JSON"), None);
+        assert_eq!(artifact(r#"{"reason":"build-finished","success":true}"#), None);
+        assert_eq!(artifact("warning: not JSON"), None);
     }
 }

@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
 use serde_json::Value;
@@ -14,7 +13,7 @@ use serde_json::Value;
 use crate::cargo::root;
 use crate::npm::{Tools, run_quietly};
 use crate::pack::ROOT_FILES;
-use crate::steps;
+use crate::steps::{Done, timed};
 
 mod bundlers;
 mod next;
@@ -22,20 +21,11 @@ mod processes;
 mod project;
 mod test_runners;
 mod types;
-#[cfg(test)]
-mod works_with;
+pub mod works_with;
 
 pub use project::copy;
 
 use project::Project;
-
-/// The result of one check.
-pub struct CheckResult {
-    pub what: &'static str,
-    pub duration: Duration,
-    pub remark: String,
-    pub result: Result<()>,
-}
 
 /// The toolchains that use the packages.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -54,6 +44,9 @@ pub const BUNDLERS_OF_NEWEST: [&str; 5] = [
     "next::webpack::",
 ];
 
+/// The checks by name.
+pub type Checks = Vec<(&'static str, Done<()>)>;
+
 /// The tarballs of the packages.
 pub struct Tarballs {
     pub guichet: PathBuf,
@@ -62,20 +55,11 @@ pub struct Tarballs {
 }
 
 /// Runs all checks on the tarballs. Fails if they cannot even be installed.
-pub fn check_all(
-    tarballs: &Tarballs,
-    locked: &Tools,
-    newest: &Tools,
-    toolchains: Toolchains,
-) -> Result<Vec<CheckResult>> {
+pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains: Toolchains) -> Result<Checks> {
     let project = Project::install(tarballs, newest)?;
     let oldest_react = Tools::oldest_react()?;
     let jest = Tools::jest()?;
-    let check = |what, run: &dyn Fn(&mut String) -> Result<()>| {
-        let (begun, mut remark) = (steps::now(), String::new());
-        let result = run(&mut remark);
-        CheckResult { what, duration: begun.elapsed(), remark, result }
-    };
+    let check = |what, run: &dyn Fn(&mut String) -> Result<()>| (what, timed(run));
     let builds = || {
         vec![
             check("pages by every bundler", &|remark| project.bundle(newest, toolchains, remark)),

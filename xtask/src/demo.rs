@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,7 @@ use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cargo::{self, at_root, cargo, root, run};
+use crate::npm::remove;
 use crate::steps::Steps;
 use crate::{pack, setup};
 
@@ -35,14 +36,8 @@ fn open_shop(args: &[String]) -> Result<()> {
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = pack::quick(&mut steps)?;
-    let build = |_: &mut _| {
-        cargo::build_executables(cargo(["build", "--message-format=json-render-diagnostics"]).args(PROGRAMS))
-    };
-    let programs = steps.step("the shop and the sandbox", build)?;
-    let program = |name: &str| {
-        let mut programs = programs.iter().filter(|program| program.file_stem().is_some_and(|stem| stem == name));
-        Ok::<_, anyhow::Error>(at_root(programs.next().with_context(|| format!("cargo built no `{name}`"))?))
-    };
+    let built = steps.step("the shop and the sandbox", |_| cargo::build(cargo(["build"]).args(PROGRAMS)))?;
+    let program = |name: &str| cargo::program(name, &built).map(at_root);
     println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.elapsed());
 
     let stop = Arc::new(AtomicBool::new(false));
@@ -119,7 +114,8 @@ fn check_purchase() -> Result<()> {
     steps.step("the shop, the sandbox and the customer", |_| run(cargo(["build", "--test=pages"]).args(PROGRAMS)))?;
     let pictures = root().join("target/demo");
     let bought = steps.step("the purchase", |_| {
-        clear(&pictures)?;
+        // Old screenshots would be mistaken for new ones.
+        remove(&pictures)?;
         let purchase = ["--test=pages", "--", "purchase::chromium", "--nocapture", "--test-threads=1"];
         run(cargo(["test"]).args(&PROGRAMS[..2]).args(purchase).env("GUICHET_PICTURES", &pictures))
     });
@@ -127,12 +123,4 @@ fn check_purchase() -> Result<()> {
     let count = fs::read_dir(&pictures).map_or(0, Iterator::count);
     println!("\n{count} screenshots in target/demo/");
     bought
-}
-
-/// Creates an empty folder, so that old screenshots are not mistaken for new ones.
-fn clear(folder: &PathBuf) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    Ok(fs::create_dir_all(folder)?)
 }

@@ -5,19 +5,20 @@ use std::fs;
 use anyhow::{Result, bail, ensure};
 
 use crate::cargo::{at_root, cargo, root, run};
-use crate::consumers::copy;
+use crate::consumers::{copy, works_with};
 use crate::steps::Steps;
 use crate::{pack, setup};
 
 /// The tests that generate each file but `docs/errors.md`.
 const TESTS: [&str; 2] = ["up_to_date", "check::a_right_shop"];
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "README.md",
     "docs/check.md",
     "docs/errors.md",
     "docs/openapi.json",
     "docs/trust.md",
+    works_with::README,
     "pkg-template/sandbox/sandbox.d.ts",
 ];
 
@@ -41,6 +42,8 @@ pub fn command(args: &[String]) -> Result<()> {
         run(node.env("GUICHET_GENERATE", generated.join("docs/errors.md")))
     })?;
     steps.step("the other files", |_| {
+        fs::create_dir_all(generated.join("pkg-template"))?;
+        fs::write(generated.join(works_with::README), works_with::readme()?)?;
         let mut tests = cargo(["test", "--package=guichet-cli", "--all-features", "--test=service", "--"]);
         run(tests.args(TESTS).env("GUICHET_GENERATE", &generated))
     })?;

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::cargo::{at_root, root};
+use crate::cargo::{at_root, command_line, root};
 
 /// A folder with `node_modules/` in it.
 #[derive(Clone)]
@@ -199,15 +199,6 @@ pub fn run_quietly(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-fn command_line(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let short = |word: &std::ffi::OsStr| {
-        let word = word.to_string_lossy();
-        word.strip_prefix(&*root().to_string_lossy()).map_or(word.to_string(), |rest| rest[1..].to_owned())
-    };
-    words.map(short).collect::<Vec<_>>().join(" ")
-}
-
 fn install_newest(folder: &Path, wanted: &str) -> Result<()> {
     remove(folder)?;
     fs::create_dir_all(folder)?;
@@ -235,7 +226,7 @@ fn days_since_epoch() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400)
 }
 
-fn remove(folder: &Path) -> Result<()> {
+pub fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),

@@ -16,7 +16,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::cargo::{self, cargo, root};
 use crate::consumers::Tarballs;
-use crate::npm::{self, Tools, run_quietly};
+use crate::npm::{self, Tools, remove, run_quietly};
 use crate::steps::Steps;
 use crate::{glue, inline, sandbox_package, server_package, setup, shrink, size};
 
@@ -117,17 +117,13 @@ impl Packed {
         self.folder.join("core").join(format!("{CORE}.js"))
     }
 
-    /// Writes the tarball, and deletes older ones of the same package.
+    /// Writes the tarball.
     pub fn tarball(&self) -> Result<PathBuf> {
         let folder = self.folder.parent().expect("the package's folder has a parent");
-        let manifest: serde_json::Value = serde_json::from_slice(&read(&self.folder.join("package.json"))?)?;
-        let name = manifest["name"].as_str().context("package.json has no name")?;
-        for old in tarballs(folder, name)? {
-            fs::remove_file(old)?;
-        }
-        let pack = ["--pack-destination=.", "--ignore-scripts", "--loglevel=error"];
-        run_quietly(npm::npm(folder).arg("pack").arg(&self.folder).args(pack))?;
-        tarballs(folder, name)?.pop().context("`npm pack` wrote no tarball")
+        let pack = ["--pack-destination=.", "--ignore-scripts", "--loglevel=error", "--json"];
+        let output = run_quietly(npm::npm(folder).arg("pack").arg(&self.folder).args(pack))?;
+        let packed: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        Ok(folder.join(packed[0]["filename"].as_str().context("`npm pack` wrote no tarball")?))
     }
 }
 
@@ -150,29 +146,10 @@ fn build_wasm() -> Result<BuiltModules> {
 
 /// Builds a crate as one module of a package. Returns it with the crate's version.
 pub fn build_module(name: &str, profile: &str, options: &[&str]) -> Result<(Vec<u8>, String)> {
-    let built = cargo::build(
-        name,
-        cargo([
-            "rustc",
-            "--package",
-            name,
-            "--lib",
-            "--profile",
-            profile,
-            "--target=wasm32-unknown-unknown",
-            "--crate-type=cdylib",
-            "--message-format=json-render-diagnostics",
-        ])
-        .args(options)
-        .env("CARGO_ENCODED_RUSTFLAGS", remap_flags()),
-    )?;
-    for artifact in built {
-        let is_wasm = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "wasm");
-        if let Some(file) = artifact.files.iter().find(is_wasm) {
-            return Ok((read(file)?, artifact.version));
-        }
-    }
-    bail!("cargo built no .wasm of the package `{name}`");
+    let mut command = cargo(["rustc", "--lib", "--target=wasm32-unknown-unknown", "--crate-type=cdylib"]);
+    command.args(["--package", name, "--profile", profile]).args(options);
+    let (file, version) = cargo::build_wasm(name, command.env("CARGO_ENCODED_RUSTFLAGS", remap_flags()))?;
+    Ok((read(&file)?, version))
 }
 
 /// Compiler flags that remove this machine's folders from the wasm, so that the same source gives the same bytes anywhere.
@@ -236,6 +213,9 @@ pub fn stamp(wasm: &[&[u8]], version: &str, files: &[PathBuf]) -> Result<String>
     Ok(format!("{:016x}", hasher.finish()))
 }
 
+/// The version of every package.json in `pkg-template/`.
+const NO_VERSION: &str = "\"version\": \"0.0.0\"";
+
 /// Copies the hand-written half of a package, with the version, the licences and `llms.txt`.
 pub fn write_template(template: &Path, folder: &Path, version: &str) -> Result<()> {
     copy(&template_files(template)?, template, folder)?;
@@ -244,7 +224,8 @@ pub fn write_template(template: &Path, folder: &Path, version: &str) -> Result<(
     }
     let manifest = folder.join("package.json");
     let text = fs::read_to_string(&manifest).context("the package has no package.json")?;
-    Ok(fs::write(&manifest, with_version(&text, version)?)?)
+    ensure!(text.contains(NO_VERSION), "package.json has no {NO_VERSION}, which its version replaces");
+    Ok(fs::write(&manifest, text.replace(NO_VERSION, &format!("\"version\": \"{version}\"")))?)
 }
 
 /// The hand-written files of a package. Those of `guichet-sandbox` and `guichet-server` are in folders of their own.
@@ -303,28 +284,6 @@ const WASM_OPT: [&str; 7] = [
     "--strip-producers",
 ];
 
-/// The text of a package.json with its version replaced and everything else unchanged.
-fn with_version(manifest: &str, version: &str) -> Result<String> {
-    let key = "\"version\": \"";
-    let start = manifest.find(key).context("package.json has no \"version\": \"…\"")? + key.len();
-    let end = start + manifest[start..].find('"').context("package.json: the version does not end")?;
-    let filled = format!("{}{version}{}", &manifest[..start], &manifest[end..]);
-    let read: serde_json::Value = serde_json::from_str(&filled).context("package.json is not JSON")?;
-    ensure!(read["version"] == version, "package.json: the first \"version\" is not that of the package");
-    Ok(filled)
-}
-
-/// The tarballs of one package: `guichet-0.1.0.tgz`, but not `guichet-sandbox-0.1.0.tgz`.
-fn tarballs(folder: &Path, package: &str) -> Result<Vec<PathBuf>> {
-    let is_of_package = |file: &Path| {
-        let name = file.file_name()?.to_str()?.strip_suffix(".tgz")?;
-        let version = name.strip_prefix(package)?.strip_prefix('-')?;
-        version.starts_with(|first: char| first.is_ascii_digit()).then_some(())
-    };
-    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    Ok(entries.into_iter().filter(|file| is_of_package(file).is_some()).collect())
-}
-
 /// Replaces `folder` by the folder `new`.
 fn swap(new: &Path, folder: &Path) -> Result<()> {
     let old = folder.with_extension(format!("old-{}", std::process::id()));
@@ -366,13 +325,6 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
 fn read(file: &Path) -> Result<Vec<u8>> {
     fs::read(file).with_context(|| format!("{} could not be read", file.display()))
 }
@@ -380,32 +332,6 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_version_of_the_manifest_is_touched() {
-        let manifest = "{\n  \"name\": \"guichet\",\n  \"version\": \"0.0.0\",\n  \"type\": \"module\"\n}\n";
-        assert_eq!(with_version(manifest, "1.2.3").expect("it has a version"), manifest.replace("0.0.0", "1.2.3"));
-    }
-
-    #[test]
-    fn a_version_that_is_not_the_packages_own_is_refused() {
-        let nested = r#"{"engine": {"version": "1"}, "version": "0.0.0"}"#;
-        assert!(with_version(nested, "1.2.3").is_err());
-        assert!(with_version("{}", "1.2.3").is_err());
-    }
-
-    #[test]
-    fn the_tarballs_of_one_package_are_not_those_of_another() {
-        let here = std::env::temp_dir().join(format!("guichet-tarballs-{}", std::process::id()));
-        fs::create_dir_all(&here).expect("the system has a folder for this");
-        let [guichet, sandbox] = ["guichet-0.1.0.tgz", "guichet-sandbox-0.1.0.tgz"].map(|name| here.join(name));
-        for file in [&guichet, &sandbox, &here.join("guichet-0.1.0.txt")] {
-            fs::write(file, "").expect("it can be written");
-        }
-        assert_eq!(tarballs(&here, "guichet").expect("it can be read"), [guichet]);
-        assert_eq!(tarballs(&here, "guichet-sandbox").expect("it can be read"), [sandbox]);
-        fs::remove_dir_all(&here).expect("it can be removed");
-    }
 
     #[test]
     fn a_package_is_replaced_whole() {

@@ -42,8 +42,8 @@ pub fn build() -> Result<RustPage> {
 
 /// Builds the wasm of a package of the workspace.
 pub fn build_wasm(package: &str, profile: &str) -> Result<PathBuf> {
-    const BUILD: [&str; 3] = ["build", "--target=wasm32-unknown-unknown", "--message-format=json-render-diagnostics"];
-    cargo::build_wasm(package, cargo(BUILD).args(["--package", package, "--profile", profile]))
+    let mut build = cargo(["build", "--target=wasm32-unknown-unknown", "--package", package, "--profile", profile]);
+    Ok(cargo::build_wasm(package, &mut build)?.0)
 }
 
 /// Generates the glue of a module, as `wasm-bindgen --target web` does.

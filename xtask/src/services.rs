@@ -85,7 +85,7 @@ const AT_LENGTH: [&str; 5] = [
 ];
 
 /// The purchase in a browser, on each.
-const PURCHASE: &str = "purchase::chromium::";
+const PURCHASE: &str = "purchase::chromium::a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid";
 
 impl Service {
     /// The command that runs the tests of the binary `service`.

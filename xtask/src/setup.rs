@@ -5,6 +5,7 @@
 //! Otherwise the error says what is missing and how to install it.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -107,30 +108,39 @@ const ELSEWHERE: &str = "macOS: brew install --cask chromium chromedriver firefo
 
 /// Firefox's WebDriver, which Debian does not package. It is built without optimizations: it mostly waits for Firefox.
 fn geckodriver(remark: &mut String) -> Result<()> {
-    const VERSION: &str = "0.37.1";
-    let place = root().join("target/tools");
-    if env::var_os("GECKODRIVER").is_some() || find("geckodriver").is_some() || own_tool("geckodriver").is_file() {
-        *remark = "already installed".to_owned();
-        return Ok(());
+    let build = root().join("target/tools/build");
+    let options =
+        ["--version", "0.37.1", "--debug", "--target-dir"].map(AsRef::as_ref).into_iter().chain([build.as_os_str()]);
+    let environment = [("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")];
+    *remark = "already installed".to_owned();
+    if env::var_os("GECKODRIVER").is_none() && cargo_install("geckodriver", options, environment, remark)? {
+        std::fs::remove_dir_all(&build)?;
     }
-    println!("   missing: building geckodriver {VERSION} by `cargo install`, into target/tools/");
-    let built = place.join("build");
-    run_quietly(
-        cargo(["install", "geckodriver", "--version", VERSION, "--locked", "--debug", "--quiet", "--root"])
-            .arg(&place)
-            .arg("--target-dir")
-            .arg(&built)
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env("CARGO_INCREMENTAL", "0"),
-    )
-    .with_context(|| {
-        format!(
-            "geckodriver {VERSION} could not be built; https://github.com/mozilla/geckodriver/releases has it, for PATH"
-        )
-    })?;
-    std::fs::remove_dir_all(&built)?;
-    *remark = "installed".to_owned();
     Ok(())
+}
+
+/// A subcommand of cargo from crates.io, such as cargo-semver-checks, the newest.
+pub fn cargo_subcommand(name: &str, remark: &mut String) -> Result<()> {
+    let environment = [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")];
+    cargo_install(name, [], environment, remark).map(drop)
+}
+
+/// Builds a program from crates.io in `target/tools/`, if it is not there or on PATH. Returns whether it was built.
+fn cargo_install<'a>(
+    name: &'a str,
+    options: impl IntoIterator<Item = &'a OsStr>,
+    environment: [(&str, &str); 2],
+    remark: &mut String,
+) -> Result<bool> {
+    let is_missing = find(name).is_none() && !own_tool(name).is_file();
+    if is_missing {
+        println!("   missing: building {name} by `cargo install`, into target/tools/");
+        let mut install = cargo(["install", name, "--locked", "--quiet", "--root"]);
+        install.arg(root().join("target/tools")).args(options).envs(environment);
+        run_quietly(&mut install).with_context(|| format!("{name} could not be built. Put it on PATH."))?;
+    }
+    *remark = if is_missing { "installed" } else { "already installed" }.to_owned();
+    Ok(is_missing)
 }
 
 /// The path of a WebDriver: the variable's value, the one in `target/tools`, or the one on PATH.
@@ -141,24 +151,6 @@ pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
         .or_else(|| own.is_file().then_some(own))
         .or_else(|| find(name))
         .with_context(|| format!("{name} is missing. `cargo xtask test` installs it; or set {variable} to its path."))
-}
-
-/// A subcommand of cargo from crates.io, such as cargo-semver-checks: the one on PATH, or the newest, in `target/tools/`.
-pub fn cargo_subcommand(name: &str, remark: &mut String) -> Result<()> {
-    if find(name).is_some() || own_tool(name).is_file() {
-        *remark = "already installed".to_owned();
-        return Ok(());
-    }
-    println!("   missing: building {name} by `cargo install`, into target/tools/");
-    run_quietly(
-        cargo(["install", name, "--locked", "--quiet", "--root"])
-            .arg(root().join("target/tools"))
-            .env("CARGO_PROFILE_RELEASE_LTO", "off")
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
-    )
-    .with_context(|| format!("{name} could not be built"))?;
-    *remark = "installed".to_owned();
-    Ok(())
 }
 
 /// The command that runs such a subcommand at the root of the checkout.

@@ -14,10 +14,24 @@ pub struct Steps {
     finished: Vec<FinishedStep>,
 }
 
+/// What a step has done.
+pub struct Done<T> {
+    duration: Duration,
+    remark: String,
+    result: Result<T>,
+}
+
+/// Runs `work` and measures it. Its `remark` is printed after the duration.
+pub fn timed<T>(work: impl FnOnce(&mut String) -> Result<T>) -> Done<T> {
+    let (start, mut remark) = (now(), String::new());
+    let result = work(&mut remark);
+    Done { duration: start.elapsed(), remark, result }
+}
+
 /// A step that runs in the background.
 pub struct Background<T> {
     name: &'static str,
-    work: JoinHandle<(Duration, String, Result<T>)>,
+    work: JoinHandle<Done<T>>,
 }
 
 /// Starts `work` in the background as the step `name`. [`Steps::join`] waits for it.
@@ -25,13 +39,7 @@ pub fn in_background<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce(&mut String) -> Result<T> + Send + 'static,
 ) -> Background<T> {
-    let work = thread::spawn(move || {
-        let start = now();
-        let mut remark = String::new();
-        let result = work(&mut remark);
-        (start.elapsed(), remark, result)
-    });
-    Background { name, work }
+    Background { name, work: thread::spawn(|| timed(work)) }
 }
 
 struct FinishedStep {
@@ -46,50 +54,29 @@ impl Steps {
         Self { start: now(), finished: Vec::new() }
     }
 
-    /// Runs `work` as the step `name`. Its `remark` is printed after the duration.
+    /// Runs `work` as the step `name`.
     pub fn step<T>(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<T>) -> Result<T> {
         println!("{}", bold(&format!("── {name}")));
-        let start = now();
-        let mut remark = String::new();
-        let result = work(&mut remark);
-        self.record(name, start.elapsed(), remark, result.is_err());
-        result
-    }
-
-    /// Prints a step that has run in the background.
-    pub fn record_background(
-        &mut self,
-        name: &str,
-        duration: Duration,
-        remark: String,
-        result: Result<()>,
-    ) -> Result<()> {
-        println!("{}", bold(&format!("── {name}")));
-        if let Err(error) = &result {
-            eprintln!("{error:#}");
-        }
-        self.record(name, duration, remark, result.is_err());
-        result
+        self.record(name, timed(work))
     }
 
     /// Waits for a background step and prints it.
     pub fn join<T>(&mut self, background: Background<T>) -> Result<T> {
-        println!("{}", bold(&format!("── {}", background.name)));
-        let (duration, remark, result) = background.work.join().unwrap_or_else(|_| {
-            (
-                Duration::ZERO,
-                String::new(),
-                Err(anyhow::anyhow!("{}: this part of xtask has panicked", background.name)),
-            )
-        });
-        self.record(background.name, duration, remark, result.is_err());
-        result
+        let panicked = |_| timed(|_| Err(anyhow::anyhow!("{}: this part of xtask has panicked", background.name)));
+        self.finished(background.name, background.work.join().unwrap_or_else(panicked))
     }
 
-    fn record(&mut self, name: &str, duration: Duration, remark: String, failed: bool) {
-        let step = FinishedStep { name: name.to_owned(), duration, remark, failed };
+    /// Prints a step that has run in the background.
+    pub fn finished<T>(&mut self, name: &str, done: Done<T>) -> Result<T> {
+        println!("{}", bold(&format!("── {name}")));
+        self.record(name, done)
+    }
+
+    fn record<T>(&mut self, name: &str, Done { duration, remark, result }: Done<T>) -> Result<T> {
+        let step = FinishedStep { name: name.to_owned(), duration, remark, failed: result.is_err() };
         println!("   {}", step.line());
         self.finished.push(step);
+        result
     }
 
     /// The duration of the run until now.

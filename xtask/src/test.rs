@@ -7,12 +7,12 @@ use anyhow::{Result, bail, ensure};
 use crate::binaries::Binary;
 use crate::binaries::PRODUCT;
 use crate::cargo::{cargo, run, run_reading};
-use crate::consumers::{self, CheckResult, Tarballs, Toolchains};
+use crate::consumers::{self, Checks, Tarballs, Toolchains};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::pack::{Packages, Packed};
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
-use crate::steps::{Steps, bold, in_background};
+use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
     binaries, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains, unit_tests,
 };
@@ -119,12 +119,9 @@ impl Run {
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
 
         let (pages, others): (Vec<_>, Vec<_>) = binaries.iter().partition(|binary| binary.is_test("pages"));
-        let schemathesis = self.steps.join(schemathesis);
-        self.set_up(schemathesis);
-        let generator = self.steps.join(generator);
-        self.set_up(generator);
-        let databases = self.steps.join(databases);
-        self.set_up(databases);
+        self.ready(schemathesis);
+        self.ready(generator);
+        self.ready(databases);
         for binary in others {
             if binary.is_test("service") {
                 let result = self.tests_of_the_service(binary);
@@ -146,14 +143,12 @@ impl Run {
         }
         self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
         // On a new machine, compiling Firefox's driver takes until here.
-        let browsers = self.steps.join(browsers);
-        self.set_up(browsers);
+        self.ready(browsers);
         self.check("the example of the browser module", |_| unit_tests::compile_example());
         self.unit_tests_in_browsers();
         self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
         self.rust_page();
-        let servers = self.steps.join(servers);
-        self.set_up(servers);
+        self.ready(servers);
         self.consumers(consumers)?;
         for binary in &pages {
             let skipped = consumers::BUNDLERS_OF_NEWEST.iter().flat_map(|bundler| ["--skip", *bundler]);
@@ -177,16 +172,17 @@ impl Run {
     fn tests_of_the_service(&mut self, binary: &Binary) -> Result<()> {
         let (mut long, mut others) = services::long_and_others(binary)?;
         let long = thread::spawn(move || {
-            let (begun, mut tally, mut remark) = (steps::now(), Tally::default(), String::new());
-            let result = tally.run(&mut long, &mut remark);
-            Ok((begun.elapsed(), tally, remark, result))
+            let mut tally = Tally::default();
+            let done = steps::timed(|remark| tally.run(&mut long, remark));
+            Ok((tally, done))
         });
         self.tests(&format!("tests: {}", binary.name), &mut others);
         self.tests_on(binary, SERVICES);
-        let (duration, tally, remark, result) = join(long)?;
+        let (tally, done) = join(long)?;
         self.tally.add(tally);
-        // A failure is counted, and the run continues.
-        let _ = self.steps.record_background("tests: requests by schemathesis, beside these", duration, remark, result);
+        if let Err(error) = self.steps.finished("tests: requests by schemathesis, beside these", done) {
+            eprintln!("{error:#}");
+        }
         Ok(())
     }
 
@@ -259,8 +255,8 @@ impl Run {
                 Err(error) => self.set_up(Err(error)),
             }
         }
-        self.check("the README's pages in Leptos, Yew and Dioxus", frameworks::check);
-        for toolchain in toolchains::others()? {
+        self.check("the README's pages in Leptos, Yew and Dioxus", |_| frameworks::check());
+        for toolchain in toolchains::others() {
             match toolchain.is_installed() {
                 true => self.check(&format!("Rust {toolchain}"), |remark| toolchain.check(remark)),
                 false => self.not_run.push(format!("Rust {toolchain} (rustup toolchain install {toolchain})")),
@@ -327,12 +323,18 @@ impl Run {
     }
 
     /// Counts the results of the checks of the package.
-    fn consumers(&mut self, consumers: JoinHandle<Result<Vec<CheckResult>>>) -> Result<()> {
-        for CheckResult { what, duration, remark, result } in join(consumers)? {
-            let result = self.steps.record_background(what, duration, remark, result);
-            self.tally.check(&result);
+    fn consumers(&mut self, consumers: JoinHandle<Result<Checks>>) -> Result<()> {
+        for (what, done) in join(consumers)? {
+            let result = self.steps.finished(what, done);
+            self.set_up(result);
         }
         Ok(())
+    }
+
+    /// Waits for a set-up that only some tests need, and counts it.
+    fn ready(&mut self, set_up: Background<()>) {
+        let result = self.steps.join(set_up);
+        self.set_up(result);
     }
 
     /// Counts a set-up that only some tests need.
@@ -346,10 +348,7 @@ impl Run {
     /// Runs a check, which counts as one test. If it fails, the run continues and fails at the end.
     fn check(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<()>) {
         let result = self.steps.step(name, work);
-        if let Err(error) = &result {
-            eprintln!("{error:#}");
-        }
-        self.tally.check(&result);
+        self.set_up(result);
     }
 
     /// Runs a `cargo test` and counts its tests.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::binaries::PRODUCT;
 use crate::cargo::{at_root, root, run};
@@ -13,9 +13,8 @@ use crate::npm::run_quietly;
 pub struct Toolchain(String);
 
 /// The minimum supported version and the channels, without the version that is running.
-pub fn others() -> Result<Vec<Toolchain>> {
-    let manifest = std::fs::read_to_string(root().join("Cargo.toml"))?;
-    let oldest = rust_version(&manifest).context("Cargo.toml has no rust-version")?;
+pub fn others() -> Vec<Toolchain> {
+    let oldest = env!("CARGO_PKG_RUST_VERSION");
     let running = version(&mut at_root("rustc")).unwrap_or_default();
     let mut others = Vec::new();
     if !running.starts_with(&format!("rustc {oldest}.")) {
@@ -23,7 +22,7 @@ pub fn others() -> Result<Vec<Toolchain>> {
     }
     let channels = ["stable", "beta", "nightly"].map(|name| Toolchain(name.to_owned()));
     others.extend(channels.into_iter().filter(|channel| version(&mut channel.run("rustc")).as_ref() != Some(&running)));
-    Ok(others)
+    others
 }
 
 impl Toolchain {
@@ -72,20 +71,9 @@ fn version(rustc: &mut Command) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn rust_version(manifest: &str) -> Option<&str> {
-    let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version"))?;
-    line.split('"').nth(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_oldest_version_is_that_of_the_manifest() {
-        assert_eq!(rust_version("[package]\nrust-version = \"1.95\"\n"), Some("1.95"));
-        assert!(others().expect("Cargo.toml names it").iter().any(|toolchain| !toolchain.0.is_empty()));
-    }
 
     #[test]
     fn a_missing_toolchain_is_not_installed() {

@@ -29,8 +29,7 @@ pub fn compile_example() -> Result<()> {
 
 /// Builds the runner. Returns its path.
 pub fn runner() -> Result<std::path::PathBuf> {
-    let mut build = cargo(["build", "--package=wasm-test-runner", "--message-format=json-render-diagnostics"]);
-    cargo::build_executable("wasm-test-runner", &mut build)
+    cargo::build_program("wasm-test-runner", &mut cargo(["build", "--package=wasm-test-runner"]))
 }
 
 impl Engine {

@@ -211,10 +211,7 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 async fn serve(router: Router) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async { axum::serve(listener, router).await });
-    url
+    crate::support::http::serve(router).await
 }
 
 /// A service that validates tokens by its own clock, and counts the requests.

@@ -9,6 +9,7 @@ use super::Tarballs;
 use super::bundlers::ENTRIES;
 use crate::cargo::{at_root, root};
 use crate::npm::{INSTALL, Tools, npm, run_quietly};
+use crate::pack;
 
 /// A project into which npm has installed the packages from their tarballs.
 pub struct Project {
@@ -176,14 +177,5 @@ pub(super) fn block<'a>(document: &'a str, language: &str, part: &str) -> Result
 
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
+    pack::copy(&pack::files(from)?, from, to)
 }

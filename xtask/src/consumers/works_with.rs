@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use crate::cargo::root;
@@ -40,36 +41,38 @@ const TOOLS: &str = "xtask/npm";
 /// `cargo xtask test --newest` installs the newest version.
 const NEWEST: Locked = ("", "the newest");
 
-#[test]
-fn the_table_of_toolchains_has_the_locked_versions() {
+pub const README: &str = "pkg-template/README.md";
+
+/// The package's README with this table.
+pub fn readme() -> Result<String> {
     const HEADING: &str = "| in | version | |\n|---|---|---|\n";
-    let file = root().join("pkg-template/README.md");
-    let readme = fs::read_to_string(&file).expect("the package has a README");
-    let (before, rest) = readme.split_once(HEADING).expect("the README has the table");
-    let (_, after) = rest.split_once("\n\n").expect("a paragraph follows the table");
-    let rows: Vec<String> = TOOLCHAINS.iter().map(row).collect();
-    let current = format!("{before}{HEADING}{}\n\n{after}", rows.join("\n"));
-    if readme != current {
-        fs::write(&file, current).expect("the README can be written");
-        panic!(
-            "the table of toolchains in pkg-template/README.md was stale and was written again: review and commit it"
-        );
-    }
+    let readme = fs::read_to_string(root().join(README))?;
+    let (before, rest) = readme.split_once(HEADING).context("the README has no table of toolchains")?;
+    let (_, after) = rest.split_once("\n\n").context("no paragraph follows the table")?;
+    let rows = TOOLCHAINS.iter().map(row).collect::<Result<Vec<_>>>()?;
+    Ok(format!("{before}{HEADING}{}\n\n{after}", rows.join("\n")))
 }
 
-fn row((name, packages, note): &(&str, &[Locked], &str)) -> String {
-    let versions: Vec<String> = packages.iter().map(|(folder, package)| locked_version(folder, package)).collect();
+fn row((name, packages, note): &(&str, &[Locked], &str)) -> Result<String> {
+    let versions = packages.iter().map(|(folder, package)| locked_version(folder, package));
+    let versions = versions.collect::<Result<Vec<_>>>()?;
     let cells = [name, &*versions.join(" and "), note]
         .map(|cell| if cell.is_empty() { " ".to_owned() } else { format!(" {cell} ") });
-    format!("|{}|", cells.join("|"))
+    Ok(format!("|{}|", cells.join("|")))
 }
 
-fn locked_version(folder: &str, package: &str) -> String {
+fn locked_version(folder: &str, package: &str) -> Result<String> {
     if folder.is_empty() {
-        return package.to_owned();
+        return Ok(package.to_owned());
     }
-    let lock = fs::read_to_string(root().join(folder).join("package-lock.json")).expect("there is a lock file");
-    let lock: Value = serde_json::from_str(&lock).expect("it is JSON");
+    let lock: Value = serde_json::from_str(&fs::read_to_string(root().join(folder).join("package-lock.json"))?)?;
     let version = lock["packages"][format!("node_modules/{package}")]["version"].as_str();
-    version.unwrap_or_else(|| panic!("{folder} does not lock {package}")).to_owned()
+    Ok(version.with_context(|| format!("{folder} does not lock {package}"))?.to_owned())
+}
+
+#[test]
+fn the_table_of_toolchains_has_the_locked_versions() {
+    let current = readme().expect("it can be written");
+    let tracked = fs::read_to_string(root().join(README)).expect("it is there");
+    assert!(tracked == current, "{README} is stale. Run `cargo xtask generate`, and commit what it writes.");
 }
