@@ -4,7 +4,6 @@ use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 const FIRST: &str = "0123456789abcdefghijAA";
 const SECOND: &str = "0123456789abcdefghijBB";

@@ -95,17 +95,30 @@ fn a_second_process_on_the_same_database_is_refused_with_the_reason() {
 async fn a_stopped_process_leaves_one_complete_file() {
     let folder = Folder::new("terminated");
     let mut sandbox = SandboxProcess::start(&folder, None);
-    assert_eq!(sandbox.call("POST", CREATE, order("ORDER-17")).await.status, 201);
+    let created = sandbox.call("POST", CREATE, order("ORDER-17")).await;
+    let path = format!("{CREATE}/{}", created.body["data"]["id"].as_str().unwrap());
+    // More than one reader has the file open.
+    for _ in 0..8 {
+        assert_eq!(sandbox.call("GET", &path, Value::Null).await.status, 200);
+    }
     assert!(Command::new("kill").arg("-TERM").arg(sandbox.child.id().to_string()).status().unwrap().success());
     assert_eq!(sandbox.child.wait().unwrap().code(), Some(0));
     assert_eq!(folder.file_names(), ["sandbox.sqlite", "sandbox.sqlite.keys", "sandbox.sqlite.lock"]);
 }
 
 #[tokio::test]
-async fn no_card_number_is_ever_stored_or_logged() {
+async fn no_secret_and_no_card_number_is_ever_stored_or_logged() {
     let folder = Folder::new("cards");
     let mut sandbox = SandboxProcess::start(&folder, None);
     let created = sandbox.call("POST", CREATE, order("ORDER-17")).await;
+    let session = serde_json::json!({ "customer_email": "awa@example.com" });
+    let session = sandbox.call("POST", "/v1/sessions/create", session).await;
+    let secrets = [
+        sandbox.key.clone(),
+        sandbox.control_token.clone(),
+        session.body["data"]["session_token"].as_str().unwrap().to_owned(),
+        created.body["data"]["client_secret"].as_str().unwrap().split("_secret_").nth(1).unwrap().to_owned(),
+    ];
     let path = format!("{CREATE}/{}/payment-method", created.body["data"]["id"].as_str().unwrap());
     let odd = [
         // Card numbers that are no test card, too long, with spaces, as a JSON number, in the wrong field, in a body that is not JSON.
@@ -160,6 +173,9 @@ async fn no_card_number_is_ever_stored_or_logged() {
             assert!(!bytes.windows(number.len()).any(|window| window == number.as_bytes()), "{number} is in {name}");
         }
         assert!(!bytes.windows(5).any(|window| window == b"\"739\""), "a security code is in {name}");
+        for secret in secrets.iter().filter(|_| !name.ends_with(".keys")) {
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "a secret is in {name}");
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Result, bail, ensure};
 
+use crate::binaries::PRODUCT;
 use crate::cargo::{at_root, cargo, root, run};
 use crate::consumers::{copy, works_with};
 use crate::steps::Steps;
@@ -44,8 +45,8 @@ pub fn command(args: &[String]) -> Result<()> {
     steps.step("the other files", |_| {
         fs::create_dir_all(generated.join("pkg-template"))?;
         fs::write(generated.join(works_with::README), works_with::readme()?)?;
-        let mut tests = cargo(["test", "--package=guichet-cli", "--all-features", "--test=service", "--"]);
-        run(tests.args(TESTS).env("GUICHET_GENERATE", &generated))
+        let mut tests = cargo(["test", "--test=service"]);
+        run(tests.args(PRODUCT).arg("--").args(TESTS).env("GUICHET_GENERATE", &generated))
     })?;
     let mut stale = Vec::new();
     for file in FILES {

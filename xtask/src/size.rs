@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 
+use crate::binaries::PRODUCT;
 use crate::bytes::Weight;
 use crate::cargo::{cargo, root, run};
 use crate::npm::{Tools, run_quietly};
@@ -33,12 +34,8 @@ pub fn command(args: &[String]) -> Result<()> {
     steps.step("the browser", setup::chromium)?;
     println!("\nBytes that Chromium receives, without headers:");
     // The test fails above its limit.
-    run(cargo(["test", "--quiet", "--package=guichet-cli", "--test=pages"]).args([
-        "--",
-        "wire::",
-        "--nocapture",
-        "--test-threads=1",
-    ]))
+    let test = ["--test=pages", "--", "wire::", "--nocapture", "--test-threads=1"];
+    run(cargo(["test", "--quiet"]).args(PRODUCT).args(test))
 }
 
 /// Measures a package, minified by esbuild.

@@ -162,7 +162,7 @@ impl Run {
             }
         }
         if all_engines {
-            pages.into_iter().for_each(|binary| self.other_engines(binary, &tools));
+            pages.into_iter().for_each(|binary| self.other_engines(binary, &tools, &consumers::BUNDLERS_OF_NEWEST));
         }
         Ok(())
     }
@@ -198,12 +198,12 @@ impl Run {
     }
 
     /// Runs the tests in Firefox and in WebKit that otherwise run in Chromium alone.
-    fn other_engines(&mut self, pages: &Binary, tools: &Tools) {
+    fn other_engines(&mut self, pages: &Binary, tools: &Tools, not_built: &[&str]) {
         for engine in ["firefox", "webkit"] {
             let mut command = pages.command();
             command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
             // These have already run in all three.
-            for module in ["::chromium::", "::firefox::", "::webkit::"] {
+            for module in ["::chromium::", "::firefox::", "::webkit::"].iter().chain(not_built) {
                 command.args(["--skip", module]);
             }
             for (test, engines, reason) in NOT_IN {
@@ -244,7 +244,7 @@ impl Run {
             let mut command = binary.command();
             command.args(["package::", "accessible::", "next::"]).env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
-            self.other_engines(binary, &newest);
+            self.other_engines(binary, &newest, &[]);
         }
         for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
             match services::at_length(binary) {
