@@ -106,6 +106,7 @@ export interface Duplicate {
 export interface Orders {
   /**
    * How many payments of this owner have no final status; 0 if one with the reference `next` is kept. From 20 on no new one is created.
+   * Requests come at the same time: to be exact, reserve a place for `next` in the statement that counts.
    *
    * @example
    * await orders.openPayments("customer:17", "ORDER-17");
@@ -148,7 +149,7 @@ export interface Orders {
    */
   open(limit: number): Awaitable<readonly Sold[]>;
   /**
-   * Whether this process has the round for so many milliseconds. The process that has it may renew it.
+   * Whether this process has the round for so many milliseconds. The process that has it may renew it; with 0 it gives it back.
    *
    * @example
    * if (await orders.claim(60_000)) await orders.open(50);
@@ -191,7 +192,7 @@ export type ShopErrorKind = "address" | "input" | "not_found" | "offline" | "ref
  *   orders,
  * };
  */
-export interface ShopOptions {
+export interface ShopOptions<C extends Customer = Customer> {
   baseUrl: string | URL;
   secretKey: string;
   /**
@@ -200,14 +201,15 @@ export interface ShopOptions {
    * @example
    * const customer: ShopOptions["customer"] = (request) => (request.headers.get("cookie") ? { id: 17 } : null);
    */
-  customer(request: Request): Awaitable<Customer | null | undefined>;
+  customer(request: Request): Awaitable<C | null | undefined>;
   /**
-   * What an order costs: never what the page says. `order` is what the page gave to `checkout`, or the fields of its form.
+   * What an order costs: never what the page says. `order` is what the page gave to `checkout`, or the fields of its form, and `customer`
+   * what the function `customer` has returned.
    *
    * @example
    * const purchase: ShopOptions["purchase"] = () => { throw new ShopError(404, "order_missing", "There is no such order."); };
    */
-  purchase(order: unknown, customer: Customer): Awaitable<Purchase>;
+  purchase(order: unknown, customer: C): Awaitable<Purchase>;
   orders: Orders;
   /** The origins of the shop's pages. One that is not the shop's own gets CORS with credentials. Default: the shop's own. */
   origins?: readonly string[];
@@ -253,7 +255,8 @@ export interface ShopServer {
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /**
-   * One round: reads the payments that are open and settles their orders. Call it every few seconds, from a timer, cron or a queue.
+   * One round: reads the payments that are open and settles their orders. Call it every few seconds, from a timer, cron or a queue. It does
+   * not reject: what has failed is in `failed`.
    *
    * @example
    * const { failed } = await server.settle();
@@ -273,7 +276,7 @@ export interface ShopServer {
  *   orders,
  * });
  */
-export function createShop(options: ShopOptions): ShopServer;
+export function createShop<C extends Customer>(options: ShopOptions<C>): ShopServer;
 
 /**
  * A refusal of a page's request, which the shop's functions throw; or the failure of a payment in a round.

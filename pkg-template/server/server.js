@@ -11,8 +11,8 @@ export { ShopError };
 export const createShop = (options) => new Shop(checked(options));
 
 const LARGEST_BODY = 64 * 1024;
-/** How many payments a round reads, how many at the same time, and for how long it claims them. */
-const [ROUND, AT_A_TIME, CLAIM] = [50, 8, 60_000];
+/** How many payments a round reads, how many at the same time, and for how long a killed process keeps the round from others. */
+const [ROUND, AT_A_TIME, CLAIM] = [50, 8, 15_000];
 
 class Shop {
   #options;
@@ -54,21 +54,27 @@ class Shop {
     return { status: 500, headers, body: JSON.stringify(body), cause: String(e.stack) };
   }
 
+  /** A round that another process has is not begun. What fails, the shop's own functions included, is in `failed`. */
   async #settle() {
-    const { orders } = this.#options;
-    if (!(await orders.claim(CLAIM))) return { read: 0, failed: [] };
-    const renewal = setInterval(() => Promise.resolve(orders.claim(CLAIM)).catch((e) => this.#log(e)), CLAIM / 3);
-    try {
-      const [due, failed] = [await orders.open(ROUND), []];
-      const next = due.values();
-      const readOn = async () => {
-        for (const sold of next) await this.#settleOne(sold).catch((e) => failed.push(e));
-      };
-      await Promise.all(Array.from({ length: AT_A_TIME }, readOn));
-      return { read: due.length, failed };
-    } finally {
-      clearInterval(renewal);
-    }
+    const claim = async (ms) => this.#options.orders.claim(ms);
+    const failed = [];
+    if (!(await claim(CLAIM).catch((e) => void failed.push(e)))) return { read: 0, failed };
+    const renewal = setInterval(() => claim(CLAIM).catch((e) => this.#log(e)), CLAIM / 3);
+    const read = await this.#readDue(failed).catch((e) => (failed.push(e), 0));
+    clearInterval(renewal);
+    await claim(0).catch((e) => failed.push(e));
+    return { read, failed };
+  }
+
+  /** Returns how many payments it has read. */
+  async #readDue(failed) {
+    const due = await this.#options.orders.open(ROUND);
+    const next = due.values();
+    const readOn = async () => {
+      for (const sold of next) await this.#settleOne(sold).catch((e) => failed.push(e));
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, readOn));
+    return due.length;
   }
 
   async #settleOne(sold) {
@@ -119,7 +125,7 @@ class Shop {
   /** Without the key, and without characters that could forge a line or control a terminal. */
   #log(cause) {
     const text = this.#service.redact(String(cause?.stack ?? cause));
-    console.error(`guichet-server: ${text.replace(/[^\P{C}\n]/gu, "?").replaceAll("\n", "\n  ")}`);
+    console.error(`guichet-server: ${text.replace(/[^\P{C}\n]|[\u2028\u2029]/gu, "?").replaceAll("\n", "\n  ")}`);
   }
 }
 

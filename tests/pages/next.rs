@@ -1,5 +1,5 @@
-//! `examples/next`, as each of Next's bundlers has built it: the HTML of the server, the three routes, and purchases by redirect and in
-//! a popup.
+//! `examples/next`, as each of Next's bundlers has built it: the HTML of the server, the three routes, purchases by redirect and in a
+//! popup, and a payment whose page is closed.
 //!
 //! `cargo xtask test` builds it from the tarball and then runs these tests.
 
@@ -7,10 +7,11 @@ use crate::accessible::Accessibility;
 use crate::react::pay;
 use crate::support::browser::{Browser, until};
 use crate::support::engine::Engine;
+use crate::support::folder::Folder;
 use crate::support::{api, http, port};
 use guichet_sandbox::Sandbox;
-use serde_json::json;
-use std::fs;
+use serde_json::{Value, json};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -35,6 +36,7 @@ macro_rules! by_both_bundlers {
 
 by_both_bundlers!(
     the_server_renders_the_page_and_refuses_bad_requests,
+    a_payment_whose_page_is_closed_is_settled,
     a_customer_buys_by_redirect,
     a_customer_buys_in_a_popup,
     the_client_with_a_wasm_file_calls,
@@ -43,7 +45,8 @@ by_both_bundlers!(
 
 async fn the_server_renders_the_page_and_refuses_bad_requests(bundler: &'static str) {
     let shop = NextServer::start(bundler).await;
-    let html = api::client().get(&shop.url).send().await.unwrap().text().await.unwrap();
+    let awa = shop.sign_in("awa").await;
+    let html = http::get(&format!("{}/", shop.url), &[&awa]).await.body;
     // React separates texts by empty comments.
     let text = html.replace("<!-- -->", "");
     assert!(text.contains("A pair of runners, FCFA\u{a0}5,000. What you pay in all"), "{html}");
@@ -54,29 +57,37 @@ async fn the_server_renders_the_page_and_refuses_bad_requests(bundler: &'static 
     for (body, status, code) in
         [("{\"id\":", 400, "invalid_json"), ("{\"id\":17}", 404, "order_missing"), ("null", 404, "order_missing")]
     {
-        let reply = http::post(&intents, &[], body).await;
+        let reply = http::post(&intents, &[&awa], body).await;
         assert_eq!((reply.status, reply.body.contains(code)), (status, true), "{body}: {}", reply.body);
     }
-    let reply = http::post(&intents, &[], "{\"id\":\"17\"}").await;
-    let (cookie, other) =
-        (reply.cookie().expect("the payment's cookie"), http::post(&intents, &[], "{\"id\":\"18\"}").await);
-    let (payment_ref, id) = cookie.trim_start_matches("Cookie: ").split_once('=').expect("a cookie");
-    assert_eq!(http::get(&format!("{intents}/{payment_ref}"), &[&cookie]).await.status, 200);
-    assert_eq!(http::get(&format!("{intents}/{payment_ref}"), &[]).await.status, 404, "without the cookie");
-    let other = other.cookie().expect("the payment's cookie");
-    let (other, _) = other.trim_start_matches("Cookie: ").split_once('=').expect("a cookie");
-    let forged = format!("Cookie: {other}={id}");
-    assert_eq!(http::get(&format!("{intents}/{other}"), &[&forged]).await.status, 404, "a cookie for another payment");
+    let order = "{\"id\":\"17\"}";
+    for (headers, status) in [(&["Origin: https://evil.example", &awa][..], 403), (&[], 401), (&[&awa], 200)] {
+        assert_eq!(http::post(&intents, headers, order).await.status, status, "{headers:?}");
+    }
+    assert_eq!(http::post(&format!("{}/sign-in", shop.url), &[], "{\"customer\":\"eve\"}").await.status, 422);
+    let begun: Value = serde_json::from_str(&http::post(&intents, &[&awa], order).await.body).unwrap();
+    let status = format!("{intents}/{}", begun["intent"]["payment_ref"].as_str().expect("a reference"));
+    assert_eq!(http::get(&status, &[&awa]).await.status, 200);
+    assert_eq!(http::get(&status, &[&shop.sign_in("paul").await]).await.status, 404, "another customer's");
+    http::post(&format!("{}/sign-out", shop.url), &[&awa], "{}").await;
+    assert_eq!(http::get(&status, &[&awa]).await.status, 401, "the login has ended");
+}
 
-    // Another customer's payment, with the e-mail that is Awa's now.
-    let order = api::body(&api::order("ORDER-19"));
-    let (address, key) = (format!("{}/v1/payment-intents", shop.sandbox.base_url()), shop.sandbox.secret_key());
-    let created = api::send(&api::client(), "POST", &address, Some(key.expose()), Some(order), &[]).await;
-    let part =
-        |name: &str| created.body["data"][name].as_str().unwrap_or_else(|| panic!("{}", created.text)).to_owned();
-    let (payment_ref, forged) = (part("payment_ref"), format!("Cookie: {}={}", part("payment_ref"), part("id")));
-    let theirs = http::get(&format!("{intents}/{payment_ref}"), &[&forged]).await;
-    assert_eq!(theirs.status, 404, "an e-mail owns no payment: {}", theirs.body);
+async fn a_payment_whose_page_is_closed_is_settled(bundler: &'static str) {
+    let mut shop = NextServer::start(bundler).await;
+    let awa = shop.sign_in("awa").await;
+    let begun = http::post(&format!("{}/guichet/intents", shop.url), &[&awa], "{\"id\":\"17\"}").await.body;
+    let begun: Value = serde_json::from_str(&begun).unwrap();
+    let (id, address) = (begun["intent"]["id"].as_str().unwrap(), begun["intent"]["checkout_url"].as_str().unwrap());
+    shop.kill();
+    let (_, secret) = address.split_once("client_secret=").expect("a client secret");
+    let path = format!("{}/v1/payment-intents/{id}/payment-method", shop.sandbox.base_url());
+    let body = api::body(&api::phone("237670000000"));
+    let paid = api::send(&api::client(), "POST", &path, Some(secret), Some(body), &[]).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    // Nothing is requested of it.
+    shop.spawn();
+    until("the order is paid", async || shop.log().contains("ORDER-awa-17 is paid.")).await;
 }
 
 async fn a_customer_buys_by_redirect(bundler: &'static str) {
@@ -113,7 +124,8 @@ async fn a_customer_buys_in_a_popup(bundler: &'static str) {
     page.browser.switch_to(&tab).await;
     page.browser.wait_for_text("[role=status]", "Thank you").await;
     page.browser.click("header button").await;
-    page.browser.wait_for_text("header", "Sign in").await;
+    page.browser.wait_for_text("header", "Sign in as Awa").await;
+    page.browser.wait_for_text("main", "Sign in to see what you pay.").await;
     page.is_quiet().await;
     page.browser.close().await;
 }
@@ -153,7 +165,7 @@ async fn the_client_with_a_wasm_file_calls(bundler: &'static str) {
 
 async fn no_file_for_the_browser_has_code_of_the_server(bundler: &'static str) {
     let next = example(bundler).join(".next");
-    for part in ["GUICHET_SECRET_KEY", "/sessions/create"] {
+    for part in ["GUICHET_SECRET_KEY", "guichet return key"] {
         assert!(any_file_contains(&next.join("server"), part), "{part}: the test looks for what is nowhere");
         assert!(!any_file_contains(&next.join("static"), part), "the browser loads {part:?}");
     }
@@ -181,6 +193,10 @@ impl Page {
             browser.add_init_script(RECORD_PROBLEMS).await;
         }
         browser.open(&shop.url).await;
+        browser.wait_for_text("header", "Sign in as Awa").await;
+        // Not by the button: a click before React has taken over the page does nothing.
+        assert_eq!(browser.run_async(SIGN_IN).await, 204);
+        browser.open(&shop.url).await;
         Self { browser }
     }
 
@@ -192,6 +208,10 @@ impl Page {
     }
 }
 
+const SIGN_IN: &str = "
+    const headers = { 'content-type': 'application/json' };
+    return (await fetch('/sign-in', { method: 'POST', headers, body: '{\"customer\":\"awa\"}' })).status;";
+
 const RECORD_PROBLEMS: &str = "window.problems = [];
     for (const level of ['error', 'warn']) console[level] = (...words) => problems.push(words.map(String).join(' '));
     addEventListener('error', ({ message }) => problems.push(message));
@@ -199,40 +219,72 @@ const RECORD_PROBLEMS: &str = "window.problems = [];
 
 /// `next start`, and the sandbox that it sells by.
 struct NextServer {
-    process: Child,
+    bundler: &'static str,
+    process: Option<Child>,
     url: String,
     sandbox: Sandbox,
+    folder: Folder,
 }
 
 impl NextServer {
-    async fn start(bundler: &str) -> Self {
+    async fn start(bundler: &'static str) -> Self {
         let sandbox = Sandbox::start().await.expect("a sandbox");
-        let port = port::free().to_string();
-        let url = format!("http://127.0.0.1:{port}");
-        let process = Command::new("node")
-            .current_dir(example(bundler))
-            .args(["../node_modules/next/dist/bin/next", "start", "--hostname", "127.0.0.1", "--port", &port])
-            .env("GUICHET_SECRET_KEY", sandbox.secret_key().expose())
-            .envs([("GUICHET_BASE_URL", sandbox.base_url()), ("SHOP_URL", &url), ("NEXT_TELEMETRY_DISABLED", "1")])
-            .env_remove("NODE_ENV")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("Node.js starts Next");
-        let started = Self { process, url, sandbox };
+        let url = format!("http://127.0.0.1:{}", port::free());
+        let mut started = Self { bundler, process: None, url, sandbox, folder: Folder::new("next") };
+        started.spawn();
         let begun = Instant::now();
         while api::client().get(&started.url).send().await.is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "Next does not listen");
+            assert!(begun.elapsed() < Duration::from_secs(60), "Next does not listen:\n{}", started.log());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         started
+    }
+
+    fn spawn(&mut self) {
+        let log = File::options().create(true).append(true).open(self.folder.log()).expect("a log");
+        let (_, port) = self.url.rsplit_once(':').expect("a port");
+        let process = Command::new("node")
+            .current_dir(example(self.bundler))
+            .args(["../node_modules/next/dist/bin/next", "start", "--hostname", "127.0.0.1", "--port", port])
+            .env("GUICHET_SECRET_KEY", self.sandbox.secret_key().expose())
+            .env("SHOP_DATABASE", self.folder.path.join("shop.sqlite"))
+            .envs([("GUICHET_BASE_URL", self.sandbox.base_url()), ("SHOP_URL", &self.url)])
+            .env("NEXT_TELEMETRY_DISABLED", "1")
+            .env_remove("NODE_ENV")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log)
+            .spawn()
+            .expect("Node.js starts Next");
+        self.process = Some(process);
+    }
+
+    /// Kills the process with SIGKILL.
+    fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+
+    /// The header of a customer's cookie.
+    async fn sign_in(&self, customer: &str) -> String {
+        let reply = http::post(&format!("{}/sign-in", self.url), &[], &json!({"customer": customer}).to_string()).await;
+        reply.cookie().unwrap_or_else(|| panic!("{}: {}", reply.status, reply.body))
+    }
+
+    /// Everything that it has printed.
+    fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.folder.log()).expect("a log")).into_owned()
     }
 }
 
 impl Drop for NextServer {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.kill();
+        if std::thread::panicking() {
+            eprintln!("\nthe log of Next:\n{}", self.log());
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! `cargo xtask test` installs what they need, builds the package and then runs these tests.
 
 mod running;
+mod stores;
 
 use crate::support::api::{self, Merchant, Reply};
 use crate::support::browser::Browser;
@@ -102,23 +103,23 @@ async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(serve
     // The service has created the intent, and the server gets no reply.
     world.merchant.tenant.fault(Fault::lost_response::<CreatePaymentIntent>()).await;
     let lost = awa.order("17").await;
-    assert_eq!((lost.status, lost.code(), &lost.body["error"]["retryable"]), (503, "unavailable", &json!(true)));
+    if server == Server::Express {
+        assert_eq!(lost.status, 200, "guichet-server repeats the request: {}", lost.text);
+    } else {
+        assert_eq!((lost.status, lost.code(), &lost.body["error"]["retryable"]), (503, "unavailable", &json!(true)));
+    }
+    let sent = world.creations().await.len();
     world.shop.restart().await;
     let begun = awa.order("17").await;
     assert_eq!(begun.status, 200, "the cookie holds after a restart: {}", begun.text);
 
     // The server is killed while it waits for the service.
     world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(30))).await;
-    let tenant = &world.merchant.tenant;
-    let is_delayed = async || {
-        let requests = tenant.requests().await;
-        let mut created = requests.iter().filter(|request| request.operation == "create_payment_intent");
-        created.nth(2).is_some_and(|request| request.status.is_none())
-    };
+    let is_delayed = async || world.creations().await.get(sent + 1).is_some_and(Option::is_none);
     let kill = async {
         let begun = Instant::now();
         while !is_delayed().await {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", tenant.requests().await);
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", world.creations().await);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         world.shop.kill();
@@ -186,6 +187,8 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
 
     let (own, json) = (world.shop.url.as_str(), "application/json");
     let other_port = own.rsplit_once(':').map(|(host, _)| format!("{host}:1")).unwrap();
+    // The customer of a plain form of guichet-server's is sent on to where it is paid.
+    let of_a_form = if server == Server::Express { 303 } else { 415 };
     for (headers, body, status) in [
         (&[("origin", "https://evil.example")][..], order, 403),
         (&[("origin", "null")], order, 403),
@@ -194,7 +197,11 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         (&[("sec-fetch-site", "cross-site")], order, 403),
         (&[("sec-fetch-site", "same-site")], order, 403),
         (&[("origin", own), ("content-type", "text/plain")], order, 415),
-        (&[("origin", own), ("content-type", "application/x-www-form-urlencoded")], "id=18&product=trainers", 415),
+        (
+            &[("origin", own), ("content-type", "application/x-www-form-urlencoded")],
+            "id=18&product=trainers",
+            of_a_form,
+        ),
         (&[("origin", own)], "{\"id\"", 400),
         (&[("origin", own)], r#"{"id":"18","product":"constructor"}"#, 404),
         (&[("origin", own)], r#"{"id":"18","product":["trainers"]}"#, 404),
@@ -204,7 +211,7 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         assert_eq!(reply.status, status, "{headers:?}: {}", reply.text);
         assert!(status != 200 || is_not_stored(&reply), "{headers:?}");
         let shape = (&reply.body["status_code"], &reply.body["response_type"]);
-        assert!(status == 200 || shape == (&json!(status), &json!("error")), "{}", reply.text);
+        assert!(status < 400 || shape == (&json!(status), &json!("error")), "{}", reply.text);
         if status == 403 {
             assert_eq!(awa.request("GET", &path, None, headers).await.status, 403, "{headers:?}");
             assert_eq!(awa.request("POST", "/guichet/session", None, headers).await.status, 403, "{headers:?}");
@@ -381,7 +388,7 @@ async fn one_customers_thousand_open_payments_delay_no_other_and_8_are_read_at_a
     // Longer than the second after which Express's timer could begin its next round.
     service.delays_reads(16, Duration::from_millis(600));
     // Paul's are younger, he has returned to each, and each is due for longer.
-    shop.execute(THOUSAND_OF_PAUL).await;
+    shop.execute(if server == Server::Express { THOUSAND_OF_PAUL_IN_SOLD } else { THOUSAND_OF_PAUL }).await;
     shop.settles(&format!("{} is paid.", begun["intent"]["merchant_reference"].as_str().unwrap())).await;
     while server == Server::Express && service.reads().0.len() <= 50 {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -398,6 +405,14 @@ const THOUSAND_OF_PAUL: &str = "
         returned_at, read_at, is_over)
     SELECT 'PAUL-' || n, order_id, 0, 'paul', body, '', created_at + 9, 'pi_paul_' || n, 'gch_paul_' || n, created_at + 9, -1, 0
     FROM numbers, payments WHERE customer_id = 'paul'";
+
+/// The same in the store of guichet-server.
+const THOUSAND_OF_PAUL_IN_SOLD: &str = "
+    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
+    INSERT INTO payments (merchant_reference, owner, created_at, payment_ref, sold, returned_at, read_at)
+    SELECT 'PAUL-' || n, owner, created_at + 9, 'gch_paul_' || n, json_set(sold, '$.intent', 'pi_paul_' || n,
+        '$.payment_ref', 'gch_paul_' || n, '$.merchant_reference', 'PAUL-' || n), created_at + 9, -1
+    FROM numbers, payments WHERE owner = 'customer:paul'";
 
 async fn signing_out_ends_the_login_and_the_payment_key_makes_none(server: Server) {
     let service = FalseService::start().await;
@@ -468,11 +483,11 @@ mod cron {
 
 /// So that a person reads one in a sitting. Their formatters: prettier, `ruff format` and @prettier/plugin-php.
 #[test]
-fn each_server_is_one_file_of_at_most_350_lines_of_100_columns() {
-    for file in ["express/server.mjs", "php/shop.php", "django/shop.py"] {
+fn each_server_is_one_short_file_of_100_columns() {
+    for (file, limit) in [("express/server.mjs", 140), ("php/shop.php", 350), ("django/shop.py", 350)] {
         let text = fs::read_to_string(crate::support::root().join("examples").join(file)).unwrap();
         let widest = text.lines().map(|line| line.chars().count()).max();
-        assert!(text.lines().count() <= 350, "{file} has {} lines", text.lines().count());
+        assert!(text.lines().count() <= limit, "{file} has {} lines", text.lines().count());
         assert!(widest <= Some(100), "{file} has a line of {widest:?} columns");
     }
 }
@@ -501,10 +516,15 @@ async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Se
         json!({"customer": null}),
         json!({"id": null}),
     ];
+    let refusal = |lie: &Value| match server {
+        // To guichet-server, a payment without an identifier is none.
+        Server::Express if lie.get("id") == Some(&Value::Null) => (502, "service_failed"),
+        _ => (409, "payment_mismatch"),
+    };
     for lie in &lies {
         service.says(200, lie);
         let reply = awa.order("17").await;
-        assert_eq!((reply.status, reply.code()), (409, "payment_mismatch"), "{lie}: {}", reply.text);
+        assert_eq!((reply.status, reply.code()), refusal(lie), "{lie}: {}", reply.text);
     }
     service.says(200, &json!({}));
     let begun = awa.order("17").await;
@@ -515,7 +535,7 @@ async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Se
         lie["status"] = json!("succeeded");
         service.says(200, &lie);
         let reply = awa.request("GET", &path, None, &[]).await;
-        assert_eq!((reply.status, reply.code()), (409, "payment_mismatch"), "{lie}: {}", reply.text);
+        assert_eq!((reply.status, reply.code()), refusal(&lie), "{lie}: {}", reply.text);
         shop.settle();
     }
     let forged = format!("{KEY}\n\u{1b}[2KORDER-1 is paid.\u{202e}\u{2028}\u{9b}");
@@ -562,6 +582,13 @@ impl World {
     /// Moves the merchant's clock forward.
     async fn advance(&self, seconds: u32) {
         self.merchant.tenant.clock().advance(seconds).await.expect("the clock moves");
+    }
+
+    /// The status of every request to create an intent; none while it has no answer.
+    async fn creations(&self) -> Vec<Option<u16>> {
+        let requests = self.merchant.tenant.requests().await;
+        let created = requests.iter().filter(|request| request.operation == "create_payment_intent");
+        created.map(|request| request.status).collect()
     }
 
     /// Every intent of the merchant, newest first.

@@ -164,9 +164,14 @@ assert.equal(await status({ customer: async () => ({ id: 17 }) }), 404);
 let rounds = 0;
 const claimed = createShop({ ...usual, orders: { ...usual.orders, claim: () => false, open: () => assert.fail("it has no claim") } });
 assert.deepEqual(await claimed.settle(), { read: 0, failed: [] });
-const single = createShop({ ...usual, orders: { ...usual.orders, open: () => (rounds++, []) } });
+const claims = [];
+const single = createShop({ ...usual, orders: { ...usual.orders, open: () => (rounds++, []), claim: (ms) => claims.push(ms) } });
 await Promise.all([single.settle(), single.settle()]);
-assert.equal(rounds, 1);
+assert.deepEqual([rounds, claims], [1, [15_000, 0]], "it gives the round back");
+for (const name of ["claim", "open"]) {
+  const broken = createShop({ ...usual, orders: { ...usual.orders, [name]: () => assert.fail("the disk is full") } });
+  assert.ok((await broken.settle()).failed.some((e) => e.message === "the disk is full"), name);
+}
 
 // A reply that is too large is not read to its end.
 const sale = JSON.parse(readFileSync(new URL("settle.json", import.meta.url), "utf8")).shop.kept;

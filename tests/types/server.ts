@@ -1,6 +1,8 @@
 // Every name that guichet-server exports, as a user's TypeScript uses it.
 import { createShop, ShopError } from "guichet-server";
 import type { AskAgain, CallReport, Customer, Duplicate, ShopErrorKind, ShopOptions, Orders, Payment, Purchase, ShopServer, Sold } from "guichet-server";
+import { postgresOrders, sqliteOrders } from "guichet-server/examples/orders.mjs";
+import type { Postgres, Price, Sqlite, StoredOrders, StoreOptions } from "guichet-server/examples/orders.mjs";
 import { toNode, type Incoming, type Outgoing } from "guichet-server/node";
 
 const kept: Sold[] = [];
@@ -17,6 +19,14 @@ const purchase: Purchase = { merchant_reference: "ORDER-17", amount: 45_000, des
 const awa: Customer = { id: "17", login: "9f86" };
 const options: ShopOptions = { baseUrl: new URL("https://api.example.com"), secretKey: "sk_test_1", customer: () => awa, purchase: async () => purchase, orders, onCall: (call: CallReport) => call.ms };
 const shop: ShopServer = createShop(options);
+declare const pool: Postgres;
+declare const database: Sqlite;
+const price: Price = { amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono" };
+const told: StoreOptions = { onPaid: (sold: Sold, order) => console.log(sold.amount, order), onRefund: (_sold, { attempt }) => attempt === "successful" };
+const stored: StoredOrders = sqliteOrders(database, told);
+export const inPostgres: Promise<StoredOrders> = postgresOrders(pool);
+// What `customer` returns is what `purchase` is given.
+createShop({ ...options, customer: () => ({ id: 17, size: 42 }), purchase: (_order, { size }) => stored.purchase("ORDER-17", () => ({ ...price, metadata: { size: size + 1 } })), orders: stored });
 export const answered: Promise<Response> = shop.fetch(new Request("https://shop.example.com/guichet/session"));
 export const kinds: (ShopErrorKind | undefined)[] = (await shop.settle()).failed.map((error) => (error instanceof ShopError ? error.kind : undefined));
 export const handler: (request: Incoming, response: Outgoing) => void = toNode(shop);

@@ -77,7 +77,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains
             check("Deno and Bun", &|remark| project.run_in_deno_and_bun(newest, remark)),
             check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
             check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
-            check("the rules of a merchant's server", &|remark| project.run_rules_of_a_server(remark)),
+            check("the rules of a merchant's server", &|remark| project.run_rules_of_a_server(newest, remark)),
             check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
             check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
             check("a purchase in Playwright", &|remark| project.purchase_in_playwright(newest, remark)),

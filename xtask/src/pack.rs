@@ -87,8 +87,8 @@ pub struct Packages {
 impl Packages {
     pub fn build(steps: &mut Steps, tools: &Tools) -> Result<Self> {
         let guichet = optimized(steps, tools)?;
-        let sandbox = sandbox_package::build(steps, tools, &guichet)?;
         let server = server_package::build(steps, tools)?;
+        let sandbox = sandbox_package::build(steps, tools, &guichet, &server)?;
         Ok(Self { guichet, sandbox, server })
     }
 

@@ -1,5 +1,6 @@
 //! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`, under `core/`
-//! the sandbox as wasm and its glue, under `guichet/` the modules that its pages load, and under `demo/pages/` the shop's pages.
+//! the sandbox as wasm and its glue, under `guichet/` the modules that its pages load, and for the demo, under `demo/pages/` the
+//! shop's pages and under `server/` the modules of `guichet-server`: it must run from this package alone.
 
 use std::path::{Path, PathBuf};
 
@@ -16,29 +17,37 @@ const MODULE: &str = "guichet_sandbox";
 /// The limit of the wasm in bytes after brotli.
 const LIMIT: usize = 900_000;
 
-/// Builds the package around the package `guichet`, or keeps the one that is up to date.
-pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed) -> Result<Packed> {
+/// Builds the package around the packages `guichet` and `guichet-server`, or keeps the one that is up to date.
+pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed, server: &Packed) -> Result<Packed> {
     let (wasm, version) =
         steps.step("the sandbox as wasm", |_| pack::build_module("guichet-npm-sandbox", "wasm-sandbox", &[]))?;
-    steps.step("the sandbox's package", |_| package(&wasm, &version, tools, guichet))
+    steps.step("the sandbox's package", |_| package(&wasm, &version, tools, guichet, server))
 }
 
-fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed) -> Result<Packed> {
+fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: &Packed) -> Result<Packed> {
     let template = root().join("pkg-template/sandbox");
-    // Its modules alone: a second package.json would be taken for that of a package.
-    let mut modules = pack::files(&guichet.folder)?;
-    modules.retain(|file| file.extension().is_some_and(|extension| extension == "js" || extension == "wasm"));
+    // Their modules alone: a second package.json would be taken for that of a package. The server's wasm is in a module, too.
+    let (guichet_modules, server_modules) = (modules(guichet, &["js", "wasm"])?, modules(server, &["js"])?);
     let pages = shop_pages()?;
-    let stamp = pack::stamp(&[wasm], version, &[pack::files(&template)?, modules.clone(), pages.clone()].concat())?;
+    let files = [pack::files(&template)?, guichet_modules.clone(), server_modules.clone(), pages.clone()].concat();
+    let stamp = pack::stamp(&[wasm], version, &files)?;
     pack::up_to_date(root().join("target/npm/sandbox"), &[stamp], |new| {
         pack::write_template(&template, new, version)?;
-        pack::copy(&modules, &guichet.folder, &new.join("guichet"))?;
+        pack::copy(&guichet_modules, &guichet.folder, &new.join("guichet"))?;
+        pack::copy(&server_modules, &server.folder, &new.join("server"))?;
         pack::copy(&pages, &shop_folder(), &new.join("demo/pages"))?;
         let core = new.join("core");
         let mut bindgen = pack::bindgen(false)?;
         bindgen.input_bytes(MODULE, wasm.to_vec()).generate(&core).context("the glue could not be generated")?;
         optimize(tools, &core.join(format!("{MODULE}_bg.wasm")))
     })
+}
+
+/// The files of a package that have one of these extensions.
+fn modules(package: &Packed, extensions: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut files = pack::files(&package.folder)?;
+    files.retain(|file| extensions.iter().any(|one| file.extension().is_some_and(|extension| extension == *one)));
+    Ok(files)
 }
 
 /// The shop's pages and their files. The shop of this package has no subscriptions.

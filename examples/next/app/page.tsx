@@ -1,6 +1,6 @@
 import { formatMoney } from "guichet/words";
 import { Basket } from "./basket";
-import { product } from "./service";
+import { product } from "./shop";
 
 // A server component: it reads the catalogue, and the page that comes from the server shows the price.
 export default function Shop() {

@@ -7,7 +7,7 @@ import { Shop } from "./shop.js";
 
 /**
  * Opens the shop until Ctrl-C or SIGTERM. It is not `examples/express`, because it must run from this package alone, without a dependency and
- * in memory: that one needs Express and SQLite, and is one file to copy.
+ * in memory, with the pages of the shop in Rust: that one needs Express and SQLite, and is one file to copy. Both execute guichet-server.
  */
 export async function demo(args) {
   const { help, json, shop, sandbox } = read(args);

@@ -20,23 +20,23 @@ export class Logins {
     return `${COOKIE}=${token}; ${ATTRIBUTES}`;
   }
 
-  /** The login of a request: its customer, and the session tokens of the payment service that its pages got. */
-  find(request) {
-    const token = tokenOf(request);
+  /** The login of a request's cookies: its customer, and the session tokens of the payment service that its pages got. */
+  find(cookies) {
+    const token = tokenOf(cookies);
     return token && this.#logins.get(hash(token));
   }
 
   /** The same; refuses a request without a login. */
-  require(request) {
-    const login = this.find(request);
+  require(cookies) {
+    const login = this.find(cookies);
     if (!login) throw notSignedIn();
     return login;
   }
 
-  /** Signs the sender of a request out. Returns the login that ended, and the value of the `Set-Cookie` header. */
-  end(request) {
-    const login = this.find(request);
-    if (login) this.#logins.delete(hash(tokenOf(request)));
+  /** Signs the sender of these cookies out. Returns the login that ended, and the value of the `Set-Cookie` header. */
+  end(cookies) {
+    const login = this.find(cookies);
+    if (login) this.#logins.delete(hash(tokenOf(cookies)));
     return { login, cookie: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0` };
   }
 }
@@ -49,9 +49,9 @@ export function keepToken(login, token) {
 
 export const customerOf = (id) => CUSTOMERS.find((customer) => customer.id === id);
 
-function tokenOf({ headers }) {
-  const cookies = (headers.cookie ?? "").split(";").map((cookie) => cookie.trim().split("="));
-  return cookies.find(([name]) => name === COOKIE)?.[1];
+function tokenOf(cookies) {
+  const pairs = (cookies ?? "").split(";").map((cookie) => cookie.trim().split("="));
+  return pairs.find(([name]) => name === COOKIE)?.[1];
 }
 
 const hash = (token) => createHash("sha256").update(token).digest("hex");

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
-import { CURRENCY, PRODUCTS } from "./catalogue.js";
-import { ShopError } from "./shop_error.js";
+import { ShopError } from "../server/server.js";
+import { CURRENCY, PRODUCTS, SHOP_NAME } from "./catalogue.js";
 
 /** The most pairs of one shoe in an order, and the most orders. */
 const [MAX_QUANTITY, MAX_ORDERS] = [99, 10_000];
@@ -20,7 +20,7 @@ export class Orders {
     do {
       id = String(randomInt(...NUMBERS));
     } while (this.#orders.has(id));
-    const order = { id, customer, lines, status: "unpaid", attempt: 0, paymentRef: undefined, refundsDue: new Map() };
+    const order = { id, customer, lines, status: "unpaid", attempt: 0, paidBy: undefined, paymentRef: undefined, refundsDue: new Map() };
     this.#orders.set(id, order);
     return order;
   }
@@ -36,27 +36,46 @@ export class Orders {
   toPay(id, customer) {
     const order = this.require(id, customer);
     if (order.status === "failed" || order.status === "canceled") {
+      order.lines = order.lines.map(withTodaysPrice);
       order.attempt += 1;
       order.status = "unpaid";
     }
     return order;
   }
+
+  /** The order of a `merchant_reference`, and whether no later payment of it has begun. */
+  named(reference) {
+    const [, id, attempt] = /^ORDER-(\d+)(?:\.(\d+))?$/.exec(reference);
+    const order = this.#orders.get(id);
+    return { order, isNewest: order.attempt === Number(attempt ?? 0) };
+  }
 }
 
-/** Gives an order the prices of the catalogue. */
-export function updatePrices(order) {
-  order.lines = order.lines.map((line) => {
-    const product = PRODUCTS.find(({ sku }) => sku === line.sku);
-    if (!product) throw new ShopError(409, "order_ended", "The shop no longer sells this.");
-    return { ...line, price: product.price };
-  });
+/** What is sent to the service for an order. It depends on the order alone, so that a repeated create is the same payment. */
+export function purchaseOf(order, returnUrl) {
+  const { email, firstname, lastname } = order.customer;
+  return {
+    merchant_reference: order.attempt ? `ORDER-${order.id}.${order.attempt}` : `ORDER-${order.id}`,
+    amount: String(totalOf(order)),
+    currency: CURRENCY,
+    email,
+    firstname,
+    lastname,
+    description: `${SHOP_NAME} #${order.id}`,
+    fee_bearer: "customer",
+    items: order.lines.map(({ name, price, quantity }) => ({ name, price: String(price), currency: CURRENCY, quantity })),
+    redirect_url: returnUrl,
+  };
+}
+
+function withTodaysPrice(line) {
+  const product = PRODUCTS.find(({ sku }) => sku === line.sku);
+  if (!product) throw new ShopError(409, "order_ended", "The shop no longer sells this.");
+  return { ...line, price: product.price };
 }
 
 /** Its total, in the smallest unit. */
-export const totalOf = ({ lines }) => lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0);
-
-/** Its `merchant_reference`: `ORDER-482913`, and `ORDER-482913.1` after a payment that failed for good. */
-export const referenceOf = ({ id, attempt }) => (attempt ? `ORDER-${id}.${attempt}` : `ORDER-${id}`);
+const totalOf = ({ lines }) => lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0);
 
 /** The order as the pages get it. */
 export const publicOrder = (order) => ({

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ShopError } from "./shop_error.js";
+import { ShopError } from "../server/server.js";
 
 const TYPES = {
   ".css": "text/css; charset=utf-8",

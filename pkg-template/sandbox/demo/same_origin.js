@@ -1,4 +1,4 @@
-import { ShopError } from "./shop_error.js";
+import { ShopError } from "../server/server.js";
 
 /** The names of this machine. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;

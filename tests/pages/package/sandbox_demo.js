@@ -3,12 +3,11 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";
 import { createInterface } from "node:readline";
-import { mock } from "node:test";
-import { setImmediate as otherTasks } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { CUSTOMERS, PRODUCTS } from "./node_modules/guichet-sandbox/demo/catalogue.js";
-import { Orders } from "./node_modules/guichet-sandbox/demo/orders.js";
+import { Orders, purchaseOf } from "./node_modules/guichet-sandbox/demo/orders.js";
 import { Payments } from "./node_modules/guichet-sandbox/demo/payments.js";
-import { keepSettling } from "./node_modules/guichet-sandbox/demo/settle.js";
+import { createShop } from "./node_modules/guichet-sandbox/server/server.js";
 
 const COMMAND = "node_modules/.bin/guichet-sandbox";
 const KEY = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
@@ -255,53 +254,65 @@ async function aCustomerHasAtMost20OpenPayments() {
   assert.equal((await begin(await signIn("awa"), "boots")).intent.status, "requires_action", "another customer's do not count");
 }
 
-/** Payments at a service that has one reply for all of them. */
-function paymentsAt(service) {
+/** A shop at a service that has one reply for all payments. */
+function shopAt(service) {
   const orders = new Orders();
-  const reply = (sold, more) => ({ ...sold, status: "requires_action", attempts: 0, customer: { email: sold.email }, ...more });
   const created = new Map();
-  const payments = new Payments({
-    createPaymentIntent: async (sold) => {
-      const known = [...created].find(([, { merchant_reference }]) => merchant_reference === sold.merchant_reference);
-      const id = known?.[0] ?? `pi_${created.size + 1}`;
-      created.set(id, sold);
-      return reply(sold, { id, payment_ref: id });
+  const { fetch: respond, settle } = createShop({
+    baseUrl: "http://127.0.0.1:1",
+    secretKey: KEY,
+    customer: ({ headers }) => ({ id: headers.get("customer") }),
+    purchase: ({ id }, customer) => purchaseOf(orders.toPay(id, CUSTOMERS.find((one) => one.id === customer.id)), "http://127.0.0.1/return"),
+    orders: new Payments(orders),
+    fetch: async (url, { method, body }) => {
+      const sold = body && JSON.parse(body);
+      const known = [...created].find(([, { merchant_reference }]) => merchant_reference === sold?.merchant_reference);
+      const id = method === "GET" ? url.split("/").pop() : (known?.[0] ?? `pi_${created.size + 1}`);
+      if (sold) created.set(id, sold);
+      const data = { ...created.get(id), status: "requires_action", attempts: 0, customer: { email: created.get(id).email }, id, payment_ref: id };
+      return Response.json({ data: { ...data, ...(method === "GET" && (await service(id))) } });
     },
-    readPaymentIntent: async (id) => reply(created.get(id), { id, ...(await service(id)) }),
-  }, () => "0".repeat(22), "http://127.0.0.1/return");
+  });
+  const send = async (customer, path, body) => {
+    const init = { method: body ? "POST" : "GET", body: body && JSON.stringify(body), headers: { "content-type": "application/json", customer: customer.id } };
+    const response = await respond(new Request(`http://127.0.0.1/guichet/intents${path}`, init));
+    assert.equal(response.status, 200, path);
+  };
   const place = (customer, quantity) => orders.place(customer, [{ sku: "boots", quantity }], "en");
-  return { orders, payments, created, place };
+  return { created, place, settle, pay: ({ id, customer }) => send(customer, "", { id }), read: (id, customer) => send(customer, `/${id}`) };
 }
 
 async function eachCustomersFirstPaymentIsReadFirstAnd8AtATime() {
   const [reads, waiting] = [[], []];
-  const shop = paymentsAt((id) => new Promise((resolve) => (reads.push(id), waiting.push(() => resolve({})))));
+  let isHeld = true;
+  const shop = shopAt((id) => new Promise((resolve) => (reads.push(id), isHeld ? waiting.push(() => resolve({})) : resolve({}))));
   const [awa, paul] = CUSTOMERS;
-  await shop.payments.create(shop.place(paul, 1));
-  for (let quantity = 1; quantity <= 20; quantity += 1) await shop.payments.create(shop.place(awa, quantity));
-  mock.timers.enable({ apis: ["Date", "setTimeout"], now: Date.now() + 60_000 });
-  const end = keepSettling(shop.payments);
-  void shop.payments.read("pi_5", awa).catch(() => {});
-  mock.timers.tick(3_000);
-  await otherTasks();
+  await shop.pay(shop.place(paul, 1));
+  for (let quantity = 1; quantity <= 20; quantity += 1) await shop.pay(shop.place(awa, quantity));
+  const read = shop.read("pi_5", awa);
+  await pause(50);
+  const round = shop.settle();
+  await pause(200);
   assert.deepEqual([reads.slice(0, 3), reads.length], [["pi_5", "pi_5", "pi_1"], 9], "the page's own, and 8 of the round");
   waiting.splice(0, 4).forEach((answer) => answer());
-  await otherTasks();
+  await pause(200);
   assert.equal(reads.length, 12, "8 wait again");
-  end();
-  mock.timers.reset();
+  isHeld = false;
+  waiting.forEach((answer) => answer());
+  await read;
+  assert.deepEqual(await round, { read: 21, failed: [] });
 }
 
 async function theNextReferenceHasTodaysPrice() {
-  const shop = paymentsAt(async () => ({ status: "failed", attempts: 0 }));
+  const shop = shopAt(async () => ({ status: "failed" }));
   const [awa] = CUSTOMERS;
   const order = shop.place(awa, 2);
   const boots = PRODUCTS.find(({ sku }) => sku === "boots");
-  await shop.payments.create(shop.orders.toPay(order.id, awa));
+  await shop.pay(order);
   boots.price += 1_000;
-  await shop.payments.create(shop.orders.toPay(order.id, awa));
-  await shop.payments.read("pi_1", awa);
-  await shop.payments.create(shop.orders.toPay(order.id, awa));
+  await shop.pay(order);
+  await shop.read("pi_1", awa);
+  await shop.pay(order);
   const sold = [...shop.created.values()].map(({ merchant_reference, amount }) => [merchant_reference.split(".")[1], amount]);
   assert.deepEqual(sold, [[undefined, "144000"], ["1", "146000"]]);
   boots.price -= 1_000;
@@ -309,10 +320,10 @@ async function theNextReferenceHasTodaysPrice() {
 
 async function duplicatesWithoutANumberAreRecordedOnceEach() {
   const duplicate = { amount: "72000", currency: "XAF" };
-  const shop = paymentsAt(async () => ({ status: "succeeded", attempts: 3, duplicate_payments: [duplicate, { ...duplicate, attempt: 2 }, duplicate] }));
+  const shop = shopAt(async () => ({ status: "succeeded", attempts: 3, duplicate_payments: [duplicate, { ...duplicate, attempt: 2 }, duplicate] }));
   const order = shop.place(CUSTOMERS[0], 1);
-  await shop.payments.create(order);
-  for (let read = 0; read < 3; read += 1) await shop.payments.read("pi_1", CUSTOMERS[0]);
+  await shop.pay(order);
+  for (let read = 0; read < 3; read += 1) await shop.read("pi_1", CUSTOMERS[0]);
   const attempts = [4294967295, 2, 4294967293].map((attempt) => `pi_1, attempt ${attempt}`);
   assert.deepEqual([...order.refundsDue.keys()], attempts);
 }

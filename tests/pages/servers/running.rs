@@ -3,6 +3,7 @@
 use crate::support::api::{self, Reply};
 use crate::support::folder::Folder;
 use crate::support::port;
+use crate::support::postgres::PostgresServer;
 use crate::support::root;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -19,30 +20,33 @@ pub enum Server {
     Express,
     Php,
     Django,
+    /// The shop of `tests/shop/server.mjs` on `node:http`, with the store in PostgreSQL of guichet-server.
+    Postgres,
 }
 
 impl Server {
     fn file(self) -> &'static str {
         match self {
-            Self::Express => "express/server.mjs",
-            Self::Php => "php/shop.php",
-            Self::Django => "django/shop.py",
+            Self::Express => "examples/express/server.mjs",
+            Self::Php => "examples/php/shop.php",
+            Self::Django => "examples/django/shop.py",
+            Self::Postgres => "tests/shop/server.mjs",
         }
     }
 
     /// The command that serves the shop.
     fn serve(self, address: &str) -> Command {
         match self {
-            Self::Express => command("node", &["server.mjs"]),
+            Self::Express | Self::Postgres => command("node", &["server.mjs"]),
             Self::Php => command("php", &["-S", address, "-t", "page", "shop.php"]),
             Self::Django => command(&python(), &["shop.py", "runserver", "--noreload", address]),
         }
     }
 
-    /// The command that settles payments once. Express has a timer instead.
+    /// The command that settles payments once. The servers in Node.js have a timer instead.
     fn settle(self) -> Option<Command> {
         match self {
-            Self::Express => None,
+            Self::Express | Self::Postgres => None,
             Self::Php => Some(command("php", &["shop.php", "settle"])),
             Self::Django => Some(command(&python(), &["shop.py", "settle"])),
         }
@@ -53,19 +57,36 @@ impl Server {
 pub struct ShopServer {
     server: Server,
     pub url: String,
-    service: String,
-    key: String,
+    settings: Settings,
     folder: Folder,
     process: Child,
+}
+
+/// The service, the key there, and the address of the database if it is no file.
+#[derive(Clone)]
+struct Settings {
+    service: String,
+    key: String,
+    database: Option<String>,
 }
 
 impl ShopServer {
     /// Copies a server and its page into a folder, and starts it there.
     pub async fn start(server: Server, service: &str, key: &str) -> Self {
+        let database = (server == Server::Postgres).then(|| PostgresServer::shared().create_database());
+        Self::start_with(server, Settings { service: service.to_owned(), key: key.to_owned(), database }).await
+    }
+
+    /// Starts another server on the same database.
+    pub async fn beside(&self) -> Self {
+        Self::start_with(self.server, self.settings.clone()).await
+    }
+
+    async fn start_with(server: Server, settings: Settings) -> Self {
         let folder = copy(server);
         let url = format!("http://127.0.0.1:{}", port::free());
-        let process = spawn(server, &folder, &url, service, key);
-        let shop = Self { server, url, service: service.to_owned(), key: key.to_owned(), folder, process };
+        let process = spawn(server, &folder, &url, &settings);
+        let shop = Self { server, url, settings, folder, process };
         shop.is_open().await;
         shop
     }
@@ -73,7 +94,7 @@ impl ShopServer {
     /// Kills the process and starts another one on the same database.
     pub async fn restart(&mut self) {
         self.kill();
-        self.process = spawn(self.server, &self.folder, &self.url, &self.service, &self.key);
+        self.process = spawn(self.server, &self.folder, &self.url, &self.settings);
         self.is_open().await;
     }
 
@@ -93,11 +114,11 @@ impl ShopServer {
     /// Starts the command for cron, if the server has one.
     pub fn start_settling(&self) -> Option<Child> {
         let mut command = self.server.settle()?;
-        prepare(&mut command, &self.folder, &self.url, &self.service, &self.key);
+        prepare(&mut command, &self.folder, &self.url, &self.settings);
         Some(command.spawn().unwrap())
     }
 
-    /// Runs statements on the shop's database, with the names of tables that Express and PHP use.
+    /// Runs statements on the shop's database, with the names of tables that PHP uses.
     pub async fn execute(&mut self, statements: &str) {
         let mut statements = statements.to_owned();
         if self.server == Server::Django {
@@ -127,10 +148,10 @@ impl ShopServer {
     pub fn forged_login(&self) -> Option<String> {
         let (mut command, script) = match self.server {
             Server::Express => (command("node", &["-e"]), FORGED_FOR_EXPRESS),
-            Server::Php => return None,
+            Server::Php | Server::Postgres => return None,
             Server::Django => (command(&python(), &["-c"]), FORGED_FOR_DJANGO),
         };
-        let output = command.arg(script).env("GUICHET_SECRET_KEY", &self.key).output().unwrap();
+        let output = command.arg(script).env("GUICHET_SECRET_KEY", &self.settings.key).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
     }
@@ -160,7 +181,7 @@ impl ShopServer {
     pub async fn check(&mut self, service: &str) -> (bool, String) {
         let report = self.folder.path.with_file_name("report");
         let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
-        command.args(["check", &self.url, "--listen", service]).env("GUICHET_SECRET_KEY", &self.key);
+        command.args(["check", &self.url, "--listen", service]).env("GUICHET_SECRET_KEY", &self.settings.key);
         for order in 17..25 {
             command.args(["--order", &format!(r#"{{"id":"{order}","product":"trainers"}}"#)]);
         }
@@ -188,7 +209,7 @@ impl ShopServer {
                 panic!("the check takes more than 10 minutes:\n{}", fs::read_to_string(report).unwrap());
             }
             if self.process.try_wait().unwrap().is_some() {
-                self.process = spawn(self.server, &self.folder, &self.url, &self.service, &self.key);
+                self.process = spawn(self.server, &self.folder, &self.url, &self.settings);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         };
@@ -210,8 +231,8 @@ impl ShopServer {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
         let (folder, log, words) = (self.folder.path.display(), self.folder.log(), words.join(" "));
-        let settings =
-            format!("GUICHET_BASE_URL={} GUICHET_SECRET_KEY={} SHOP_URL={}", self.service, self.key, self.url);
+        let Settings { service, key, .. } = &self.settings;
+        let settings = format!("GUICHET_BASE_URL={service} GUICHET_SECRET_KEY={key} SHOP_URL={}", self.url);
         Some(format!("cd '{folder}' && {settings} {words} >> '{}' 2>&1", log.display()))
     }
 
@@ -332,7 +353,7 @@ impl Visitor {
 /// Copies a server and its page into a folder.
 fn copy(server: Server) -> Folder {
     let folder = Folder::new("server");
-    let file = root().join("examples").join(server.file());
+    let file = root().join(server.file());
     fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
     let page = folder.path.join("page");
     fs::create_dir(&page).unwrap();
@@ -340,10 +361,9 @@ fn copy(server: Server) -> Folder {
         let entry = entry.unwrap();
         fs::copy(entry.path(), page.join(entry.file_name())).unwrap();
     }
-    let package = root().join("target/npm/package");
     match server {
-        Server::Express => install(&package, &folder.path.join("node_modules")),
-        Server::Php | Server::Django => symlink(package, page.join("package")).unwrap(),
+        Server::Express | Server::Postgres => install(&folder.path.join("node_modules")),
+        Server::Php | Server::Django => symlink(root().join("target/npm/package"), page.join("package")).unwrap(),
     }
     folder
 }
@@ -352,33 +372,48 @@ fn copy(server: Server) -> Folder {
 pub fn start_without_a_key(server: Server) -> (ExitStatus, String) {
     let folder = copy(server);
     let mut command = server.settle().unwrap_or_else(|| server.serve("127.0.0.1:0"));
-    prepare(&mut command, &folder, "http://127.0.0.1:8000", "http://127.0.0.1:1", "");
+    let settings = Settings { service: "http://127.0.0.1:1".to_owned(), key: String::new(), database: None };
+    prepare(&mut command, &folder, "http://127.0.0.1:8000", &settings);
     let status = command.env_remove("GUICHET_SECRET_KEY").status().unwrap();
     (status, fs::read_to_string(folder.log()).unwrap())
 }
 
-/// `node_modules/` of the installed packages and of `guichet`.
-fn install(package: &Path, modules: &Path) {
+/// `node_modules/` of the installed packages, of `pg`, `guichet` and `guichet-server`.
+fn install(modules: &Path) {
     let installed = root().join("target/npm-express/node_modules");
     fs::create_dir(modules).unwrap();
     for entry in fs::read_dir(&installed).unwrap_or_else(|_| panic!("`cargo xtask test` installs {installed:?}")) {
         let entry = entry.unwrap();
         symlink(entry.path(), modules.join(entry.file_name())).unwrap();
     }
-    symlink(package, modules.join("guichet")).unwrap();
+    let others = [("guichet", "npm/package"), ("guichet-server", "npm/server"), ("pg", "npm-tools/node_modules/pg")];
+    for (name, folder) in others {
+        symlink(root().join("target").join(folder), modules.join(name)).unwrap();
+    }
 }
 
-fn spawn(server: Server, folder: &Folder, url: &str, service: &str, key: &str) -> Child {
+/// Runs a script with an argument, beside the packages of the servers in Node.js.
+pub fn run_in_node(script: &str, argument: &str) {
+    let folder = Folder::new("script");
+    fs::copy(root().join(script), folder.path.join("script.mjs")).unwrap();
+    install(&folder.path.join("node_modules"));
+    let output = command("node", &["script.mjs", argument]).current_dir(&folder.path).output().unwrap();
+    assert!(output.status.success(), "{script} {argument}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn spawn(server: Server, folder: &Folder, url: &str, settings: &Settings) -> Child {
     let mut command = server.serve(url.trim_start_matches("http://"));
-    prepare(&mut command, folder, url, service, key);
+    prepare(&mut command, folder, url, settings);
     command.spawn().unwrap_or_else(|error| panic!("{server:?}: {error}. `cargo xtask test` installs what it needs."))
 }
 
-fn prepare(command: &mut Command, folder: &Folder, url: &str, service: &str, key: &str) {
+fn prepare(command: &mut Command, folder: &Folder, url: &str, settings: &Settings) {
     let log = File::options().create(true).append(true).open(folder.log()).unwrap();
     command.current_dir(&folder.path).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+    let Settings { service, key, database } = settings;
     command.env("GUICHET_BASE_URL", service).env("GUICHET_SECRET_KEY", key).env("SHOP_URL", url);
     command.env_remove("SHOP_DATABASE").env_remove("PORT");
+    command.envs(database.as_ref().map(|database| ("SHOP_DATABASE", database)));
 }
 
 fn command(program: &str, arguments: &[&str]) -> Command {

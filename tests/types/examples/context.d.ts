@@ -26,4 +26,6 @@ declare const server: import("guichet-server").ShopServer;
 declare const orders: import("guichet-server").Orders;
 declare const sold: import("guichet-server").Sold;
 declare const payment: import("guichet-server").Payment;
+declare const stored: import("guichet-server/examples/orders.mjs").StoredOrders;
+declare const price: import("guichet-server/examples/orders.mjs").Price;
 declare const duplicate: import("guichet-server").Duplicate;

@@ -16,6 +16,37 @@ declare module "node:crypto" {
     digest(encoding: "hex"): string;
   }
   export function createHmac(algorithm: string, key: string): Hmac;
+  export function randomUUID(): string;
+}
+
+declare module "node:process" {
+  export const env: Record<string, string | undefined>;
+}
+
+declare module "express" {
+  interface Request {
+    url: string;
+    body?: any;
+  }
+  interface Response {
+    statusCode: number;
+    cookie(name: string, value: string, options: object): this;
+    json(body: object): void;
+    sendStatus(status: number): void;
+  }
+  type Handler = (request: Request, response: Response, next: (error?: unknown) => void) => void;
+  interface Express {
+    use(handler: Handler): void;
+    post(path: string, ...handlers: Handler[]): void;
+    listen(port: number, host: string): void;
+  }
+  const express: { (): Express; json(): Handler };
+  export default express;
+}
+
+declare module "node-sqlite3-wasm" {
+  const sqlite: { Database: new (file: string) => { all(sql: string, values?: (string | number)[]): Record<string, unknown>[] } };
+  export default sqlite;
 }
 
 declare module "vitest" {

@@ -24,10 +24,14 @@ pub fn build(project: &Project, toolchains: Toolchains, remark: &mut String) -> 
         }
         copy(&root().join("examples/next/app"), &folder.join("app"))?;
         copy(&root().join("tests/pages/next"), &folder.join("app/beside"))?;
-        for file in ["package.json", "tsconfig.json"] {
+        for file in ["package.json", "tsconfig.json", "next.config.ts", "instrumentation.ts"] {
             fs::copy(root().join("examples/next").join(file), folder.join(file))?;
         }
-        copy(&project.package(), &folder.join("node_modules/guichet"))?;
+        let sqlite = Tools::express()?.modules().join("node-sqlite3-wasm");
+        for package in [project.package(), project.server(), sqlite] {
+            let name = package.file_name().context("a package has a name")?;
+            copy(&package, &folder.join("node_modules").join(name))?;
+        }
         let mut build = next.node("next", "next")?;
         build.current_dir(&folder).args(["build", &format!("--{bundler}")]);
         build.env("NEXT_TELEMETRY_DISABLED", "1").env("NO_COLOR", "1").env_remove("NODE_ENV");

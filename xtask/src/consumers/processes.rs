@@ -27,14 +27,35 @@ impl Project {
             ("without_a_page.js", &["--allow-env=JSDOM"]),
             ("call_the_sandbox.js", &["--allow-read", "--allow-env"]),
         ] {
-            let mut deno = tools.native("@deno", "deno")?;
-            deno.args(["run", "--no-prompt", "--cached-only"]).args(permissions);
-            deno.env("DENO_DIR", self.folder.with_file_name("deno")).env("DENO_NO_UPDATE_CHECK", "1");
-            self.run_in(&mut deno, script).context("in Deno")?;
-            self.run_in(tools.native("@oven", "bin/bun")?.env("DO_NOT_TRACK", "1"), script).context("in Bun")?;
+            self.run_in(self.deno(tools)?.args(permissions), script).context("in Deno")?;
+            self.run_in(&mut bun(tools)?, script).context("in Bun")?;
         }
         *remark = format!("deno {}, bun {}", tools.version("deno")?, tools.version("bun")?);
         Ok(())
+    }
+
+    /// Runs the cases of `tests/shop/` in Node.js, Deno and Bun, and as in workerd: there, wasm is imported and not compiled.
+    pub(super) fn run_rules_of_a_server(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        let folder = self.with_sources(&root().join("tests/shop"))?;
+        let (mut node, mut compiled, mut deno) = (at_root("node"), at_root("node"), self.deno(tools)?);
+        compiled.args(["--conditions=workerd", "--import=./compiled.mjs"]);
+        deno.args(["--allow-read", "--allow-net=127.0.0.1", "--allow-env"]);
+        for (name, runtime) in
+            [("Node.js", &mut node), ("workerd", &mut compiled), ("Deno", &mut deno), ("Bun", &mut bun(tools)?)]
+        {
+            let output = run_quietly(runtime.current_dir(&folder).env("NO_COLOR", "1").arg("run.mjs"));
+            let output = output.with_context(|| format!("the rules in {name}"))?;
+            *remark = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        }
+        Ok(())
+    }
+
+    /// The command that runs a script in Deno, without a permission.
+    fn deno(&self, tools: &Tools) -> Result<Command> {
+        let mut deno = tools.native("@deno", "deno")?;
+        deno.args(["run", "--no-prompt", "--cached-only"]);
+        deno.env("DENO_DIR", self.folder.with_file_name("deno")).env("DENO_NO_UPDATE_CHECK", "1");
+        Ok(deno)
     }
 
     /// Copies a script of `tests/pages/package/` beside the packages, and runs it by this runtime.
@@ -86,4 +107,11 @@ impl Project {
         let output = run_quietly(node.current_dir(&self.folder).env("JSDOM", tools.modules()).arg(script))?;
         serde_json::from_slice(&output.stdout).with_context(|| format!("{script} printed no figures"))
     }
+}
+
+/// The command that runs a script in Bun.
+fn bun(tools: &Tools) -> Result<Command> {
+    let mut bun = tools.native("@oven", "bin/bun")?;
+    bun.env("DO_NOT_TRACK", "1");
+    Ok(bun)
 }

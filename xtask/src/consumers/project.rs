@@ -86,19 +86,6 @@ impl Project {
         self.folder.join("node_modules/guichet-server")
     }
 
-    /// Runs the cases of `tests/shop/` in Node.js.
-    pub(super) fn run_rules_of_a_server(&self, remark: &mut String) -> Result<()> {
-        let folder = self.with_sources(&root().join("tests/shop"))?;
-        let output = run_quietly(at_root("node").current_dir(folder).arg("run.mjs"))?;
-        *remark = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        // Beside `node_modules/`, where the store is imported from.
-        let sqlite = "node-sqlite3-wasm";
-        copy(&Tools::express()?.modules().join(sqlite), &self.folder.join("node_modules").join(sqlite))?;
-        fs::copy(root().join("tests/shop/sqlite.mjs"), self.folder.join("sqlite.mjs"))?;
-        run_quietly(at_root("node").current_dir(&self.folder).arg("sqlite.mjs"))?;
-        Ok(())
-    }
-
     /// Copies the example server on Express into a folder, with what it needs.
     pub(super) fn shop_on_express(&self, folder: &str) -> Result<PathBuf> {
         let shop = self.folder.join(folder);
@@ -107,6 +94,7 @@ impl Project {
         copy(&root().join("examples/page"), &shop.join("page"))?;
         copy(&Tools::express()?.modules(), &shop.join("node_modules"))?;
         copy(&self.package(), &shop.join("node_modules/guichet"))?;
+        copy(&self.server(), &shop.join("node_modules/guichet-server"))?;
         Ok(shop)
     }
 

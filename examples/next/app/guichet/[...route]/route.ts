@@ -1,0 +1,4 @@
+import { shop } from "../../shop";
+
+export const GET = (request: Request) => shop().fetch(request);
+export const POST = GET;

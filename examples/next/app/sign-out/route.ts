@@ -1,0 +1,1 @@
+export { signOut as POST } from "../shop";

@@ -1,0 +1,1 @@
+export default { serverExternalPackages: ["node-sqlite3-wasm"] };

@@ -1,0 +1,114 @@
+// Keeps the orders of guichet-server in SQLite or PostgreSQL. Import it, or copy it beside your server and put your own tables in.
+import { randomUUID } from "node:crypto";
+
+const TABLES = [
+  `purchases (merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, body TEXT NOT NULL)`,
+  `payments (merchant_reference TEXT PRIMARY KEY, owner TEXT NOT NULL, created_at BIGINT NOT NULL, payment_ref TEXT UNIQUE, sold TEXT,
+    returned_at BIGINT, read_at BIGINT NOT NULL DEFAULT 0, status TEXT, final_since BIGINT, is_over INTEGER NOT NULL DEFAULT 0)`,
+  `paid (order_id TEXT PRIMARY KEY, merchant_reference TEXT NOT NULL)`,
+  `refunds_due (intent TEXT, attempt TEXT, merchant_reference TEXT NOT NULL, amount TEXT, currency TEXT, PRIMARY KEY (intent, attempt))`,
+  `rounds (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until BIGINT NOT NULL)`,
+];
+const [MAX_OPEN, DAY] = [20, 24 * 60 * 60];
+
+export function sqliteOrders(db, options) {
+  const query = (sql, values = []) => db.all(sql.replaceAll("$", "?"), values);
+  for (const table of TABLES) query(`CREATE TABLE IF NOT EXISTS ${table}`);
+  return ordersBy(query, (_, work) => work(query), options);
+}
+
+export async function postgresOrders(pool, options) {
+  const queryOf = (client) => async (sql, values) => (await client.query(sql, values)).rows;
+  // In a transaction that no other one with this name is beside.
+  const alone = async (name, work) => {
+    const client = await pool.connect();
+    try {
+      await client.query("BEGIN");
+      await client.query("SELECT pg_advisory_xact_lock(hashtext($1))", [name]);
+      const result = await work(queryOf(client));
+      await client.query("COMMIT");
+      client.release();
+      return result;
+    } catch (e) {
+      client.release(e); // closes the connection, which rolls back
+      throw e;
+    }
+  };
+  await alone("tables", (query) => query(TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table}`).join(";")));
+  return ordersBy(queryOf(pool), alone, options);
+}
+
+function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = () => Math.floor(Date.now() / 1000) } = {}) {
+  const holder = randomUUID();
+  const get = async (sql, values) => (await query(sql, values))[0];
+  const refundDue = async (sold, { intent, attempt, amount, currency }) => {
+    const sql = "INSERT INTO refunds_due VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING intent";
+    const values = [intent, String(attempt), sold.merchant_reference, String(amount ?? ""), currency];
+    if (await get(sql, values)) await onRefund(sold, { intent, attempt, amount, currency });
+  };
+
+  return {
+    async purchase(order, make) {
+      const paid = await get("SELECT merchant_reference FROM paid WHERE order_id = $1", [order]);
+      const sql = `SELECT count(*) AS ended FROM payments JOIN purchases USING (merchant_reference)
+        WHERE order_id = $1 AND status IN ('failed', 'canceled')`;
+      const ended = Number((await get(sql, [order])).ended);
+      const reference = paid?.merchant_reference ?? (ended ? `${order}.${ended}` : order);
+      const find = () => get("SELECT body FROM purchases WHERE merchant_reference = $1", [reference]);
+      const insert = async () => {
+        const body = JSON.stringify({ ...(await make()), merchant_reference: reference });
+        await query("INSERT INTO purchases VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", [reference, order, body]);
+      };
+      return JSON.parse(((await find()) ?? (await insert(), await find())).body);
+    },
+    // It counts and reserves, because other requests come at the same time. What was not created is not open for long.
+    openPayments: (owner, next) => alone(owner, async (query) => {
+      const open = `owner = $2 AND final_since IS NULL AND (sold IS NOT NULL OR created_at > CAST($3 AS BIGINT) - 60)`;
+      const sql = `INSERT INTO payments (merchant_reference, owner, created_at) SELECT $1, $2, CAST($3 AS BIGINT)
+        WHERE ${MAX_OPEN} > (SELECT count(*) FROM payments WHERE ${open}) ON CONFLICT DO NOTHING`;
+      await query(sql, [next, owner, now()]);
+      const reserved = await query("SELECT owner FROM payments WHERE merchant_reference = $1", [next]);
+      return reserved.length ? 0 : MAX_OPEN;
+    }),
+    async remember(sold) {
+      const sql = `INSERT INTO payments (merchant_reference, owner, created_at, payment_ref, sold) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (merchant_reference) DO UPDATE SET payment_ref = excluded.payment_ref, sold = excluded.sold WHERE payments.sold IS NULL`;
+      await query(sql, [sold.merchant_reference, sold.owner, now(), sold.payment_ref, JSON.stringify(sold)]);
+    },
+    async find(payment_ref, { owner }) {
+      const sql = "UPDATE payments SET returned_at = $1 WHERE payment_ref = $2 AND owner = $3 RETURNING sold";
+      const found = await get(sql, [now(), payment_ref, owner]);
+      return found && JSON.parse(found.sold);
+    },
+    async settled(sold, { id, status, amount, currency }, askAgain) {
+      const reference = sold.merchant_reference;
+      if (status === "succeeded") {
+        const order = (await get("SELECT order_id FROM purchases WHERE merchant_reference = $1", [reference]))?.order_id ?? reference;
+        const sql = "INSERT INTO paid VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING order_id";
+        if (await get(sql, [order, reference])) await onPaid(sold, order);
+        const { merchant_reference } = await get("SELECT merchant_reference FROM paid WHERE order_id = $1", [order]);
+        if (merchant_reference !== reference) await refundDue(sold, { intent: id, attempt: "successful", amount, currency });
+      }
+      const sql = `UPDATE payments SET status = $1, final_since = coalesce(final_since, $2),
+        is_over = CASE WHEN $3 = 'never' OR $2 - coalesce(final_since, $2) > ${DAY} THEN 1 ELSE 0 END WHERE merchant_reference = $4`;
+      await query(sql, [status, now(), askAgain, reference]);
+    },
+    overpaid: refundDue,
+    // An open payment is due every 3 seconds, an old one every 30, a final one every minute.
+    async open(limit) {
+      const sql = `SELECT merchant_reference, sold, created_at, returned_at, ROW_NUMBER() OVER (PARTITION BY owner ORDER BY returned_at IS NULL, created_at DESC)
+        AS place FROM payments WHERE sold IS NOT NULL AND is_over = 0 AND read_at <= $1 ORDER BY place, returned_at IS NULL, created_at DESC LIMIT $2`;
+      const due = await query(sql, [now(), limit]);
+      const age = "(CAST($1 AS BIGINT) - created_at)";
+      const pause = `CASE WHEN final_since IS NOT NULL THEN 60 WHEN ${age} > 1620 THEN 30 ELSE 3 + ${age} / 60 END`;
+      const update = `UPDATE payments SET read_at = CAST($1 AS BIGINT) + ${pause} WHERE merchant_reference IN (${due.map((_, i) => `$${i + 2}`)})`;
+      if (due.length) await query(update, [now(), ...due.map((payment) => payment.merchant_reference)]);
+      return due.map(({ sold }) => JSON.parse(sold));
+    },
+    async claim(ms) {
+      const sql = `INSERT INTO rounds VALUES ('settle', $1, $2) ON CONFLICT (name) DO UPDATE SET holder = $1, until = $2
+        WHERE rounds.holder = $1 OR rounds.until <= $3 RETURNING name`;
+      return (await query(sql, [holder, Date.now() + ms, Date.now()])).length === 1;
+    },
+  };
+}
