@@ -108,18 +108,18 @@ async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(serve
     } else {
         assert_eq!((lost.status, lost.code(), &lost.body["error"]["retryable"]), (503, "unavailable", &json!(true)));
     }
-    let sent = world.creations().await.len();
+    let sent = creations(&world.merchant).await.len();
     world.shop.restart().await;
     let begun = awa.order("17").await;
     assert_eq!(begun.status, 200, "the cookie holds after a restart: {}", begun.text);
 
     // The server is killed while it waits for the service.
     world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(30))).await;
-    let is_delayed = async || world.creations().await.get(sent + 1).is_some_and(Option::is_none);
+    let is_delayed = async || creations(&world.merchant).await.get(sent + 1).is_some_and(Option::is_none);
     let kill = async {
         let begun = Instant::now();
         while !is_delayed().await {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", world.creations().await);
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", creations(&world.merchant).await);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         world.shop.kill();
@@ -584,13 +584,6 @@ impl World {
         self.merchant.tenant.clock().advance(seconds).await.expect("the clock moves");
     }
 
-    /// The status of every request to create an intent; none while it has no answer.
-    async fn creations(&self) -> Vec<Option<u16>> {
-        let requests = self.merchant.tenant.requests().await;
-        let created = requests.iter().filter(|request| request.operation == "create_payment_intent");
-        created.map(|request| request.status).collect()
-    }
-
     /// Every intent of the merchant, newest first.
     async fn intents(&self) -> Vec<Value> {
         let listed = self.merchant.call("GET", "/v1/payment-intents", Value::Null).await;
@@ -615,6 +608,13 @@ impl World {
         let end = reference.find('.').map_or("", |dot| &reference[dot..]);
         (end.to_owned(), read["amount"].as_str().expect("an amount").to_owned())
     }
+}
+
+/// The status of every request to create an intent; none while it has no answer.
+async fn creations(merchant: &Merchant) -> Vec<Option<u16>> {
+    let requests = merchant.tenant.requests().await;
+    let created = requests.iter().filter(|request| request.operation == "create_payment_intent");
+    created.map(|request| request.status).collect()
 }
 
 /// A service that answers with one payment, changed as the test says.

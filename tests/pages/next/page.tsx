@@ -1,4 +1,4 @@
-import { service } from "../service";
+import { service } from "../shop";
 import { Call } from "./call";
 
 export default function Beside() {

@@ -2,7 +2,7 @@
 //! keeps; the other tests of `servers.rs` kill the server on Express, whose store is SQLite.
 
 use super::running::{self, Server, Visitor};
-use super::{AWA, SUCCEEDS, World, every_rule_of_the_check_passes};
+use super::{AWA, SUCCEEDS, World, creations, every_rule_of_the_check_passes};
 use crate::support::postgres::PostgresServer;
 use crate::support::wait::until;
 use futures_util::future::join_all;
@@ -24,11 +24,11 @@ async fn an_order_is_paid_once_on_two_servers_of_which_one_is_killed() {
     for (one, two) in begun.iter().zip(&again) {
         assert_eq!((one.status, &one.text), (200, &two.text));
     }
-    let sent = world.creations().await.len();
+    let sent = creations(&world.merchant).await.len();
     world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(30))).await;
     let kill = async {
         let waiting = Instant::now();
-        while world.creations().await.len() == sent {
+        while creations(&world.merchant).await.len() == sent {
             assert!(waiting.elapsed() < Duration::from_secs(20), "no payment is created");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
