@@ -53,9 +53,9 @@ const shop = createShop({
     return orders.purchase(id, () => {
       const product = db.get("SELECT * FROM products WHERE id = ?", product_id);
       if (!product) throw new ShopError(409, "order_ended", "The shop no longer sells this.");
-      const { amount, en: description } = product;
       const payer = { firstname, lastname, ...(email ? { email } : { phone }) };
-      return { amount, description, ...payer, fee_bearer: "customer", redirect_url: `${origin}/` };
+      const price = { amount: product.amount, currency: "XAF", fee_bearer: "customer" };
+      return { ...price, ...payer, description: product.en, redirect_url: `${origin}/` };
     });
   },
   orders,

@@ -187,8 +187,7 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
 
     let (own, json) = (world.shop.url.as_str(), "application/json");
     let other_port = own.rsplit_once(':').map(|(host, _)| format!("{host}:1")).unwrap();
-    // The customer of a plain form of guichet-server's is sent on to where it is paid.
-    let of_a_form = if server == Server::Express { 303 } else { 415 };
+    let form = [("origin", own), ("content-type", "application/x-www-form-urlencoded")];
     for (headers, body, status) in [
         (&[("origin", "https://evil.example")][..], order, 403),
         (&[("origin", "null")], order, 403),
@@ -197,21 +196,20 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         (&[("sec-fetch-site", "cross-site")], order, 403),
         (&[("sec-fetch-site", "same-site")], order, 403),
         (&[("origin", own), ("content-type", "text/plain")], order, 415),
-        (
-            &[("origin", own), ("content-type", "application/x-www-form-urlencoded")],
-            "id=18&product=trainers",
-            of_a_form,
-        ),
+        (&form, "id=18&product=trainers", 415),
         (&[("origin", own)], "{\"id\"", 400),
         (&[("origin", own)], r#"{"id":"18","product":"constructor"}"#, 404),
         (&[("origin", own)], r#"{"id":"18","product":["trainers"]}"#, 404),
         (&[("origin", own), ("sec-fetch-site", "same-origin"), ("content-type", json)], order, 200),
     ] {
+        if server == Server::Express && headers == form {
+            continue; // `tests/shop/intents.json` has the forms of guichet-server
+        }
         let reply = awa.request("POST", "/guichet/intents", Some(body), headers).await;
         assert_eq!(reply.status, status, "{headers:?}: {}", reply.text);
         assert!(status != 200 || is_not_stored(&reply), "{headers:?}");
         let shape = (&reply.body["status_code"], &reply.body["response_type"]);
-        assert!(status < 400 || shape == (&json!(status), &json!("error")), "{}", reply.text);
+        assert!(status == 200 || shape == (&json!(status), &json!("error")), "{}", reply.text);
         if status == 403 {
             assert_eq!(awa.request("GET", &path, None, headers).await.status, 403, "{headers:?}");
             assert_eq!(awa.request("POST", "/guichet/session", None, headers).await.status, 403, "{headers:?}");
@@ -539,7 +537,10 @@ async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Se
         shop.settle();
     }
     let forged = format!("{KEY}\n\u{1b}[2KORDER-1 is paid.\u{202e}\u{2028}\u{9b}");
-    for (status, expected) in [(400, 502), (401, 502), (403, 502), (409, 502), (429, 429), (500, 502), (503, 503)] {
+    // guichet-server hands on a conflict, as `Routes` does.
+    let conflict = if server == Server::Express { 409 } else { 502 };
+    for (status, expected) in [(400, 502), (401, 502), (403, 502), (409, conflict), (429, 429), (500, 502), (503, 503)]
+    {
         service.says(status, &json!({"message": forged, "error": {"code": forged, "request_id": forged}}));
         for (method, path) in [("GET", path.as_str()), ("POST", "/guichet/session")] {
             let reply = awa.request(method, path, None, &[]).await;
