@@ -65,7 +65,7 @@ async fn the_server_renders_the_page_and_refuses_bad_requests(bundler: &'static 
         assert_eq!(http::post(&intents, headers, order).await.status, status, "{headers:?}");
     }
     assert_eq!(http::post(&format!("{}/sign-in", shop.url), &[], "{\"customer\":\"eve\"}").await.status, 422);
-    let begun: Value = serde_json::from_str(&http::post(&intents, &[&awa], order).await.body).unwrap();
+    let begun = shop.order(&awa).await;
     let status = format!("{intents}/{}", begun["intent"]["payment_ref"].as_str().expect("a reference"));
     assert_eq!(http::get(&status, &[&awa]).await.status, 200);
     assert_eq!(http::get(&status, &[&shop.sign_in("paul").await]).await.status, 404, "another customer's");
@@ -76,8 +76,7 @@ async fn the_server_renders_the_page_and_refuses_bad_requests(bundler: &'static 
 async fn a_payment_whose_page_is_closed_is_settled(bundler: &'static str) {
     let mut shop = NextServer::start(bundler).await;
     let awa = shop.sign_in("awa").await;
-    let begun = http::post(&format!("{}/guichet/intents", shop.url), &[&awa], "{\"id\":\"17\"}").await.body;
-    let begun: Value = serde_json::from_str(&begun).unwrap();
+    let begun = shop.order(&awa).await;
     let (id, address) = (begun["intent"]["id"].as_str().unwrap(), begun["intent"]["checkout_url"].as_str().unwrap());
     shop.kill();
     let (_, secret) = address.split_once("client_secret=").expect("a client secret");
@@ -271,6 +270,15 @@ impl NextServer {
     async fn sign_in(&self, customer: &str) -> String {
         let reply = http::post(&format!("{}/sign-in", self.url), &[], &json!({"customer": customer}).to_string()).await;
         reply.cookie().unwrap_or_else(|| panic!("{}: {}", reply.status, reply.body))
+    }
+
+    /// The ticket of order 17 of the customer with this cookie.
+    async fn order(&self, cookie: &str) -> Value {
+        let headers = [("cookie", cookie.trim_start_matches("Cookie: ")), ("content-type", "application/json")];
+        let (url, order) = (format!("{}/guichet/intents", self.url), json!({"id": "17"}).to_string());
+        let reply = api::send(&api::client(), "POST", &url, None, Some(order), &headers).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        reply.body
     }
 
     /// Everything that it has printed.
