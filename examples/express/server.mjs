@@ -76,7 +76,7 @@ function orderOf({ id: basket, product }, { id: customer }) {
 // No page asks for the payment of a customer who pays and closes the tab.
 async function keepSettling() {
   const { failed } = await shop.settle();
-  for (const error of failed) console.error(error);
+  for (const error of failed) console.error(error.cause ?? error);
   setTimeout(keepSettling, 1_000);
 }
 

@@ -256,12 +256,12 @@ export interface ShopServer {
   readonly fetch: (request: Request) => Promise<Response>;
   /**
    * One round: reads the payments that are open and settles their orders. Call it every few seconds, from a timer, cron or a queue. It does
-   * not reject: what has failed is in `failed`.
+   * not reject: what has failed is in `failed`. The `cause` of a `ShopError` is a line for a log.
    *
    * @example
-   * const { failed } = await server.settle();
+   * for (const error of (await server.settle()).failed) console.error(error.cause ?? error);
    */
-  readonly settle: () => Promise<{ read: number; failed: readonly unknown[] }>;
+  readonly settle: () => Promise<{ read: number; failed: readonly Error[] }>;
 }
 
 /**

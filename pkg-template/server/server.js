@@ -58,20 +58,21 @@ class Shop {
   async #settle() {
     const claim = async (ms) => this.#options.orders.claim(ms);
     const failed = [];
-    if (!(await claim(CLAIM).catch((e) => void failed.push(e)))) return { read: 0, failed };
+    const fail = (e) => void failed.push(e instanceof Error ? e : new Error(String(e)));
+    if (!(await claim(CLAIM).catch(fail))) return { read: 0, failed };
     const renewal = setInterval(() => claim(CLAIM).catch((e) => this.#log(e)), CLAIM / 3);
-    const read = await this.#readDue(failed).catch((e) => (failed.push(e), 0));
+    const read = (await this.#readDue(fail).catch(fail)) ?? 0;
     clearInterval(renewal);
-    await claim(0).catch((e) => failed.push(e));
+    await claim(0).catch(fail);
     return { read, failed };
   }
 
   /** Returns how many payments it has read. */
-  async #readDue(failed) {
+  async #readDue(fail) {
     const due = await this.#options.orders.open(ROUND);
     const next = due.values();
     const readOn = async () => {
-      for (const sold of next) await this.#settleOne(sold).catch((e) => failed.push(e));
+      for (const sold of next) await this.#settleOne(sold).catch(fail);
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, readOn));
     return due.length;

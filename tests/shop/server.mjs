@@ -45,6 +45,6 @@ server.listen(new URL(origin).port, "127.0.0.1");
 
 for (;;) {
   const { failed } = await shop.settle();
-  for (const error of failed) console.error(error);
+  for (const error of failed) console.error(error.cause ?? error);
   await new Promise((resolve) => setTimeout(resolve, 300));
 }

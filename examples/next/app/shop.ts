@@ -57,7 +57,7 @@ function open(): Shop {
   // No page asks for the payment of a customer who pays and closes the tab.
   setInterval(async () => {
     const { failed } = await made.settle();
-    for (const error of failed) console.error(error);
+    for (const error of failed) console.error(error.cause ?? error);
   }, 1_000);
   return { ...made, db };
 }

@@ -54,7 +54,7 @@ export class Shop {
   #settleLater() {
     this.#timer = setTimeout(async () => {
       const { failed } = await this.#guichet.settle();
-      for (const error of failed) log([error.stack, error.cause].join(" "));
+      for (const error of failed) log(String(error.cause ?? error.stack));
       if (this.#timer) this.#settleLater();
     }, SETTLE_EVERY);
   }
