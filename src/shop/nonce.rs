@@ -18,7 +18,7 @@ pub fn nonce(hmac: &[u8; 32]) -> String {
 /// [`Invalid`] if the address would become too long.
 pub fn marked(mut purchase: CreatePaymentIntent, nonce: &str) -> Result<CreatePaymentIntent, Invalid> {
     if let Some(redirect_url) = purchase.redirect_url.take() {
-        purchase.redirect_url = Some(RedirectUrl::new(&with_nonce(redirect_url.as_str(), nonce))?);
+        purchase.redirect_url = Some(RedirectUrl::new(with_nonce(redirect_url.as_str(), nonce))?);
     }
     Ok(purchase)
 }

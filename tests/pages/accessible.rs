@@ -318,5 +318,5 @@ fn order(demo: &DemoShop, amount: &str) -> CreatePaymentIntent {
         CustomerName { firstname: "Awa", lastname: "Ndiaye" },
     )
     .phone(Phone::new("237670000000").unwrap())
-    .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
+    .redirect_url(RedirectUrl::new(format!("{}/return", demo.shop.url())).unwrap())
 }

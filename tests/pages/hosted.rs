@@ -337,5 +337,5 @@ fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
         CustomerName { firstname: "Awa", lastname: "Ndiaye" },
     )
     .phone(Phone::new(SUCCEEDS).unwrap())
-    .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
+    .redirect_url(RedirectUrl::new(format!("{}/return", demo.shop.url())).unwrap())
 }

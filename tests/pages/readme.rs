@@ -168,7 +168,7 @@ impl Shop for TestShop {
         let number = back.rsplit('/').next().unwrap_or_default();
         let reference = MerchantReference::new(format!("ORDER-17-{number}")).map_err(Refused::broken)?;
         let amount = Amount::units(45_000);
-        let back = RedirectUrl::new(&back).map_err(Refused::broken)?;
+        let back = RedirectUrl::new(back).map_err(Refused::broken)?;
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .redirect_url(back);

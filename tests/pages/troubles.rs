@@ -559,5 +559,5 @@ fn order(demo: &DemoShop, reference: &str) -> CreatePaymentIntent {
         CustomerName { firstname: "Awa", lastname: "Ndiaye" },
     )
     .phone(Phone::new("237670000000").unwrap())
-    .redirect_url(RedirectUrl::new(&format!("{}/return", demo.shop.url())).unwrap())
+    .redirect_url(RedirectUrl::new(format!("{}/return", demo.shop.url())).unwrap())
 }

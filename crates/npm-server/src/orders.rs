@@ -75,7 +75,7 @@ pub fn read_purchase(purchase: &JsValue) -> Result<CreatePaymentIntent, Refused>
         let amount = Amount::new(&text("amount").unwrap_or_default())?;
         let mut create = CreatePaymentIntent::new(reference, amount, "", CustomerName { firstname: "", lastname: "" });
         create.email = text("email").map(Email::new).transpose()?;
-        create.redirect_url = text("redirect_url").map(|address| RedirectUrl::new(&address)).transpose()?;
+        create.redirect_url = text("redirect_url").map(RedirectUrl::new).transpose()?;
         if let Some(currency) = text("currency") {
             create.currency = Currency::new(currency)?;
         }
