@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::cargo::{at_root, cargo, root, run, run_reading};
 use crate::npm::{Tools, run_quietly};
-use crate::pack::Packed;
+use crate::package::Packed;
 use crate::steps::Steps;
-use crate::{pack, setup};
+use crate::{package, setup};
 
 const BENCH: [&str; 5] = ["bench", "--package=guichet-cli", "--features=postgres", "--bench=bars", "--quiet"];
 
@@ -35,7 +35,7 @@ pub fn command(names: &[String]) -> Result<()> {
         peers.script("@stoplight/prism-cli", "prism")
     });
     let localstripe = optional(&mut steps, "set-up: localstripe", localstripe);
-    let packed = pack::optimized(&mut steps, &tools)?;
+    let packed = package::optimized(&mut steps, &tools)?;
     let pages = steps.step("bundle the compared pages", |_| pages(&packed, &tools))?;
     steps.step("build in release mode", |_| run(cargo(BENCH).arg("--no-run")))?;
     let rows = steps.step("measure", |_| {

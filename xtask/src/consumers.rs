@@ -4,7 +4,7 @@
 //! The pages are written to `target/consumers/out/`, and `tests/pages/package/` opens them in a real browser.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use anyhow::{Result, anyhow, ensure};
@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::cargo::root;
 use crate::npm::{Tools, run_quietly};
-use crate::pack::ROOT_FILES;
+use crate::pack::Tarballs;
+use crate::package::ROOT_FILES;
 use crate::steps::{Done, timed};
 
 mod bundlers;
@@ -46,13 +47,6 @@ pub const BUNDLERS_OF_NEWEST: [&str; 5] = [
 
 /// The checks by name.
 pub type Checks = Vec<(&'static str, Done<()>)>;
-
-/// The tarballs of the packages.
-pub struct Tarballs {
-    pub guichet: PathBuf,
-    pub sandbox: PathBuf,
-    pub server: PathBuf,
-}
 
 /// Runs all checks on the tarballs. Fails if they cannot even be installed.
 pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains: Toolchains) -> Result<Checks> {

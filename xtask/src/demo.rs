@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::cargo::{self, at_root, cargo, root, run};
 use crate::npm::remove;
 use crate::steps::Steps;
-use crate::{pack, setup};
+use crate::{package, setup};
 
 /// What a purchase needs. One command builds both packages, because each selection of packages has features of its own.
 const PROGRAMS: [&str; 3] = ["--package=guichet-cli", "--package=guichet-shop", "--bins"];
@@ -35,7 +35,7 @@ pub fn command(args: &[String]) -> Result<()> {
 fn open_shop(args: &[String]) -> Result<()> {
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
-    let packed = pack::quick(&mut steps)?;
+    let packed = package::quick(&mut steps)?;
     let built = steps.step("the shop and the sandbox", |_| cargo::build(cargo(["build"]).args(PROGRAMS)))?;
     let program = |name: &str| cargo::program(name, &built).map(at_root);
     println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.elapsed());
@@ -110,7 +110,7 @@ fn check_purchase() -> Result<()> {
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("the browser", setup::chromium)?;
-    pack::quick(&mut steps)?;
+    package::quick(&mut steps)?;
     steps.step("the shop, the sandbox and the customer", |_| run(cargo(["build", "--test=pages"]).args(PROGRAMS)))?;
     let pictures = root().join("target/demo");
     let bought = steps.step("the purchase", |_| {

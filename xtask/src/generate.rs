@@ -8,7 +8,7 @@ use crate::binaries::PRODUCT;
 use crate::cargo::{at_root, cargo, root, run};
 use crate::consumers::{copy, works_with};
 use crate::steps::Steps;
-use crate::{pack, setup};
+use crate::{package, setup};
 
 /// The tests that generate each file but `docs/errors.md`.
 const TESTS: [&str; 2] = ["up_to_date", "check::a_right_shop"];
@@ -31,7 +31,7 @@ pub fn command(args: &[String]) -> Result<()> {
     };
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
-    let packed = pack::quick(&mut steps)?;
+    let packed = package::quick(&mut steps)?;
     let folder = root().join("target/generate");
     let generated = folder.join("files");
     fs::create_dir_all(generated.join("docs"))?;

@@ -14,6 +14,7 @@ mod glue;
 mod inline;
 mod npm;
 mod pack;
+mod package;
 mod rust_consumers;
 mod rust_page;
 mod sandbox_package;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use walrus::Module;
 
 use crate::cargo::root;
-use crate::pack::Packed;
+use crate::package::Packed;
 use crate::{rust_page, shrink};
 
 /// Checks the modules of both crates. Each search has a positive control: the package's own module, or the module of the

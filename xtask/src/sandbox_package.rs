@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::bytes::Weight;
 use crate::cargo::root;
 use crate::npm::{Tools, run_quietly};
-use crate::pack::{self, Packed};
+use crate::package::{self, Packed};
 use crate::steps::Steps;
 
 /// The file name of the module: `core/guichet_sandbox.js` and `core/guichet_sandbox_bg.wasm`.
@@ -20,7 +20,7 @@ const LIMIT: usize = 900_000;
 /// Builds the package around the packages `guichet` and `guichet-server`, or keeps the one that is up to date.
 pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed, server: &Packed) -> Result<Packed> {
     let (wasm, version) =
-        steps.step("the sandbox as wasm", |_| pack::build_module("guichet-npm-sandbox", "wasm-sandbox", &[]))?;
+        steps.step("the sandbox as wasm", |_| package::build_module("guichet-npm-sandbox", "wasm-sandbox", &[]))?;
     steps.step("the sandbox's package", |_| package(&wasm, &version, tools, guichet, server))
 }
 
@@ -29,15 +29,15 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
     // Their modules alone: a second package.json would be taken for that of a package. The server's wasm is in a module, too.
     let (guichet_modules, server_modules) = (modules(guichet, &["js", "wasm"])?, modules(server, &["js"])?);
     let pages = shop_pages()?;
-    let files = [pack::files(&template)?, guichet_modules.clone(), server_modules.clone(), pages.clone()].concat();
-    let stamp = pack::stamp(&[wasm], version, &files)?;
-    pack::up_to_date(root().join("target/npm/sandbox"), &[stamp], |new| {
-        pack::write_template(&template, new, version)?;
-        pack::copy(&guichet_modules, &guichet.folder, &new.join("guichet"))?;
-        pack::copy(&server_modules, &server.folder, &new.join("server"))?;
-        pack::copy(&pages, &shop_folder(), &new.join("demo/pages"))?;
+    let files = [package::files(&template)?, guichet_modules.clone(), server_modules.clone(), pages.clone()].concat();
+    let stamp = package::stamp(&[wasm], version, &files)?;
+    package::up_to_date(root().join("target/npm/sandbox"), &[stamp], |new| {
+        package::write_template(&template, new, version)?;
+        package::copy(&guichet_modules, &guichet.folder, &new.join("guichet"))?;
+        package::copy(&server_modules, &server.folder, &new.join("server"))?;
+        package::copy(&pages, &shop_folder(), &new.join("demo/pages"))?;
         let core = new.join("core");
-        let mut bindgen = pack::bindgen(false)?;
+        let mut bindgen = package::bindgen(false)?;
         bindgen.input_bytes(MODULE, wasm.to_vec()).generate(&core).context("the glue could not be generated")?;
         optimize(tools, &core.join(format!("{MODULE}_bg.wasm")))
     })
@@ -45,14 +45,14 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
 
 /// The files of a package that have one of these extensions.
 fn modules(package: &Packed, extensions: &[&str]) -> Result<Vec<PathBuf>> {
-    let mut files = pack::files(&package.folder)?;
+    let mut files = package::files(&package.folder)?;
     files.retain(|file| extensions.iter().any(|one| file.extension().is_some_and(|extension| extension == *one)));
     Ok(files)
 }
 
 /// The shop's pages and their files. The shop of this package has no subscriptions.
 fn shop_pages() -> Result<Vec<PathBuf>> {
-    let mut pages = pack::files(&shop_folder())?;
+    let mut pages = package::files(&shop_folder())?;
     pages.retain(|page| page.file_stem().is_none_or(|name| name != "subscriptions"));
     Ok(pages)
 }

@@ -10,7 +10,7 @@ use crate::bytes::Weight;
 use crate::cargo::root;
 use crate::inline;
 use crate::npm::Tools;
-use crate::pack::{self, Packed};
+use crate::package::{self, Packed};
 use crate::steps::Steps;
 
 /// The file name of the module: `core/guichet_server.js` and `core/guichet_server_bg.wasm`.
@@ -23,7 +23,7 @@ const DECODER: &str = "inside.js";
 /// Builds the package, or keeps the one that is up to date.
 pub fn build(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
     let (wasm, version) =
-        steps.step("the rules of a server as wasm", |_| pack::build_module("guichet-npm-server", "wasm", &[]))?;
+        steps.step("the rules of a server as wasm", |_| package::build_module("guichet-npm-server", "wasm", &[]))?;
     steps.step("the server's package", |_| package(&wasm, &version, tools))
 }
 
@@ -32,15 +32,15 @@ fn package(wasm: &[u8], version: &str, tools: &Tools) -> Result<Packed> {
     let decoder = root().join("pkg-template").join(DECODER);
     let folder = root().join("target/npm/server");
     let symbols = folder.with_extension("symbols");
-    let stamp = pack::stamp(&[wasm], version, &[pack::files(&template)?, vec![decoder.clone()]].concat())?;
-    pack::up_to_date(folder, &[stamp], |new| {
-        pack::write_template(&template, new, version)?;
+    let stamp = package::stamp(&[wasm], version, &[package::files(&template)?, vec![decoder.clone()]].concat())?;
+    package::up_to_date(folder, &[stamp], |new| {
+        package::write_template(&template, new, version)?;
         let core = new.join("core");
-        let mut bindgen = pack::bindgen(false)?;
+        let mut bindgen = package::bindgen(false)?;
         bindgen.input_bytes(MODULE, wasm.to_vec()).reset_state_function(true);
         bindgen.generate(&core).context("the glue could not be generated")?;
         let file = core.join(format!("{MODULE}_bg.wasm"));
-        pack::optimize(tools, &file, &symbols)?;
+        package::optimize(tools, &file, &symbols)?;
         fs::write(core.join("inline.js"), inline::module(&fs::read(&file)?))?;
         fs::copy(decoder, core.join(DECODER))?;
         Ok(())
@@ -49,7 +49,7 @@ fn package(wasm: &[u8], version: &str, tools: &Tools) -> Result<Packed> {
 
 /// Measures what a server loads: the JavaScript and the wasm as text. Fails if it is over the limit.
 pub fn measure(server: &Packed) -> Result<String> {
-    let mut loaded = pack::files(&server.folder)?;
+    let mut loaded = package::files(&server.folder)?;
     loaded.retain(|file: &PathBuf| {
         let is_example = file.components().any(|part| part.as_os_str() == "examples");
         !is_example && file.extension().is_some_and(|extension| extension == "js")

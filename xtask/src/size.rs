@@ -11,7 +11,7 @@ use crate::binaries::PRODUCT;
 use crate::bytes::Weight;
 use crate::cargo::{cargo, root, run};
 use crate::npm::{Tools, run_quietly};
-use crate::pack::{self, Packed};
+use crate::package::{self, Packed};
 use crate::setup;
 use crate::steps::Steps;
 
@@ -29,7 +29,7 @@ pub fn command(args: &[String]) -> Result<()> {
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("Node.js", setup::node)?;
     let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
-    let packed = pack::optimized(&mut steps, &tools)?;
+    let packed = package::optimized(&mut steps, &tools)?;
     println!("\n{}", measure(&packed, &tools)?);
     steps.step("the browser", setup::chromium)?;
     println!("\nBytes that Chromium receives, without headers:");

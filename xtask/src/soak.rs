@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::services::{IN_SOAK, POSTGRES_CRATE, POSTGRES_TWO};
 use crate::test::Run;
-use crate::{binaries, pack, setup};
+use crate::{binaries, package, setup};
 
 pub fn command(args: &[String]) -> Result<()> {
     if !args.is_empty() {
@@ -21,7 +21,7 @@ fn soak(run: &mut Run) -> Result<()> {
     run.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
     run.steps.step("set-up: the browser", setup::chromium)?;
     run.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
-    pack::quick(&mut run.steps)?;
+    package::quick(&mut run.steps)?;
     let binaries = run.steps.step("build the tests", |_| binaries::build())?;
     for binary in binaries.iter().filter(|binary| binary.name == POSTGRES_CRATE) {
         run.tests("tests: the crate for PostgreSQL", &mut binary.command());

@@ -7,10 +7,11 @@ use anyhow::{Result, bail, ensure};
 use crate::binaries::Binary;
 use crate::binaries::PRODUCT;
 use crate::cargo::{cargo, run, run_reading};
-use crate::consumers::{self, Checks, Tarballs, Toolchains};
+use crate::consumers::{self, Checks, Toolchains};
 use crate::durations::Durations;
 use crate::npm::Tools;
-use crate::pack::{Packages, Packed};
+use crate::pack::{Packages, Tarballs};
+use crate::package::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::Tarballs;
 use super::bundlers::ENTRIES;
 use crate::cargo::{at_root, root};
 use crate::npm::{INSTALL, Tools, npm, run_quietly};
-use crate::pack;
+use crate::pack::Tarballs;
+use crate::package;
 
 /// A project into which npm has installed the packages from their tarballs.
 pub struct Project {
@@ -165,5 +165,5 @@ pub(super) fn block<'a>(document: &'a str, language: &str, part: &str) -> Result
 
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
-    pack::copy(&pack::files(from)?, from, to)
+    package::copy(&package::files(from)?, from, to)
 }
