@@ -22,8 +22,8 @@ use zeroize::Zeroizing;
 pub struct SecretKey(Zeroizing<String>);
 
 impl SecretKey {
-    /// Takes the key as the service gave it.
     /// Checks the key.
+    ///
     /// # Errors
     /// [`Invalid`] if the text is empty, contains spaces or is another credential. It never repeats the text.
     pub fn new(text: impl Into<String>) -> Result<Self, Invalid> {

@@ -116,8 +116,8 @@ fn sentence(failure: NetworkFailure) -> &'static str {
             "The service refused the connection: nothing listens at this address. Check the address, its port too."
         }
         NetworkFailure::Tls => {
-            "No encrypted connection could be made: the server at this address speaks no https, or no version of it that this \
-             machine speaks. Check the address, its port too."
+            "No encrypted connection could be made: the server at this address does not support https, or shares \
+             no version of TLS with this machine. Check the address, its port too."
         }
         NetworkFailure::Unreachable => "The service cannot be reached: no connection could be made to its address.",
     }

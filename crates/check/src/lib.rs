@@ -1,4 +1,5 @@
-//! `guichet check`: plays customer, stranger and network against a merchant's shop, and says which rules it keeps.
+//! The rules of `guichet check`: it tests a merchant's shop as a customer, a stranger and a failing network would, and says which rules
+//! the shop keeps.
 //!
 //! The shop talks to a [`Service`]: a sandbox behind a recorder that can change, withhold and refuse replies. The rules talk
 //! to the shop through an [`Environment`] alone.

@@ -178,8 +178,8 @@ impl SessionGuard {
         }
         let (inner, token) = (Arc::clone(&self.0), token.clone());
         let work = async move { inner.check_with_service(&token, hash).await };
-        let broken_off = || Refused::broken("a session was not checked: the work has broken off");
-        self.0.checks.run(hash, work).await.ok_or_else(broken_off)?
+        let cancelled = || Refused::broken("a session was not checked: the task was cancelled");
+        self.0.checks.run(hash, work).await.ok_or_else(cancelled)?
     }
 
     /// Refuses a token that is being revoked, from now on and for the longest lifetime of a session, even if the

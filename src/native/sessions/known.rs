@@ -60,7 +60,7 @@ impl From<Rejection> for Refused {
             Rejection::CheckFailed(refused) => return *refused,
             Rejection::Expired => ("session_expired", "The session has ended. Ask for another."),
             Rejection::Revoked => ("session_revoked", "The session was ended. Sign in again."),
-            Rejection::Unknown => ("session_unknown", "This is no session token that is known here."),
+            Rejection::Unknown => ("session_unknown", "Unknown session token. Sign in again."),
         };
         Self::new(401, Reason { code, message }).challenged(super::guard::INVALID)
     }

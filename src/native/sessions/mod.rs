@@ -90,8 +90,8 @@ impl Sessions {
             let (login, customer) = (login.clone(), customer.clone());
             async move { inner.live(&login, customer).await }
         };
-        let broken_off = || Refused::broken("a session was not made: the work has broken off");
-        self.creating.run((login, customer), work).await.ok_or_else(broken_off)?
+        let cancelled = || Refused::broken("no session was created: the task was cancelled");
+        self.creating.run((login, customer), work).await.ok_or_else(cancelled)?
     }
 
     /// Ends a login: revokes all its tokens, and creates no other for it. It continues to the end even if the caller
@@ -105,7 +105,7 @@ impl Sessions {
         let (inner, guard, login) = (Arc::clone(&self.inner), self.guard.clone(), login.to_owned());
         // In a task of its own: the caller may disappear, and no later call ends this login.
         let work = tokio::spawn(async move { inner.end(&login, guard.as_ref()).await }.in_current_span());
-        work.await.unwrap_or_else(|_| Err(Refused::broken("a login was not ended: the work has broken off")))
+        work.await.unwrap_or_else(|_| Err(Refused::broken("a login was not ended: the task was cancelled")))
     }
 }
 

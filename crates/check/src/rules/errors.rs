@@ -57,7 +57,7 @@ fn must_be_error_or_true(exchange: &Exchange, payment: &Payment, cause: &str) ->
     }
     let why = match exchange.response {
         Err(_) => "The page got no answer.",
-        Ok(_) if exchange.is_success() => "The page was told something else than that it is not known.",
+        Ok(_) if exchange.is_success() => "The page got a status although the status is unknown.",
         Ok(_) => "The page got no error in the service's shape.",
     };
     Err(exchange.fail(format!("{cause} {why}")))

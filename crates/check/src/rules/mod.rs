@@ -134,7 +134,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         id: "refusing_service",
-        title: "If the service refuses, the page gets an error in the service's shape and no false word",
+        title: "If the service refuses, the page gets an error in the service's shape and no wrong status",
         needs: &[],
         fix: FIX_ERROR,
         run: |check| Box::pin(errors::refusing_service(check)),
