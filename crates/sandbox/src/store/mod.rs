@@ -22,7 +22,8 @@
 //!   code.
 //! - **Idempotency keys.** A key belongs to a merchant and an operation. It is reserved with the object that is created under it. Until
 //!   it expires, exclusive, another creation under it has no effect. An expired key is free at once, even before it is deleted. Each
-//!   merchant's own clock decides which keys have expired. A deletion removes at most as many keys as the write says: each merchant's oldest first.
+//!   merchant's own clock decides which keys have expired. A deletion removes at most as many keys as the write says: each merchant's
+//!   oldest first.
 //! - **The order of lists.** Newest first, by a sequence number that the store assigns at creation and never changes: entries of one second
 //!   have the order in which they were stored. A page begins after a [`Position`], so that new entries are neither skipped nor repeated. The
 //!   intents of an eSIM order are listed oldest first. Due subscriptions are sorted by their due time, then by id; events by time, newest
