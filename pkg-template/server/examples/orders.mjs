@@ -12,7 +12,12 @@ const TABLES = [
 const [MAX_OPEN, DAY] = [20, 24 * 60 * 60];
 
 export function sqliteOrders(db, options) {
-  const query = (sql, values = []) => db.all(sql.replaceAll("$", "?"), values);
+  // A value for each `?`, because not every version of `node:sqlite` binds `?1`.
+  const query = (sql, values = []) => {
+    const bound = [];
+    const text = sql.replace(/\$(\d+)/g, (_, place) => (bound.push(values[place - 1]), "?"));
+    return db.all(text, bound);
+  };
   for (const table of TABLES) query(`CREATE TABLE IF NOT EXISTS ${table}`);
   return ordersBy(query, (_, work) => work(query), options);
 }
