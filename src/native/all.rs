@@ -78,7 +78,7 @@ impl<T: DeserializeOwned + Send + 'static> All<T> {
             let entry = pages.next_entry().await?;
             Some((entry, pages))
         });
-        Self { operation: spec.name, entries: Box::pin(entries) }
+        Self { operation: spec.name, entries: Box::pin(entries.fuse()) }
     }
 
     /// The next entry; `None` after the last entry and after an error.
