@@ -132,9 +132,8 @@ impl MerchantRoutes {
             Some(headers) => headers()?,
             None => Headers::new().map_err(CallError::thrown)?,
         };
-        let set_ours = |name, value| {
-            headers.set(name, value).map_err(|_| CallError::field("locale", "Invalid locale. Pass a tag such as fr."))
-        };
+        let set_ours =
+            |name, value| headers.set(name, value).map_err(|_| CallError::field("locale", "Invalid language."));
         set_ours("accept", "application/json")?;
         if has_body {
             set_ours("content-type", "application/json")?;

@@ -80,8 +80,9 @@ async fn a_store_on_the_applications_own_pool_replaces_a_forgotten_connection_wi
         let pool = pool.connect(&url).await.expect("a pool");
         let store = PostgresSessions::builder(&client()).pool(pool.clone()).await.expect("PostgreSQL");
         for _ in 0..4 {
-            // sqlx's pool tests a connection after its use, too, and would wait for the reply.
-            until("the connection is idle", async || pool.num_idle() > 0).await;
+            // sqlx's pool tests a connection after its use, too, and would wait for the reply without a limit.
+            until("every connection is idle", async || pool.num_idle() > 0 && pool.num_idle() == pool.size() as usize)
+                .await;
             nat.forget();
             assert!(!store.has_ended(&session("forgotten-1").token).await.expect("an answer"));
         }
