@@ -1,12 +1,12 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
 use super::{CustomerName, Instrument, Item, PaidWith, operation, resource, supported};
-use crate::protocol::{ErrorCode, Fields, Merchant, Payer, lenient_list};
+use crate::protocol::{ErrorCode, Fields, Merchant, Payer, lenient, lenient_list};
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus,
     MerchantReference, Moment, PageLimit, PaymentRef, Phone, RedirectUrl, Secret,
 };
-use serde::Deserializer;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -243,6 +243,9 @@ pub struct PaymentIntent {
     /// The reason why the last attempt was declined.
     #[field(undocumented)]
     pub last_payment_error: Option<LastPaymentError>,
+    /// Until when any of its declined attempts may still be approved, in every status. Absent: the service does not say.
+    #[field(undocumented, omitted, like = ApprovableUntil, read = approvable_until)]
+    pub approvable_until: Option<ApprovableUntil>,
     /// The number of attempts.
     #[field(undocumented, always)]
     pub attempts: Option<u32>,
@@ -348,4 +351,79 @@ pub struct LastPaymentError {
     pub code: String,
     /// The service's message.
     pub message: String,
+    /// Until when the operator may still approve the attempt. Absent: the service does not say, so a decline of mobile money
+    /// is not certain.
+    #[field(omitted, like = ApprovableUntil, read = approvable_until)]
+    pub approvable_until: Option<ApprovableUntil>,
+}
+
+/// Until when an operator may still approve what it has declined. A false "failed" is how customers pay twice: while this
+/// moment is ahead, do not say that no money was taken.
+///
+/// ```
+/// use guichet::operations::{ApprovableUntil, LastPaymentError};
+/// let read = |json: &[u8]| guichet::protocol::decode::<LastPaymentError>(json).map(|error| error.approvable_until);
+/// assert_eq!(read(br#"{"code": "payer_timeout", "approvable_until": 1795257900}"#)?, Some(ApprovableUntil::Unix(1_795_257_900)));
+/// assert_eq!(read(br#"{"code": "payer_not_found", "approvable_until": null}"#)?, Some(ApprovableUntil::Never));
+/// assert_eq!(read(br#"{"code": "payer_timeout"}"#)?, None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(from = "Option<i64>", into = "Option<i64>")]
+pub enum ApprovableUntil {
+    /// The operator's word is final. `null`.
+    Never,
+    /// In Unix seconds.
+    Unix(i64),
+}
+
+impl ApprovableUntil {
+    /// The moment, in Unix seconds.
+    #[must_use]
+    pub fn unix(self) -> Option<i64> {
+        match self {
+            Self::Never => None,
+            Self::Unix(seconds) => Some(seconds),
+        }
+    }
+}
+
+impl From<Option<i64>> for ApprovableUntil {
+    fn from(seconds: Option<i64>) -> Self {
+        seconds.map_or(Self::Never, Self::Unix)
+    }
+}
+
+impl From<ApprovableUntil> for Option<i64> {
+    fn from(until: ApprovableUntil) -> Self {
+        until.unix()
+    }
+}
+
+#[cfg(feature = "service")]
+crate::values::described! { ApprovableUntil: schemars::json_schema!({
+    "type": ["integer", "null"],
+    "description": "Until when the operator may still approve what it has declined, in Unix seconds. Null: its word is final.",
+}) }
+
+#[cfg(feature = "service")]
+impl crate::protocol::Reveal for ApprovableUntil {
+    fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}
+
+/// Reads a moment of which `null` says more than its absence.
+fn approvable_until<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ApprovableUntil>, D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(untagged)]
+    enum Sent {
+        Read(ApprovableUntil),
+        #[default]
+        Other,
+    }
+    Ok(match lenient(deserializer)? {
+        Sent::Read(until) => Some(until),
+        Sent::Other => None,
+    })
 }

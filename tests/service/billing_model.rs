@@ -127,6 +127,7 @@ impl Method {
             Self::Pays | Self::PaysByCard => Some((0, true)),
             Self::PaysInThirtySeconds => Some((30, true)),
             Self::Recovers => Some((0, attempt >= 3)),
+            Self::ApprovedLateAfterRefusal => Some((5, false)),
             Self::TimesOut | Self::ApprovedLateAfterTimeout => Some((300, false)),
             Self::ApprovedLateAfterUnavailable
             | Self::AsksForCode
@@ -136,15 +137,20 @@ impl Method {
         }
     }
 
-    /// Whether the operator approves a charge late, 600 seconds after it began.
-    fn is_approved_late(self) -> bool {
-        matches!(self, Self::ApprovedLateAfterTimeout | Self::ApprovedLateAfterUnavailable)
+    /// How many seconds after it began the operator approves a declined charge, if it does.
+    fn approved_after(self) -> Option<i64> {
+        match self {
+            Self::ApprovedLateAfterRefusal => Some(245),
+            Self::ApprovedLateAfterTimeout | Self::ApprovedLateAfterUnavailable => Some(600),
+            _ => None,
+        }
     }
 }
 
 fn method() -> impl Strategy<Value = Method> {
     use Method::*;
     prop::sample::select(vec![
+        ApprovedLateAfterRefusal,
         ApprovedLateAfterTimeout,
         ApprovedLateAfterUnavailable,
         AsksForCode,
@@ -346,7 +352,7 @@ impl Model {
         let with = if by_fallback { self.fallback.unwrap() } else { self.method };
         let ends = with.charged(attempt).map(|(after, paid)| (at + after, paid));
         self.retry = None;
-        let approved = with.is_approved_late().then_some(at + 600);
+        let approved = with.approved_after().map(|after| at + after);
         self.charges.push(Charge { period, attempt, at, ends, by_fallback, ended: false, approved });
     }
 

@@ -239,26 +239,81 @@ async fn every_test_card_and_phone_behaves_as_the_decisions_say() {
     }
 }
 
+/// Reads the rows `| digits | result |` of the decisions' test phones, and the example numbers of the row "others".
+#[tokio::test]
+async fn every_phone_of_the_decisions_table_does_what_its_row_says() {
+    let (_sandbox, shop) = shop().await;
+    let (_, section) = include_str!("../../docs/decisions.md").split_once("## 11. ").unwrap();
+    let (table, _) = section.split_once("| card |").unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")).skip(1);
+    let mut tried = Vec::new();
+    for (digits, result) in rows {
+        let examples = result.split(|letter: char| !letter.is_ascii_digit()).filter(|word| word.len() == 12);
+        let numbers: Vec<String> = match digits {
+            "others" => examples.map(str::to_owned).collect(),
+            digits => ["23767", "23769"].map(|prefix| format!("{prefix}{digits}")).into(),
+        };
+        let after = result.split_once("after ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+        for number in numbers {
+            let intent = shop.create_intent(&format!("ORDER-{number}")).await;
+            shop.attach(&intent, phone(&number)).await;
+            shop.tenant.clock().advance(after.unwrap_or_default()).await.unwrap();
+            let read = shop.read_intent(&intent).await;
+            let code = result.split('`').nth(1).unwrap_or_default();
+            let (found, expected) = match result.split(' ').next().unwrap_or_default() {
+                "succeed" | "succeeds" => (&read["status"], "succeeded"),
+                "stays" => (&read["status"], code),
+                "asks" => (&read["next_action"]["type"], "otp"),
+                _ => (&read["last_payment_error"]["code"], code),
+            };
+            assert_eq!(found, expected, "{number}: {result}");
+            tried.push(number);
+        }
+    }
+    assert_eq!(tried.len(), 14 * 2 + 2, "{tried:?}");
+}
+
 #[tokio::test]
 async fn a_late_approval_succeeds_while_nothing_is_processing() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, declined_after, code, approved_after) in [
         ("ORDER-11", "237670000011", 300, "payer_timeout", 300),
         ("ORDER-12", "237670000012", 0, "provider_unavailable", 600),
+        ("ORDER-13", "237670000013", 5, "rejected_by_payer", 240),
     ] {
         let intent = shop.create_intent(reference).await;
+        assert_eq!(intent["approvable_until"], Value::Null);
         shop.attach(&intent, phone(number)).await;
         shop.tenant.clock().advance(declined_after).await.unwrap();
         let declined = shop.read_intent(&intent).await;
         assert_eq!((&declined["status"], &declined["attempts"]), (&json!("requires_action"), &json!(1)), "{number}");
         assert_eq!(declined["last_payment_error"]["code"], code);
+        let until = declined["approvable_until"].as_i64().unwrap();
+        assert_eq!(declined["last_payment_error"]["approvable_until"], until, "{number}");
+        let now = shop.tenant.now().await.unix();
+        assert!((now + 840..=now + 900).contains(&until), "{number}: 15 minutes after the attempt ended");
         shop.tenant.clock().advance(approved_after - 60).await.unwrap();
         assert_eq!(shop.read_intent(&intent).await["status"], "requires_action", "{number}: not approved yet");
         shop.tenant.clock().advance(60).await.unwrap();
         let paid = shop.read_intent(&intent).await;
         assert_eq!((&paid["status"], &paid["last_payment_error"]), (&json!("succeeded"), &Value::Null), "{number}");
         assert_eq!((&paid["attempts"], &paid["duplicate_payments"]), (&json!(1), &json!([])));
+        assert_eq!(paid["approvable_until"], Value::Null, "{number}: no other attempt was declined");
     }
+}
+
+#[tokio::test]
+async fn an_operators_final_word_is_null_and_the_intent_keeps_the_latest_time_of_all_attempts() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let open = shop.attach(&intent, phone("237670000012")).await.body["data"]["approvable_until"].clone();
+    assert!(open.is_i64(), "{open}");
+    let declined = shop.attach(&intent, phone("237690000003")).await.body["data"].clone();
+    assert_eq!(declined["last_payment_error"]["code"], "rejected_by_payer");
+    assert_eq!(declined["last_payment_error"].get("approvable_until"), Some(&Value::Null));
+    assert_eq!(declined["approvable_until"], open, "the first attempt may still be approved");
+    let canceled = shop.intent_action(&intent, "cancel", Value::Null).await.body["data"].clone();
+    assert_eq!((&canceled["status"], &canceled["approvable_until"]), (&json!("canceled"), &open));
 }
 
 #[tokio::test]

@@ -100,6 +100,8 @@ enum Action {
 
 fn command() -> impl Strategy<Value = Command> {
     let method = prop::sample::select(vec![
+        Method::ApprovedLateAfterRefusal,
+        Method::ApprovedLateAfterRefusal,
         Method::ApprovedLateAfterTimeout,
         Method::ApprovedLateAfterTimeout,
         Method::ApprovedLateAfterUnavailable,
@@ -151,6 +153,8 @@ struct Intent {
     attempts: u32,
     method: Option<Method>,
     next_action: Option<&'static str>,
+    /// The declined attempts that the operator may still approve.
+    approvable: Vec<u32>,
     /// When the current attempt ends (`None`: never), and its decline.
     ends: Option<(u32, Option<&'static str>)>,
     declined: Option<&'static str>,
@@ -182,6 +186,7 @@ impl Intent {
                 (self.status, self.next_action, self.declined) = ("succeeded", None, None);
                 self.final_at = Some(at);
                 self.paid_late = Some(attempt);
+                self.approvable.retain(|declined| *declined != attempt);
                 self.method = Some(method);
             } else {
                 self.duplicates.push(attempt);
@@ -198,6 +203,10 @@ impl Intent {
         {
             self.ends = None;
             self.declined = decline;
+            let leaves_open = matches!(decline, Some("payer_timeout" | "provider_unavailable"));
+            if leaves_open || self.approvals.iter().any(|(_, attempt, _)| *attempt == self.attempts) {
+                self.approvable.push(self.attempts);
+            }
             self.status = match decline {
                 None => "succeeded",
                 Some("fraud_blocked") => "failed",
@@ -216,6 +225,10 @@ impl Intent {
 
     fn charge(&mut self, now: u32) {
         let (after, decline) = match self.method.unwrap() {
+            Method::ApprovedLateAfterRefusal => {
+                self.approvals.push((now + 245, self.attempts + 1, Method::ApprovedLateAfterRefusal));
+                (5, Some("rejected_by_payer"))
+            }
             Method::ApprovedLateAfterTimeout => {
                 self.approvals.push((now + 600, self.attempts + 1, Method::ApprovedLateAfterTimeout));
                 (300, Some("payer_timeout"))
@@ -308,6 +321,11 @@ impl Comparison {
                 Action::Create { manual, confirm } => self.create(command.of, manual, confirm).await,
                 _ => self.call_and_compare(command).await,
             }
+            if matches!(command.action, Action::Attach(Method::ApprovedLateAfterRefusal) | Action::Confirm) {
+                // The attempt ends after five seconds, and the test itself may take as many.
+                self.shop.tenant.clock().advance(40).await.unwrap();
+                self.now += 40;
+            }
             self.check_against_service(command).await;
         }
     }
@@ -328,6 +346,7 @@ impl Comparison {
                     attempts: 0,
                     method: None,
                     next_action: None,
+                    approvable: Vec::new(),
                     ends: None,
                     declined: None,
                     reason: None,
@@ -416,6 +435,13 @@ impl Comparison {
             let duplicates: Vec<_> =
                 duplicates.filter_map(|one| u32::try_from(one["attempt"].as_u64()?).ok()).collect();
             assert_eq!(duplicates, intent.duplicates, "after {after:?}: {object}");
+            let is_open = |attempt: Option<u32>| {
+                intent.approvable.iter().any(|declined| attempt.is_none_or(|attempt| *declined == attempt))
+            };
+            let of_last = intent.declined.is_some() && is_open(Some(intent.attempts));
+            let told =
+                [&object["approvable_until"], &object["last_payment_error"]["approvable_until"]].map(Value::is_i64);
+            assert_eq!(told, [is_open(None), of_last], "after {after:?}: {object}");
             let text = |value: &Value| value.as_str().map(str::to_owned);
             let seen = (
                 text(&object["status"]),

@@ -46,6 +46,7 @@ pub fn run(case: impl AsyncFn(&Sandbox)) {
 /// The test payment methods of the sandbox, by what a charge of each does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Method {
+    ApprovedLateAfterRefusal,
     ApprovedLateAfterTimeout,
     ApprovedLateAfterUnavailable,
     AsksForCode,
@@ -64,6 +65,7 @@ impl Method {
     /// The body that attaches it.
     pub fn body(self) -> Value {
         match self {
+            Self::ApprovedLateAfterRefusal => phone("237670000013"),
             Self::ApprovedLateAfterTimeout => phone("237670000011"),
             Self::ApprovedLateAfterUnavailable => phone("237670000012"),
             Self::AsksForCode => phone("237670000010"),

@@ -11,8 +11,8 @@ pub(super) use esim::{esim_order, esim_package};
 use super::rules::{Fees, Intent, LateApproval, ListedMethod, NextAction, PayingWith, Session};
 use super::tokens::InstanceKey;
 use guichet::operations::{
-    CreatedSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError, NextAction as NextActionReply,
-    PaidWith, PaymentIntent, PaymentMethod, RevokedSession, SessionState,
+    ApprovableUntil, CreatedSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError,
+    NextAction as NextActionReply, PaidWith, PaymentIntent, PaymentMethod, RevokedSession, SessionState,
 };
 use guichet::protocol::{Reveal, Revealed};
 use guichet::values::{Amount, CheckoutUrl, Currency, IntentId, MethodId, Moment, PaymentRef, Secret, SessionToken};
@@ -58,7 +58,9 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         last_payment_error: state.declined.map(|decline| LastPaymentError {
             code: decline.into_str().to_owned(),
             message: decline.message().to_owned(),
+            approvable_until: Some(ApprovableUntil::from(state.declined_until())),
         }),
+        approvable_until: Some(ApprovableUntil::from(state.approvable_until())),
         attempts: Some(state.attempts),
         created_at: Some(intent.created_at.unix()),
         expires_at: Some(intent.expires_at.to_string()),

@@ -84,6 +84,7 @@ fn test_phone(last_seven: &str) -> Behaviour {
         "0000010" => Behaviour::AsksForCode,
         "0000011" => Behaviour::ApprovedLate { after: 300, decline: Decline::PayerTimeout, approved_after: 300 },
         "0000012" => Behaviour::ApprovedLate { after: 0, decline: Decline::ProviderUnavailable, approved_after: 600 },
+        "0000013" => Behaviour::ApprovedLate { after: 5, decline: Decline::RejectedByPayer, approved_after: 240 },
         _ => Behaviour::Succeeds { after: 2 },
     }
 }
@@ -179,6 +180,11 @@ impl Decline {
             Self::ProviderUnavailable => "The operator cannot be reached at the moment.",
             Self::RejectedByPayer => "The payer refused the payment.",
         }
+    }
+
+    /// Whether the operator may still approve the attempt, although nothing says that it will.
+    pub(crate) fn leaves_open(self) -> bool {
+        matches!(self, Self::PayerTimeout | Self::ProviderUnavailable)
     }
 
     /// Whether the customer can try again or pay another way.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// The most attempts of an intent that a customer pays.
 pub(crate) const MAX_ATTEMPTS: u32 = 3;
+/// How long after its end an attempt may still be approved, in seconds, unless the operator's word is final.
+const APPROVABLE: i64 = 900;
 /// The correct one-time code.
 const RIGHT_CODE: &str = "123456";
 
@@ -33,6 +35,8 @@ pub(crate) struct IntentState {
     pub(crate) late_approvals: Vec<LateApproval>,
     /// The late approvals during another attempt or after the final status: money to be refunded.
     pub(crate) duplicate_payments: Vec<LateApproval>,
+    /// The numbers of the declined attempts that the operator may still approve, and until when, in Unix seconds.
+    pub(crate) approvable: Vec<(u32, i64)>,
 }
 
 /// The end of an attempt: its time and its result.
@@ -88,6 +92,7 @@ impl IntentState {
             max_attempts: MAX_ATTEMPTS,
             late_approvals: Vec::new(),
             duplicate_payments: Vec::new(),
+            approvable: Vec::new(),
         }
     }
 
@@ -112,6 +117,16 @@ impl IntentState {
     pub(crate) fn final_since(&self) -> Option<Moment> {
         let is_final = matches!(self.status, Status::Succeeded | Status::Failed | Status::Canceled);
         self.status_history.last().filter(|_| is_final).map(|(at, _)| Moment::from_unix(*at))
+    }
+
+    /// Until when the attempt that was declined last may still be approved, in Unix seconds. `None`: the decline is final.
+    pub(crate) fn declined_until(&self) -> Option<i64> {
+        self.approvable.iter().find(|(attempt, _)| *attempt == self.attempts).map(|(_, until)| *until)
+    }
+
+    /// Until when any declined attempt may still be approved, in Unix seconds. `None` if no such attempt was made.
+    pub(crate) fn approvable_until(&self) -> Option<i64> {
+        self.approvable.iter().map(|(_, until)| *until).max()
     }
 
     /// The state at a time: applies everything that time alone causes until then, in order.
@@ -150,6 +165,9 @@ impl IntentState {
             let position = self.late_approvals.partition_point(|other| other.approved_at <= approved_at);
             self.late_approvals.insert(position, approval);
         }
+        if approved_at.is_some() || decline.is_some_and(Decline::leaves_open) {
+            self.approvable.push((self.attempts, at + APPROVABLE));
+        }
         self.declined = decline;
         let status = match decline {
             None => Status::Succeeded,
@@ -166,6 +184,8 @@ impl IntentState {
     fn approve_late(&mut self, at: i64) {
         let approval = self.late_approvals.remove(0);
         if self.status == Status::RequiresAction {
+            // The attempt is no longer a declined one: it is the success.
+            self.approvable.retain(|(attempt, _)| *attempt != approval.attempt);
             self.paying_with = Some(approval.with);
             (self.next_action, self.declined) = (None, None);
             self.transition_to(Status::Succeeded, at);
@@ -342,6 +362,7 @@ mod tests {
             ("0000010", vec![(0, RequiresAction)]),
             ("0000011", vec![(299, Processing), (300, RequiresAction), (300, Succeeded)]),
             ("0000012", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed), (600, Failed)]),
+            ("0000013", vec![(4, Processing), (5, RequiresAction), (5, RequiresAction), (5, Failed), (245, Failed)]),
             ("1234567", vec![(1, Processing), (2, Succeeded)]),
         ];
         for (digits, sights) in table {
@@ -421,6 +442,44 @@ mod tests {
             let again = late.clone().at(START.plus(900_000), expiry);
             assert_eq!(again, late, "{why}: it is reported once");
         }
+    }
+
+    #[test]
+    fn an_attempt_is_approvable_for_fifteen_minutes_where_the_operators_word_is_not_final() {
+        let expiry = Intent::expiry(START);
+        for (digits, declined_at, is_approvable) in [
+            ("0000002", 0, false),
+            ("0000003", 0, false),
+            ("0000004", 300, true),
+            ("0000006", 0, false),
+            ("0000007", 0, true),
+            ("0000008", 0, false),
+            ("0000009", 0, false),
+            ("0000011", 300, true),
+            ("0000012", 0, true),
+            ("0000013", 5, true),
+        ] {
+            let at = START.plus(declined_at);
+            let state = attached(&IntentState::new(), digits, START).at(at, expiry);
+            let until = is_approvable.then(|| at.plus(900).unix());
+            assert_eq!((state.declined_until(), state.approvable_until()), (until, until), "{digits}");
+            assert!(state.late_approvals.iter().all(|approval| Some(approval.approved_at) <= until), "{digits}");
+        }
+    }
+
+    #[test]
+    fn an_intent_is_approvable_as_long_as_any_of_its_declined_attempts() {
+        let expiry = Intent::expiry(START);
+        let first = attached(&IntentState::new(), "0000012", START).at(START, expiry);
+        let second = attached(&first, "0000013", START.plus(1)).at(START.plus(6), expiry);
+        let (of_first, of_second) = (Some(START.plus(900).unix()), Some(START.plus(906).unix()));
+        assert_eq!((second.declined_until(), second.approvable_until()), (of_second, of_second));
+        let third = attached(&second, "0000002", START.plus(7)).at(START.plus(7), expiry);
+        assert_eq!((third.status, third.declined_until(), third.approvable_until()), (Failed, None, of_second));
+        let later = third.at(START.plus(5_000), expiry);
+        assert_eq!((later.duplicate_payments.len(), later.approvable_until()), (2, of_second), "in every status");
+        let paid = second.at(START.plus(246), expiry);
+        assert_eq!((paid.status, paid.approvable_until()), (Succeeded, of_first), "the second attempt is the success");
     }
 
     #[test]
