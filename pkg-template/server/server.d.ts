@@ -72,6 +72,10 @@ export interface Payment {
   status: "requires_action" | "processing" | "succeeded" | "failed" | "canceled" | (string & {});
   amount: string | number;
   currency: string;
+  /** What the customer pays, with the fee if they bear it; null until that is known. */
+  amount_payable?: string | number | null;
+  /** Until when an operator may still approve a declined attempt, in Unix seconds. `null`: its word is final; absent: it is not known. */
+  approvable_until?: number | null;
   [field: string]: unknown;
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Buyer, Calls, Orders, Owner, Reason, Refused, Sold, marked, verify_and_settle};
 use crate::flow::checkout_address;
-use crate::operations::CreatePaymentIntent;
+use crate::operations::{ApprovableUntil, CreatePaymentIntent};
 use crate::platform::to_json;
 use crate::values::{CheckoutUrl, PaymentRef, printable};
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ pub async fn create_intent(
     Ok(Reply::json(200, &json!({"intent": intent, "return_nonce": nonce})))
 }
 
-/// `GET {m}/intents/{payment_ref}`: the status, after the payment was read with the secret key and checked.
+/// `GET {m}/intents/{payment_ref}`: the status and the sum, after the payment was read with the secret key and checked.
 ///
 /// # Errors
 /// [`Refused`] with 404 for another owner's payment as for an unknown one, if it cannot be read, or if it is not the one
@@ -133,7 +133,9 @@ pub async fn status(
     let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(missing)?;
     let intent = calls.read(&sold.intent).await?;
     verify_and_settle(orders, &sold, &intent).await?;
-    let declined = intent.last_payment_error.map(|error| json!({"code": error.code, "message": error.message}));
+    let declined = intent
+        .last_payment_error
+        .map(|error| with_time(json!({"code": error.code, "message": error.message}), error.approvable_until));
     // The customer may know that they have paid twice and will get a refund.
     let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
         let approved_at = duplicate.approved_at.map(|at| at.to_string());
@@ -141,7 +143,18 @@ pub async fn status(
         json!({"attempt": duplicate.attempt, "amount": amount, "currency": duplicate.currency, "approved_at": approved_at})
     });
     let duplicates: Vec<Value> = duplicates.collect();
-    let body =
-        json!({"status": intent.status.as_str(), "last_payment_error": declined, "duplicate_payments": duplicates});
-    Ok(Reply::json(200, &body))
+    let body = json!({
+        "status": intent.status.as_str(), "last_payment_error": declined, "merchant_reference": sold.merchant_reference,
+        "amount": intent.amount, "amount_payable": intent.amount_payable, "duplicate_payments": duplicates,
+    });
+    Ok(Reply::json(200, &with_time(body, intent.approvable_until)))
+}
+
+/// Adds until when an operator may still approve what it has declined, if the service says it: without the member, a page must
+/// not say that nothing was charged.
+fn with_time(mut body: Value, until: Option<ApprovableUntil>) -> Value {
+    if let Some(until) = until {
+        body["approvable_until"] = json!(until);
+    }
+    body
 }

@@ -142,6 +142,9 @@ fn verify(wrong: &mut Vec<String>, reply: &Reply, expected: &Value) {
     if let Some(body) = expected.get("body") {
         expect(wrong, "body", &serde_json::from_str(&reply.body).unwrap_or_default(), body);
     }
+    for part in texts(&expected["has"]).filter(|part| !reply.body.contains(part)) {
+        wrong.push(format!("the reply lacks {part}: {}", reply.body));
+    }
     for secret in texts(&expected["not"]) {
         if reply.body.contains(secret) {
             wrong.push(format!("the reply contains {secret}: {}", reply.body));

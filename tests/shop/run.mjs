@@ -104,11 +104,12 @@ function service({ service = [], intent }, sent, bodies) {
   };
 }
 
-async function verify(response, { status, headers = {}, body, not = [] }) {
+async function verify(response, { status, headers = {}, body, has = [], not = [] }) {
   const text = await response.text();
   assert.equal(response.status, status, text);
   for (const [name, value] of Object.entries(headers)) assert.equal(response.headers.get(name), value, name);
   if (body) contains(JSON.parse(text), body, "body");
+  for (const part of has) assert.ok(text.includes(part), `the reply lacks ${part}: ${text}`);
   for (const secret of not) assert.ok(!text.includes(secret), `the reply contains ${secret}: ${text}`);
 }
 

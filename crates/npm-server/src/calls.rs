@@ -3,7 +3,8 @@
 use crate::value::{get, get_number, get_text, object, optional};
 use crate::{Host, lock};
 use guichet::operations::{
-    CreatePaymentIntent, CreateSession, DuplicatePayment, LastPaymentError, PaymentIntent, ReadPaymentIntent,
+    ApprovableUntil, CreatePaymentIntent, CreateSession, DuplicatePayment, LastPaymentError, PaymentIntent,
+    ReadPaymentIntent,
 };
 use guichet::protocol::{
     Action, AttemptResult, Call, DEFAULT_DEADLINE, Error, FieldError, Kind, Operation, Refusal, Spec, assemble,
@@ -95,9 +96,12 @@ impl Host {
             intent.customer.email =
                 get(&data, "customer").and_then(|customer| get_text(&customer, "email")).unwrap_or_default();
             intent.attempts = get_number(&data, "attempts");
+            intent.amount_payable = text("amount_payable").and_then(|amount| Amount::new(&amount).ok());
+            intent.approvable_until = approvable_until(&data);
             intent.last_payment_error = get(&data, "last_payment_error").and_then(|error| {
                 let mut declined = LastPaymentError::with_required(get_text(&error, "code")?);
                 declined.message = get_text(&error, "message").unwrap_or_default();
+                declined.approvable_until = approvable_until(&error);
                 Some(declined)
             });
             let duplicates = get(&data, "duplicate_payments").filter(Array::is_array);
@@ -121,6 +125,15 @@ impl Host {
         let intent = read().ok_or_else(|| unreadable(spec))?;
         *lock(&self.intent) = data;
         Ok(intent)
+    }
+}
+
+/// `null` is the operator's final word; without the member the service does not say.
+fn approvable_until(object: &JsValue) -> Option<ApprovableUntil> {
+    let until = js_sys::Reflect::get(object, &"approvable_until".into()).ok()?;
+    match until.as_f64() {
+        Some(seconds) => Some(ApprovableUntil::Unix(seconds as i64)),
+        None => until.is_null().then_some(ApprovableUntil::Never),
     }
 }
 
