@@ -30,7 +30,7 @@ export type CodeKey =
   | "session_revoked" | "session_token_required" | "role_required" | "secret_key_in_browser"
   | "resource_missing" | "route_not_found" | "method_not_allowed" | "body_too_large" | "body_too_slow"
   | "unsupported_media_type" | "merchant_reference_conflict" | "intent_not_confirmable"
-  | "intent_not_cancelable" | "subscription_state" | "plan_code_taken" | "parameter_missing"
+  | "intent_not_cancelable" | "attempt_not_current" | "subscription_state" | "plan_code_taken" | "parameter_missing"
   | "parameter_invalid" | "amount_out_of_range" | "currency_unsupported"
   | "payment_method_unavailable" | "quantity_out_of_range" | "plan_inactive"
   | "test_card_required" | "idempotency_key_reused" | "parameter_unknown" | "rate_limited"

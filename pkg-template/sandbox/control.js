@@ -47,6 +47,9 @@ export class Tenant {
       list: () => faults(about("faults.list", "GET", "faults")),
       clear: async () => void (await about("faults.clear", "DELETE", "faults")),
     };
+    this.operators = {
+      set: async (operator) => (await about("operators.set", "POST", "operators", operator)).operators,
+    };
   }
 
   /** Not an own member, so that no log shows it. */

@@ -106,6 +106,7 @@ export interface Tenant {
   readonly secretKey: string;
   readonly clock: Clock;
   readonly faults: Faults;
+  readonly operators: Operators;
   /**
    * The newest 1,000 requests of this merchant and its customers, oldest first.
    *
@@ -194,6 +195,35 @@ export interface Faults {
 }
 
 /**
+ * The mobile money operators, as they work for a merchant.
+ *
+ * @example
+ * const close = (operators: Operators) => operators.set({ code: "orange_cm", status: "closed" });
+ */
+export interface Operators {
+  /**
+   * Changes how an operator works from now on. Resolves with all operators. `delayed`: every attempt ends 60 seconds later. `closed`: a
+   * payment by it is refused with 422 `payment_method_unavailable`.
+   *
+   * @example
+   * await shop.operators.set({ code: "mtn_cm", status: "delayed" });
+   */
+  readonly set: (operator: Omit<Operator, "name">) => Promise<Operator[]>;
+}
+
+/**
+ * A mobile money operator, and how it works.
+ *
+ * @example
+ * const isOffered = ({ status }: Operator) => status !== "closed";
+ */
+export interface Operator {
+  code: "mtn_cm" | "orange_cm";
+  name: string;
+  status: "operational" | "delayed" | "closed";
+}
+
+/**
  * How the next calls of an operation fail. `delay`, `lost_response`, `malformed` and `truncate` execute the call, but the response
  * is late, lost or broken. `drop` and `status` do not execute it.
  *
@@ -231,6 +261,7 @@ export type WaitingFault = { operation: Operation; count: number } & (
  * for (const operation of failing) await shop.faults.set({ operation, kind: "drop" });
  */
 export type Operation =
+  | "abandon_payment_intent"
   | "answer_payment_intent"
   | "attach_payment_method"
   | "calculate_fee"

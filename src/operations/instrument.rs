@@ -1,7 +1,7 @@
 //! The payment method of a request.
 
 use crate::protocol::{Argument, ErrorCode, FieldError, FieldType, Shorthand, whole, written_by_its_type};
-use crate::values::{Invalid, Phone};
+use crate::values::{Invalid, OperatorCode, Phone};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
@@ -11,7 +11,7 @@ use std::fmt;
 /// ```
 /// use guichet::operations::Instrument;
 /// use guichet::values::Phone;
-/// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
+/// let phone = Instrument::mobile_money(Phone::new("237670000000")?);
 /// assert_eq!(format!("{phone:?}"), "MobileMoney(***)");
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
@@ -35,7 +35,19 @@ pub enum Instrument {
     MobileMoney {
         /// The phone it belongs to.
         phone: Phone,
+        /// The operator that the customer has chosen. Without one, the service takes the operator of the phone's prefix.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "service", schemars(extend("x-guichet-known" = "operators")))]
+        operator: Option<OperatorCode>,
     },
+}
+
+impl Instrument {
+    /// A mobile money account by its phone, with the operator of its prefix.
+    #[must_use]
+    pub fn mobile_money(phone: Phone) -> Self {
+        Self::MobileMoney { phone, operator: None }
+    }
 }
 
 /// The details of a card. Its `Debug` shows none of them.
@@ -91,7 +103,13 @@ impl FieldType for Instrument {
         let kind = value.get("type").and_then(Value::as_str);
         match kind {
             Some("mobile_money") => match value.get("phone") {
-                Some(phone) => Ok(Self::MobileMoney { phone: Phone::read(phone)? }),
+                Some(phone) => {
+                    let operator = value.get("operator").filter(|operator| !operator.is_null());
+                    Ok(Self::MobileMoney {
+                        phone: Phone::read(phone)?,
+                        operator: operator.map(OperatorCode::read).transpose()?,
+                    })
+                }
                 None => Err(Invalid::because(
                     "Mobile money needs a phone: {\"type\":\"mobile_money\",\"phone\":\"237670000000\"}.",
                 )),

@@ -1,6 +1,6 @@
 //! Payment intents: one intent is one payment, from the basket to its final status.
 
-use super::{CustomerName, Instrument, Item, PaidWith, operation, resource, supported};
+use super::{CustomerName, Instrument, Item, Operator, PaidWith, operation, resource, supported};
 use crate::protocol::{ErrorCode, Fields, Merchant, Payer, lenient, lenient_list};
 use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus,
@@ -125,10 +125,14 @@ pub struct ReadPaymentIntent {
 /// ```
 /// use guichet::operations::{AttachPaymentMethod, Instrument};
 /// use guichet::values::{IntentId, Phone};
-/// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
+/// let phone = Instrument::mobile_money(Phone::new("237670000000")?);
 /// let pay = AttachPaymentMethod::new(IntentId::new("pi_1")?, phone);
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
+///
+/// # Undocumented
+/// The whole operation. A phone may name its `operator`, which is part of "the same method"; without one it is the operator of
+/// the phone's prefix. An operator that is `closed` is refused (decisions).
 #[operation(
     POST "/v1/payment-intents/{id}/payment-method" -> PaymentIntent,
     role = Payer,
@@ -180,6 +184,33 @@ pub struct AnswerPaymentIntent {
 pub struct CancelPaymentIntent {
     /// The intent.
     pub id: IntentId,
+}
+
+/// `POST /v1/payment-intents/{id}/abandon`: end an attempt of mobile money that is processing, so that the customer can pay
+/// with another number. Repeating it changes nothing.
+///
+/// The operator may still approve the attempt: then the customer has paid twice, and one payment is refunded. Say so first.
+/// While it is `processing` only; a subscription's charge cannot be abandoned (a decision).
+///
+/// ```
+/// use guichet::operations::AbandonPaymentIntent;
+/// use guichet::values::IntentId;
+/// let abandon = AbandonPaymentIntent::new(IntentId::new("pi_1")?, 1_u32);
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+#[operation(
+    POST "/v1/payment-intents/{id}/abandon" -> PaymentIntent,
+    role = Payer,
+    command = "intents abandon",
+    assumed,
+    repeatable,
+)]
+pub struct AbandonPaymentIntent {
+    /// The intent.
+    pub id: IntentId,
+    /// The number of the attempt, from 1: the intent's `attempts`.
+    #[field(min = 1)]
+    pub attempt: u32,
 }
 
 /// A payment intent, as the service sees it now.
@@ -322,13 +353,34 @@ pub struct DuplicatePayment {
 /// The action that the customer must take before the payment continues.
 #[resource(undocumented, example = r#"{"type": "otp"}"#)]
 pub struct NextAction {
-    /// Its type: `otp`, `redirect`, `confirm`, or a word that this version does not know.
+    /// Its type: `otp`, `redirect`, `confirm`, `approve_on_phone` (while mobile money is `processing`), or a word that this version does not know.
     #[field(required, name = "type")]
     pub kind: String,
     /// The address of a `redirect`: the page of the card's issuer. It contains a token: send it only to the customer's
     /// browser, and do not log it.
     #[field(omitted)]
     pub url: Option<Secret>,
+    /// Of `approve_on_phone`: the operator, if it is known.
+    #[field(omitted)]
+    pub operator: Option<Operator>,
+    /// Of `approve_on_phone`: the name that the customer sees on the phone.
+    #[field(omitted)]
+    pub payee: Option<String>,
+    /// Of `approve_on_phone`: what the customer does there, in order.
+    #[field(omitted)]
+    pub steps: Option<Vec<ApprovalStep>>,
+}
+
+/// One step of a customer who approves a payment on their phone.
+#[resource(undocumented, example = r#"{"code": "dial", "ussd": "*126#"}"#)]
+#[derive(Eq)]
+pub struct ApprovalStep {
+    /// What to do: `open_prompt`, `enter_pin`, `dial` (if the phone shows nothing), or a word that this version does not know.
+    #[field(required)]
+    pub code: String,
+    /// What to dial, as text.
+    #[field(omitted)]
+    pub ussd: Option<String>,
 }
 
 /// The customer of a payment intent.

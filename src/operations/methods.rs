@@ -2,7 +2,7 @@
 
 use super::{operation, resource};
 use crate::protocol::Anyone;
-use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId};
+use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId, OperatorCode};
 
 /// `GET /v1/payment-methods`: the payment methods of a country.
 ///
@@ -15,7 +15,7 @@ use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId};
 ///
 /// # Undocumented
 /// Access: any credential, or none if the service allows it. A country without methods gets an empty list, but a fee
-/// for it is refused (decisions).
+/// for it is refused. Mobile money lists the country's operators, each with its status (decisions).
 #[operation(
     GET "/v1/payment-methods" -> Vec<PaymentMethod>,
     role = Anyone,
@@ -83,6 +83,24 @@ pub struct PaymentMethod {
     pub fee_type: Option<String>,
     /// The countries it serves, by their two-letter codes.
     pub supported_countries: Vec<String>,
+    /// The operators of mobile money in the country, as far as the service names them, each with its status.
+    #[field(undocumented)]
+    pub operators: Vec<Operator>,
+}
+
+/// A mobile money operator.
+#[resource(undocumented, example = r#"{"code": "mtn_cm", "name": "MTN Mobile Money", "status": "delayed"}"#)]
+#[derive(Eq)]
+pub struct Operator {
+    /// Its code, with which a customer chooses it.
+    #[field(required)]
+    pub code: OperatorCode,
+    /// Its name for people.
+    pub name: String,
+    /// In a list of methods: `operational`, `delayed` (attempts end later), `closed` (show it and do not offer it), or a word
+    /// that this version does not know.
+    #[field(omitted, schema("enum" = ["operational", "delayed", "closed"]))]
+    pub status: Option<String>,
 }
 
 /// The fee of an amount.

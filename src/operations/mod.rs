@@ -41,7 +41,7 @@ macro_rules! every_operation {
             CreateSession ValidateSession RevokeSession
             ListPaymentMethods CalculateFee
             CreatePaymentIntent ReadPaymentIntent AttachPaymentMethod ListPaymentIntents
-            ConfirmPaymentIntent AnswerPaymentIntent CancelPaymentIntent
+            ConfirmPaymentIntent AnswerPaymentIntent CancelPaymentIntent AbandonPaymentIntent
             ListCustomers
             ListEsimPackages CreateEsimOrder ReadEsimOrder
             CreatePlan ListPlans DeactivatePlan

@@ -1,5 +1,6 @@
 //! The payment method of a payment, as a reply shows it.
 
+use super::Operator;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +27,9 @@ pub enum PaidWith {
     MobileMoney {
         /// Its phone number; the middle is hidden.
         phone: String,
+        /// Its operator, if it is known (a decision).
+        #[serde(default)]
+        operator: Option<Operator>,
     },
     /// A method that this version does not know, as the service writes it.
     #[serde(untagged)]
@@ -46,10 +50,16 @@ crate::values::described! { PaidWith: schemars::json_schema!({
         },
         {
             "type": "object",
-            "required": ["type", "phone"],
+            "required": ["type", "phone", "operator"],
             "properties": {
                 "type": { "const": "mobile_money" },
                 "phone": { "type": "string", "description": "Its middle is hidden.", "pattern": r"^[0-9]{3}[0-9*]{4,12}$" },
+                "operator": {
+                    "type": ["object", "null"],
+                    "description": "Its operator, if it is known.",
+                    "required": ["code", "name"],
+                    "properties": { "code": { "type": "string" }, "name": { "type": "string" } },
+                },
             },
         },
     ],

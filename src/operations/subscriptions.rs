@@ -26,7 +26,7 @@ const DEFAULT_FAILURES: u32 = 3;
 /// use guichet::operations::{CreateSubscription, CustomerName, Instrument};
 /// use guichet::values::{Email, Phone, PlanCode};
 /// let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
-/// let phone = Instrument::MobileMoney { phone: Phone::new("237670000000")? };
+/// let phone = Instrument::mobile_money(Phone::new("237670000000")?);
 /// let gold = CreateSubscription::new(PlanCode::new("gold")?, Email::new("awa@example.com")?, awa, phone);
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
@@ -126,7 +126,7 @@ pub struct ResumeSubscription {
 /// ```
 /// use guichet::operations::{ChangeSubscriptionPaymentMethod, Instrument};
 /// use guichet::values::{Phone, SubscriptionId};
-/// let phone = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
+/// let phone = Instrument::mobile_money(Phone::new("237690000000")?);
 /// let change = ChangeSubscriptionPaymentMethod::new(SubscriptionId::new("sub_1")?, phone);
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
@@ -178,7 +178,7 @@ pub struct CancelSubscription {
 /// ```
 /// use guichet::operations::{ConfigureFallback, Instrument};
 /// use guichet::values::{Phone, SubscriptionId};
-/// let phone = Instrument::MobileMoney { phone: Phone::new("237690000000")? };
+/// let phone = Instrument::mobile_money(Phone::new("237690000000")?);
 /// let fallback = ConfigureFallback::new(SubscriptionId::new("sub_1")?, phone).trigger_after_failures(2);
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```

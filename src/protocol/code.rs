@@ -108,6 +108,8 @@ error_codes! {
         BodyTooSlow = "body_too_slow",
     }
     409 {
+        /// The attempt is not the payment intent's latest one.
+        AttemptNotCurrent = "attempt_not_current",
         /// The payment intent's status does not allow a cancellation.
         IntentNotCancelable = "intent_not_cancelable",
         /// The payment intent's status does not allow an attempt.

@@ -57,6 +57,9 @@ text_value! {
     /// ```
     MethodId, present;
 
+    /// The code of a mobile money operator in the list of payment methods (a decision).
+    OperatorCode is "mtn_cm" not "", present;
+
     /// The merchant's name of one request. The service executes a request once per key, however often it is sent (a
     /// decision). 1 to 255 visible ASCII characters.
     IdempotencyKey is "order-17" not "order 17", |text| {

@@ -205,7 +205,7 @@ async fn paying_a_settled_intent_is_an_error_with_the_remedy(engine: Engine) {
     let page = Page::open(engine, "settled").await;
     let intent = page.demo.create_intent(order(&page.demo, "SETTLED-1")).await;
     page.run(&format!("window.page = await open({}); return page.intent.status", options(&page.demo, &intent))).await;
-    let instrument = Instrument::MobileMoney { phone: Phone::new(SUCCEEDS).unwrap() };
+    let instrument = Instrument::mobile_money(Phone::new(SUCCEEDS).unwrap());
     page.demo.client().attach_payment_method(&intent.id, instrument).await.unwrap();
     page.demo.merchant.clock().advance(5).await.unwrap();
     let result = page

@@ -226,7 +226,7 @@ async fn paying_on_an_outdated_page_shows_that_it_is_already_paid() {
     let intent = demo.create_intent(order(&demo, "TABS-2")).await;
     open(&browser, &intent).await;
     browser.wait_for("[data-test='method-mobile_money']").await;
-    let instrument = Instrument::MobileMoney { phone: Phone::new(SUCCEEDS).unwrap() };
+    let instrument = Instrument::mobile_money(Phone::new(SUCCEEDS).unwrap());
     demo.client().attach_payment_method(&intent.id, instrument).await.unwrap();
     demo.pay_by_card(&browser, PAYS).await;
     see(&browser, "settled").await;

@@ -32,6 +32,7 @@ pub const INTERFACE: &[(&str, &str, Option<&str>)] = &[
     ("confirm_payment_intent", "POST /v1/payment-intents/{id}/confirm", None),
     ("answer_payment_intent", "POST /v1/payment-intents/{id}/answer", None),
     ("cancel_payment_intent", "POST /v1/payment-intents/{id}/cancel", None),
+    ("abandon_payment_intent", "POST /v1/payment-intents/{id}/abandon", None),
     ("list_customers", "GET /v1/customers", Some("")),
     ("list_esim_packages", "GET /v1/esim/packages", Some("")),
     ("create_esim_order", "POST /v1/esim/orders", Some("package_id quantity")),
@@ -242,7 +243,7 @@ fn rows() -> Vec<Row> {
         ),
         row(ReadPaymentIntent::new(intent()), "GET", "/v1/payment-intents/pi_1%2F2", None),
         row(
-            AttachPaymentMethod::new(intent(), Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() }),
+            AttachPaymentMethod::new(intent(), Instrument::mobile_money(Phone::new("237670000000").unwrap())),
             "POST",
             "/v1/payment-intents/pi_1%2F2/payment-method",
             Some(json!({ "payment_method": { "type": "mobile_money", "phone": "237670000000" } })),
@@ -254,6 +255,12 @@ fn rows() -> Vec<Row> {
             Some(json!({ "payment_method": {
                 "type": "card", "card": { "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "123" },
             } })),
+        ),
+        row(
+            AbandonPaymentIntent::new(intent(), 2_u32),
+            "POST",
+            "/v1/payment-intents/pi_1%2F2/abandon",
+            Some(json!({ "attempt": 2 })),
         ),
         row(
             ListEsimPackages::new().limit(PageLimit::new(2).unwrap()).starting_after(package()),
@@ -386,7 +393,7 @@ fn subscription() -> SubscriptionId {
 }
 
 fn mobile_money() -> Instrument {
-    Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() }
+    Instrument::mobile_money(Phone::new("237670000000").unwrap())
 }
 
 /// The fields of a request, as a server finds them by the `Spec` alone.

@@ -397,7 +397,7 @@ async fn read(service: &FakeService) -> Result<guichet::operations::PaymentInten
 }
 
 fn phone() -> Instrument {
-    Instrument::MobileMoney { phone: Phone::new("237670000000").expect("a phone") }
+    Instrument::mobile_money(Phone::new("237670000000").expect("a phone"))
 }
 
 fn intent_id(text: &str) -> IntentId {

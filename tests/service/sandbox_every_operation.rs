@@ -181,6 +181,7 @@ where
         };
         let id = id.as_str().unwrap();
         let before = match action {
+            "/abandon" => Some(("payment-method", api::phone("237670000005"))),
             "/answer" => Some(("payment-method", api::phone("237670000010"))),
             "/confirm" => Some(("payment-method", api::phone("237670000000"))),
             "/resume" => Some(("pause", json!({ "immediately": true }))),

@@ -1,6 +1,6 @@
 //! Changes of a payment intent after a method is attached: one-time codes, the issuer's page, confirmation, cancellation.
 
-use crate::support::api::{Merchant, Reply, card, order, phone, shop};
+use crate::support::api::{Merchant, Reply, card, control, order, phone, shop};
 use crate::support::service::Event;
 use guichet::operations::ListPaymentMethods;
 use guichet::values::{IntentId, IntentStatus};
@@ -317,6 +317,99 @@ async fn an_operators_final_word_is_null_and_the_intent_keeps_the_latest_time_of
 }
 
 #[tokio::test]
+async fn an_operator_is_part_of_the_method_and_an_unknown_one_is_refused() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let by = |number: &str, operator: &str| json!({ "payment_method": { "type": "mobile_money", "phone": number, "operator": operator } });
+    for (number, operator) in [("237670000005", "mtn"), ("225070000005", "mtn_cm")] {
+        let refused = shop.attach(&intent, by(number, operator)).await;
+        assert_eq!((refused.status, refused.code()), (422, "payment_method_unavailable"), "{}", refused.text);
+        assert_eq!(refused.body["error"]["param"], "payment_method.operator");
+    }
+    let attached = shop.attach(&intent, phone("237670000005")).await.body["data"].clone();
+    assert_eq!(attached["payment_method"]["operator"]["code"], "mtn_cm", "by its prefix");
+    let repeated = shop.attach(&intent, by("237670000005", "mtn_cm")).await;
+    assert_eq!((repeated.status, &repeated.body["data"]["attempts"]), (200, &json!(1)), "the same method");
+    assert_eq!(shop.attach(&intent, by("237670000005", "orange_cm")).await.status, 409, "another one");
+    let ported = shop.create_intent("ORDER-18").await;
+    let attached = shop.attach(&ported, by("237670000005", "orange_cm")).await.body["data"].clone();
+    let orange = json!({ "code": "orange_cm", "name": "Orange Money" });
+    assert_eq!((&attached["payment_method"]["operator"], &attached["next_action"]["operator"]), (&orange, &orange));
+    let abroad = shop.create_intent("ORDER-19").await;
+    let attached = shop.attach(&abroad, phone("225070000005")).await.body["data"].clone();
+    assert_eq!(attached["payment_method"]["operator"], Value::Null);
+    assert_eq!(attached["next_action"]["steps"], json!([{ "code": "open_prompt" }, { "code": "enter_pin" }]));
+}
+
+#[tokio::test]
+async fn a_delayed_operator_is_late_and_a_closed_one_takes_no_payment() {
+    let (sandbox, shop) = shop().await;
+    let set = async |code: &str, status: &str| {
+        let fields = json!({ "code": code, "status": status, "merchant": shop.tenant.id() });
+        let reply = control(&sandbox, "POST", "/operators", fields).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+    };
+    let listed = async || {
+        let methods = shop.call("GET", "/v1/payment-methods", Value::Null).await.body["data"].clone();
+        assert_eq!(methods[1]["operators"], json!([]), "a card has none");
+        let of_phones = methods[0]["operators"].as_array().unwrap().clone();
+        of_phones.iter().map(|operator| operator["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, ["operational", "operational"]);
+    let before = shop.create_intent("BEFORE").await;
+    shop.attach(&before, phone("237690000005")).await;
+    set("mtn_cm", "delayed").await;
+    set("orange_cm", "closed").await;
+    assert_eq!(listed().await, ["delayed", "closed"]);
+
+    let intent = shop.create_intent("ORDER-17").await;
+    let refused = shop.attach(&intent, phone("237690000000")).await;
+    assert_eq!((refused.status, refused.code()), (422, "payment_method_unavailable"), "{}", refused.text);
+    assert_eq!(shop.attach(&before, phone("237690000005")).await.status, 200, "repeated, it has no effect");
+    let late = shop.attach(&intent, phone("237670000000")).await.body["data"].clone();
+    assert_eq!(late["status"], "processing", "it succeeds at once where the operator is not delayed");
+    shop.tenant.clock().advance(60).await.unwrap();
+    assert_eq!(shop.read_intent(&intent).await["status"], "succeeded");
+
+    for (code, status) in [("mtn", "closed"), ("mtn_cm", "busy")] {
+        let refused = control(&sandbox, "POST", "/operators", json!({ "code": code, "status": status })).await;
+        assert_eq!((refused.status, refused.code()), (422, "parameter_invalid"), "{}", refused.text);
+    }
+    let reset = control(&sandbox, "POST", "/reset", json!({ "merchant": shop.tenant.id() })).await;
+    assert_eq!((reset.status, listed().await), (200, vec!["operational".to_owned(); 2]));
+}
+
+#[tokio::test]
+async fn an_abandoned_attempt_makes_room_for_another_and_its_approval_is_a_duplicate_payment() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let abandon = async |attempt: u32| shop.intent_action(&intent, "abandon", json!({ "attempt": attempt })).await;
+    let early = abandon(1).await;
+    assert_eq!((early.status, early.code()), (409, "attempt_not_current"), "no attempt was made");
+    assert_eq!(abandon(0).await.status, 422);
+    shop.attach(&intent, phone("237670000001")).await;
+    let abandoned = abandon(1).await;
+    assert_eq!(abandoned.status, 200, "{}", abandoned.text);
+    assert_eq!(abandoned.body["data"]["status"], "requires_action");
+    assert_eq!(abandoned.body["data"]["last_payment_error"]["code"], "payer_timeout");
+    assert_eq!(abandon(1).await.body["data"], abandoned.body["data"], "repeated, it changes nothing");
+    shop.attach(&intent, phone("237670000005")).await;
+    let late = abandon(1).await;
+    assert_eq!((late.status, late.code()), (409, "attempt_not_current"), "the second is under way");
+    shop.tenant.clock().advance(60).await.unwrap();
+    let read = shop.read_intent(&intent).await;
+    assert_eq!((&read["status"], &read["duplicate_payments"][0]["attempt"]), (&json!("processing"), &json!(1)));
+    abandon(2).await;
+    shop.attach(&intent, phone("237670000005")).await;
+    let failed = abandon(3).await.body["data"].clone();
+    assert_eq!((&failed["status"], &failed["attempts"]), (&json!("failed"), &json!(3)), "the third is final");
+    let paid = shop.create_intent("ORDER-18").await;
+    shop.attach(&paid, phone("237670000000")).await;
+    let unchanged = shop.intent_action(&paid, "abandon", json!({ "attempt": 1 })).await;
+    assert_eq!((unchanged.status, &unchanged.body["data"]["status"]), (200, &json!("succeeded")));
+}
+
+#[tokio::test]
 async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_payment() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, then, status) in [
@@ -344,7 +437,11 @@ async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_paymen
         assert_eq!((&duplicate["attempt"], &duplicate["currency"]), (&json!(1), &json!("XAF")));
         assert_eq!(duplicate["amount"], "5100", "{reference}: the amount that the customer paid, with the fee");
         let masked = format!("237*****{}", &number[8..]);
-        assert_eq!(duplicate["payment_method"], json!({ "type": "mobile_money", "phone": masked }));
+        let operator = json!({ "code": "mtn_cm", "name": "MTN Mobile Money" });
+        assert_eq!(
+            duplicate["payment_method"],
+            json!({ "type": "mobile_money", "phone": masked, "operator": operator })
+        );
         assert!(duplicate["approved_at"].as_str().unwrap().ends_with('Z'));
         let events = shop.tenant.events().await.unwrap();
         let is_of_the_duplicate =

@@ -24,7 +24,13 @@ async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
         .await;
     assert_eq!(attached.status, 200, "{}", attached.body);
     assert_eq!(attached.body["data"]["status"], "processing");
-    assert_eq!(attached.body["data"]["payment_method"], json!({ "type": "mobile_money", "phone": "237*****4567" }));
+    let mtn = json!({ "code": "mtn_cm", "name": "MTN Mobile Money" });
+    let paid_with = json!({ "type": "mobile_money", "phone": "237*****4567", "operator": mtn });
+    assert_eq!(attached.body["data"]["payment_method"], paid_with);
+    let steps = json!([{ "code": "open_prompt" }, { "code": "enter_pin" }, { "code": "dial", "ussd": "*126#" }]);
+    let payee = "Sandbox shop";
+    let on_the_phone = json!({ "type": "approve_on_phone", "operator": mtn, "payee": payee, "steps": steps });
+    assert_eq!(attached.body["data"]["next_action"], on_the_phone);
     shop.tenant.clock().advance(2).await.unwrap();
     let read = shop.call("GET", &format!("/v1/payment-intents/{id}"), Value::Null).await;
     assert_eq!(read.body["data"]["status"], "succeeded");

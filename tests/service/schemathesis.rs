@@ -238,12 +238,13 @@ impl SandboxProcess {
 const MERCHANTS: usize = 5;
 
 /// The calls of the control API about one merchant, and where they name it.
-const ABOUT_A_MERCHANT: [(&str, &str); 8] = [
+const ABOUT_A_MERCHANT: [(&str, &str); 9] = [
     ("read_clock", "query.merchant"),
     ("advance_clock", "body.merchant"),
     ("list_faults", "query.merchant"),
     ("add_fault", "body.merchant"),
     ("clear_faults", "query.merchant"),
+    ("set_operator", "body.merchant"),
     ("list_requests", "query.merchant"),
     ("list_events", "query.merchant"),
     ("reset_merchant", "body.merchant"),
@@ -257,12 +258,13 @@ const PLANS: usize = 12;
 const REFUSED_BY_STATE: [&str; 3] = ["create_subscription", "attach_payment_method", "create_esim_order"];
 
 /// The parameters of operations that name an existing object.
-const NAMED: [(&str, &str, &str); 19] = [
+const NAMED: [(&str, &str, &str); 20] = [
     ("read_payment_intent", "path.id", "intents"),
     ("attach_payment_method", "path.id", "intents"),
     ("confirm_payment_intent", "path.id", "intents"),
     ("answer_payment_intent", "path.id", "intents"),
     ("cancel_payment_intent", "path.id", "intents"),
+    ("abandon_payment_intent", "path.id", "intents"),
     ("list_payment_intents", "query.starting_after", "intents"),
     ("list_plans", "query.starting_after", "sold_plans"),
     ("deactivate_plan", "path.id", "withdrawn_plans"),

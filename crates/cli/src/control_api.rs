@@ -1,4 +1,5 @@
-//! The commands that call a sandbox's control API: `clock`, `events`, `faults`, `merchants`, `requests` and `reset`.
+//! The commands that call a sandbox's control API: `clock`, `events`, `faults`, `merchants`,
+//! `operators`, `requests` and `reset`.
 
 use super::connection::variable;
 use super::failure::Failure;
@@ -66,6 +67,16 @@ enum FaultsCommand {
     },
     /// Remove all faults.
     Clear,
+}
+
+#[derive(Args)]
+pub(super) struct OperatorsArgs {
+    /// The operator: `mtn_cm` or `orange_cm`.
+    code: String,
+    /// How it works from now on: `operational`, `delayed` (attempts end 60 seconds later) or `closed` (nobody can pay with it).
+    status: String,
+    #[command(flatten)]
+    merchant: OneMerchant,
 }
 
 #[derive(Args)]
@@ -147,6 +158,15 @@ pub(super) async fn faults(args: FaultsArgs) -> Result<(), Failure> {
     args.merchant.control_api.print(&reply, |reply| {
         let names = ["operation", "kind", "count", "status", "retry_after", "milliseconds"];
         table(&reply["faults"], "No faults.", names, |fault| names.map(|name| text(&fault[name])))
+    })
+}
+
+pub(super) async fn operators(args: OperatorsArgs) -> Result<(), Failure> {
+    let OperatorsArgs { code, status, merchant } = args;
+    let reply = merchant.call(ControlCall::SetOperator, json!({ "code": code, "status": status })).await?;
+    merchant.control_api.print(&reply, |reply| {
+        let names = ["code", "name", "status"];
+        table(&reply["operators"], "No operators.", names, |operator| names.map(|name| text(&operator[name])))
     })
 }
 

@@ -45,7 +45,7 @@ struct Guichet {
 const AFTER: &str = "\
 The secret key comes from GUICHET_SECRET_KEY or --key-file, the address of the service from GUICHET_BASE_URL or --base-url
 (default: the sandbox on this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input. The
-commands clock, events, faults, merchants, requests and reset call the control API of a sandbox, with the token in
+commands clock, events, faults, merchants, operators, requests and reset call the control API of a sandbox, with the token in
 GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url (default: the sandbox on this machine).
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 invalid arguments, nothing was sent; 3 the service could not
@@ -63,6 +63,8 @@ enum Command {
     Clock(control_api::ClockArgs),
     /// Make the next calls of a sandbox fail.
     Faults(control_api::FaultsArgs),
+    /// Let a mobile money operator of a sandbox be delayed or closed.
+    Operators(control_api::OperatorsArgs),
     /// Make a merchant in a sandbox, and print its secret key. Give each test one.
     Merchants(control_api::MerchantsArgs),
     /// List the newest requests that a sandbox received.
@@ -115,6 +117,7 @@ async fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
         Command::Sandbox(args) => serve::sandbox(args).await?,
         Command::Clock(args) => control_api::clock(args).await?,
         Command::Faults(args) => control_api::faults(args).await?,
+        Command::Operators(args) => control_api::operators(args).await?,
         Command::Merchants(args) => control_api::merchants(args).await?,
         Command::Requests(args) => control_api::requests(args).await?,
         Command::Events(args) => control_api::events(args).await?,

@@ -20,7 +20,7 @@ copy of the same file with --keys. If the file does not exist, it is created wit
 others. If it exists, a variable that differs from it is refused. A sandbox with other keys does not start.
 
 The control token is new at each start, unless GUICHET_CONTROL_TOKEN is set (ctl_ and at least 16 letters and digits). The commands
-clock, events, faults, merchants, requests and reset read it from there.";
+clock, events, faults, merchants, operators, requests and reset read it from there.";
 
 #[derive(Args)]
 #[command(after_long_help = KEYS)]

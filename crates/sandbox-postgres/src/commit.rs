@@ -232,7 +232,9 @@ fn lock(write: &Write, locks: &mut BTreeSet<i64>) {
         Write::AddIntent(row) => of_merchant(&row.0.merchant),
         Write::AddPlan(plan) => of_merchant(&plan.merchant),
         Write::AddSession(session) => of_merchant(&session.merchant),
-        Write::AdvanceClock { merchant, .. } | Write::Reset { merchant } => of_merchant(merchant),
+        Write::AdvanceClock { merchant, .. } | Write::Reset { merchant } | Write::SetOperators { merchant, .. } => {
+            of_merchant(merchant);
+        }
         Write::SaveBilled(billed) => billed.iter().for_each(|billed| of_merchant(&billed.subscription.merchant)),
         Write::SaveIntents(intents) => intents.iter().for_each(|intent| of_merchant(&intent.merchant)),
         Write::AddMerchant(merchant) => {

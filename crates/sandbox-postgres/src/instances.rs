@@ -6,7 +6,7 @@ use crate::locks::MerchantLocks;
 use crate::merchants::{BY_ID, BY_KEY, MerchantReader, SeenMerchant};
 use crate::requests::Requests;
 use async_trait::async_trait;
-use guichet_sandbox::store::{By, Instances, MerchantLock, SharedMerchant};
+use guichet_sandbox::store::{By, Instances, MerchantLock, OperatorStatuses, SharedMerchant};
 use guichet_sandbox::{AddFaultError, Fault, FaultKind, Request, Unavailable};
 use std::sync::Arc;
 
@@ -81,6 +81,10 @@ impl SharedMerchant for OfRequest {
 
     fn clock_offset(&self) -> i64 {
         self.row.clock_offset
+    }
+
+    fn operators(&self) -> OperatorStatuses {
+        self.row.operators.clone()
     }
 
     fn latest_second(&self) -> i64 {

@@ -3,7 +3,8 @@
 
 use crate::{Readers, STATEMENT_DEADLINE, does_not_answer};
 use guichet_sandbox::Unavailable;
-use guichet_sandbox::store::sql::StoredRow as _;
+use guichet_sandbox::store::OperatorStatuses;
+use guichet_sandbox::store::sql::{StoredRow as _, operators};
 use sqlx::postgres::{PgBindIterExt as _, PgRow};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -18,6 +19,8 @@ pub(crate) struct SeenMerchant {
     pub(crate) name: String,
     /// The offset of its clock from the service's, in seconds.
     pub(crate) clock_offset: i64,
+    /// How the operators work for it.
+    pub(crate) operators: OperatorStatuses,
     /// Whether faults wait.
     pub(crate) has_faults: bool,
     /// The number of the request, greater than those of all earlier requests to any instance since the database's last crash.
@@ -32,7 +35,7 @@ pub(crate) struct SeenMerchant {
 macro_rules! merchants {
     ($columns:literal, $condition:expr) => {
         concat!(
-            "SELECT id, name, clock_offset, (SELECT latest FROM service_clock) AS latest_second, ",
+            "SELECT id, name, clock_offset, operators, (SELECT latest FROM service_clock) AS latest_second, ",
             "nextval('request_numbers') AS number, ",
             "EXISTS (SELECT FROM faults WHERE faults.merchant = merchants.id AND remaining > 0) AS has_faults",
             $columns,
@@ -95,6 +98,7 @@ fn read_merchant(row: &PgRow) -> Result<SeenMerchant, Unavailable> {
         id: row.owned("id")?,
         name: row.owned("name")?,
         clock_offset: row.number("clock_offset")?,
+        operators: operators(row)?,
         has_faults: row.flag("has_faults")?,
         number: row.number("number")?,
         latest_second: row.number("latest_second")?,

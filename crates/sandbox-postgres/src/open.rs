@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The schema, and the version that a database of it has stored.
 const SCHEMA: &str = include_str!("schema.sql");
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 /// The oldest version of PostgreSQL with which the store is tested.
 const OLDEST: u32 = 15;
 /// The most connections of one instance, besides those of its writer and of the merchants' locks.

@@ -5,13 +5,14 @@
 
 -- `VERSION` in open.rs. It changes with the schema.
 CREATE TABLE guichet_schema (version BIGINT NOT NULL);
-INSERT INTO guichet_schema (version) VALUES (2);
+INSERT INTO guichet_schema (version) VALUES (3);
 
 CREATE TABLE merchants (
     id TEXT COLLATE "C" PRIMARY KEY,
     name TEXT COLLATE "C" NOT NULL,
     key_fingerprint TEXT COLLATE "C" NOT NULL UNIQUE,
     clock_offset BIGINT NOT NULL,
+    operators TEXT COLLATE "C" NOT NULL,
     place BIGINT NOT NULL,
     -- The number of the last reset among the requests: those from before it are no longer listed.
     reset_at_number BIGINT NOT NULL DEFAULT 0

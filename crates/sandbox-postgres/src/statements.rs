@@ -30,7 +30,7 @@ impl GroupTransaction for OpenGroup<'_> {
         ON idempotency_keys.merchant = merchants.id AND idempotency_keys.expires_at <= $1 + merchants.clock_offset \
         ORDER BY merchants.id, expires_at, operation, fingerprint LIMIT $2 FOR UPDATE OF idempotency_keys SKIP LOCKED)";
     const RESET: &'static [&'static str] = &[
-        "UPDATE merchants SET clock_offset = 0, reset_at_number = nextval('request_numbers') WHERE id = $1",
+        "UPDATE merchants SET clock_offset = 0, operators = '{}', reset_at_number = nextval('request_numbers') WHERE id = $1",
         // After the merchant: who adds a fault locks it first, too.
         "DELETE FROM faults WHERE merchant = $1",
         "DELETE FROM requests WHERE merchant = $1",

@@ -104,7 +104,7 @@ fn create_plan(plan: &Plan) -> Result<CreatePlan, Invalid> {
 
 fn create(plan: &Plan, buyer: &Customer, customer: &CustomerSession) -> Result<CreateSubscription, Invalid> {
     let (code, email) = (PlanCode::new(plan.code)?, customer.customer_email.clone());
-    let phone = Instrument::MobileMoney { phone: Phone::new(buyer.phone)? };
+    let phone = Instrument::mobile_money(Phone::new(buyer.phone)?);
     Ok(CreateSubscription::new(
         code,
         email,

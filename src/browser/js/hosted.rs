@@ -131,7 +131,7 @@ fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
             let country = inputs.optional("country_code", |text| Country::new(text));
             let country = country.as_ref().map(Country::as_str);
             let phone = inputs.required("phone", |text| Phone::new(normalize_phone(text, country)));
-            inputs.finish(phone.map(|phone| Instrument::MobileMoney { phone }))
+            inputs.finish(phone.map(Instrument::mobile_money))
         }
         Some("card") => {
             check_names(given, "field", "type card")?;

@@ -1,7 +1,7 @@
 use crate::native::Client;
 use crate::operations::{
-    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, CreatePaymentIntent,
-    Instrument, ListPaymentIntents, PaymentIntent, ReadPaymentIntent,
+    AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent,
+    CreatePaymentIntent, Instrument, ListPaymentIntents, PaymentIntent, ReadPaymentIntent,
 };
 use crate::protocol::{Error, Page};
 use crate::values::IntentId;
@@ -66,5 +66,14 @@ impl Client {
     /// As [`Client::send`]; code `intent_not_cancelable` if the intent is being paid, or has ended otherwise.
     pub async fn cancel_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
         self.send(&CancelPaymentIntent::new(id.clone())).await
+    }
+
+    /// `POST /v1/payment-intents/{id}/abandon`: end an attempt of mobile money that is processing, so that the customer can
+    /// pay with another number. The operator may still approve it. It can be repeated. A decision.
+    ///
+    /// # Errors
+    /// As [`Client::send`]; code `attempt_not_current` if the intent has made another attempt, or none.
+    pub async fn abandon_payment_intent(&self, id: &IntentId, attempt: u32) -> Result<PaymentIntent, Error> {
+        self.send(&AbandonPaymentIntent::new(id.clone(), attempt)).await
     }
 }

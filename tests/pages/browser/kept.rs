@@ -34,7 +34,7 @@ async fn a_checkout_settles_on_a_page_restored_by_the_back_button(engine: Engine
     leave_by_the_button(&browser).await;
     let intents = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries;
     assert_eq!((intents.len(), shop.requests(INTENTS).len()), (1, 2));
-    let instrument = Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() };
+    let instrument = Instrument::mobile_money(Phone::new("237670000000").unwrap());
     shop.client().attach_payment_method(&intents[0].id, instrument).await.unwrap();
     shop.tenant.clock().advance(5).await.unwrap();
     browser.go_back().await;

@@ -51,7 +51,7 @@ async fn a_page_that_allows_only_its_own_scripts_and_wasm_completes_a_purchase(e
         browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
         let intent = shop.client().list_payment_intents(&ListPaymentIntents::new()).await.unwrap().entries.remove(0);
         let phone = Phone::new("237670000000").unwrap();
-        shop.client().attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.unwrap();
+        shop.client().attach_payment_method(&intent.id, Instrument::mobile_money(phone)).await.unwrap();
         shop.tenant.clock().advance(5).await.unwrap();
         let back = intent.redirect_url.expect("a return address");
         browser.open(&format!("{back}&payment_intent={}&status=succeeded", intent.id)).await;

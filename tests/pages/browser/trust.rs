@@ -174,7 +174,7 @@ async fn a_purchase_sends_requests_only_to_the_shop_and_the_service(engine: Engi
 const MAKERS: [&str; 6] = ["mozilla.", "firefox.", "google.", "googleapis.", "gvt1.", "gvt2."];
 
 async fn pay(shop: &Storefront, intent: &Value) {
-    let instrument = Instrument::MobileMoney { phone: Phone::new("237670000000").unwrap() };
+    let instrument = Instrument::mobile_money(Phone::new("237670000000").unwrap());
     let id = IntentId::new(intent["id"].as_str().unwrap()).unwrap();
     shop.client().attach_payment_method(&id, instrument).await.unwrap();
     tokio::time::timeout(Duration::from_secs(10), async {

@@ -123,14 +123,14 @@ async fn an_order_is_one_intent_and_is_paid_by_phone() {
     assert_eq!((repeated.id, repeated.payment_ref), (intent.id.clone(), intent.payment_ref.clone()));
 
     let phone = Phone::new("237670000002").expect("a phone");
-    client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("it is tried");
+    client.attach_payment_method(&intent.id, Instrument::mobile_money(phone)).await.expect("it is tried");
     merchant.clock().advance(60).await.expect("the clock moves");
     let declined = client.read_payment_intent(&intent.id).await.expect("the intent");
     assert_eq!(declined.status, IntentStatus::RequiresAction);
     assert_eq!(declined.last_payment_error.map(|error| error.code).as_deref(), Some("insufficient_funds"));
 
     let phone = Phone::new("237670000000").expect("a phone");
-    client.attach_payment_method(&intent.id, Instrument::MobileMoney { phone }).await.expect("it is tried");
+    client.attach_payment_method(&intent.id, Instrument::mobile_money(phone)).await.expect("it is tried");
     assert_eq!(client.read_payment_intent(&intent.id).await.expect("the intent").status, IntentStatus::Succeeded);
     sandbox.stop().await;
 }

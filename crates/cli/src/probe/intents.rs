@@ -68,6 +68,13 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
         "409 intent_not_confirmable",
         &unasked,
     );
+    let early = probe.send(AbandonPaymentIntent::new(id.clone(), 1_u32)).await;
+    probe.refused(
+        "assumed",
+        "abandon_payment_intent; 409 if it is not the latest attempt",
+        "409 attempt_not_current",
+        &early,
+    );
     let bare = probe.send(ConfirmPaymentIntent::new(id.clone())).await;
     probe.refused("3", "confirm without a method: 409", "409 intent_not_confirmable", &bare);
     let is_charged = |reply: &Reply| reply.has_status("processing") || reply.has_status("succeeded");
@@ -140,5 +147,5 @@ pub(super) fn order(probe: &Prober, number: u32) -> Result<CreatePaymentIntent, 
 
 /// The test phone that pays at once.
 pub(super) fn phone() -> Result<Instrument, Invalid> {
-    Ok(Instrument::MobileMoney { phone: Phone::new("237670000000")? })
+    Ok(Instrument::mobile_money(Phone::new("237670000000")?))
 }

@@ -2,6 +2,7 @@
 //! the specifications that the commands send.
 
 use crate::faults::LONGEST_DELAY;
+use crate::rules::{OPERATORS, OperatorStatus};
 use guichet::protocol::{ErrorCode, Spec};
 use guichet::values::NOT_BLANK;
 use serde_json::{Value, json};
@@ -11,6 +12,11 @@ pub const LONGEST_NAME: usize = 100;
 
 /// The most seconds by which one call moves a clock: a hundred years.
 const MAX_ADVANCE: u32 = 100 * 366 * 86_400;
+
+/// The codes of the operators.
+fn operators() -> Vec<&'static str> {
+    OPERATORS.iter().map(|operator| operator.code).collect()
+}
 
 /// The declaration of a call.
 pub(crate) struct Declared {
@@ -150,6 +156,24 @@ calls! {
     /// Removes a merchant's waiting faults.
     ClearFaults: "clear_faults" delete "/sandbox/faults" -> "WaitingFaults", command "faults" {
         replied: || json!({ "faults": [] }),
+    }
+    /// Changes how a mobile money operator works for a merchant.
+    SetOperator: "set_operator" post "/sandbox/operators" -> "Operators", command "operators" {
+        description: "While it is `delayed`, every attempt ends 60 seconds later. While it is `closed`, a payment by it is refused with \
+                      422 `payment_method_unavailable`. The reply lists all operators.",
+        fields: || json!({
+            "code": { "type": "string", "enum": operators(), "description": "The operator." },
+            "status": {
+                "type": "string", "enum": OperatorStatus::ALL.map(OperatorStatus::as_str), "description": "How it works from now on.",
+            },
+        }),
+        required: &["code", "status"],
+        example: || json!({ "code": "mtn_cm", "status": "delayed" }),
+        replied: || json!({ "operators": [
+            { "code": "mtn_cm", "name": "MTN Mobile Money", "status": "delayed" },
+            { "code": "orange_cm", "name": "Orange Money", "status": "operational" },
+        ] }),
+        codes: &[ErrorCode::ParameterInvalid, ErrorCode::ParameterMissing],
     }
     /// Lists the newest 1,000 requests of a merchant and its customers, oldest first.
     ListRequests: "list_requests" get "/sandbox/requests" -> "ReceivedRequests", command "requests" {

@@ -13,6 +13,7 @@ use crate::http::{plain, read_body, read_object, refuse};
 use crate::openapi;
 use crate::problem::Problem;
 use crate::requests::Request;
+use crate::rules::{OPERATORS, Operator, OperatorStatus};
 use crate::server::host;
 use crate::service::{Merchant, Service};
 use crate::tokens::{id, same};
@@ -127,6 +128,19 @@ impl ControlApi {
                 merchant.clear_faults().await?;
                 faults_of(merchant).await?
             }
+            Call::SetOperator => {
+                let operator = Operator::of_code(fields.required("code")?);
+                let unknown =
+                    |what: &str, all: Vec<&str>| wrong(what, format!("{what} must be one of {}.", all.join(", ")));
+                let codes = || OPERATORS.iter().map(|operator| operator.code).collect();
+                let operator = operator.ok_or_else(|| unknown("code", codes()))?;
+                let named = fields.required("status")?;
+                let status = OperatorStatus::ALL.into_iter().find(|status| status.as_str() == named);
+                let words = || OperatorStatus::ALL.map(OperatorStatus::as_str).to_vec();
+                let status = status.ok_or_else(|| unknown("status", words()))?;
+                let merchant = self.service.merchants.set_operator(merchant, operator.code, status).await?;
+                operators_of(&merchant)
+            }
             Call::ListRequests => {
                 let requests = merchant.requests().await?;
                 json!({ "requests": requests.iter().map(Request::to_json).collect::<Vec<_>>() })
@@ -153,6 +167,14 @@ impl ControlApi {
 async fn faults_of(merchant: &Merchant) -> Result<Value, Problem> {
     let faults = merchant.faults().await?;
     Ok(json!({ "faults": faults.iter().map(Fault::to_json).collect::<Vec<_>>() }))
+}
+
+fn operators_of(merchant: &Merchant) -> Value {
+    let statuses = merchant.operators();
+    let list = OPERATORS
+        .iter()
+        .map(|Operator { code, name, .. }| json!({ "code": code, "name": name, "status": statuses.of(code).as_str() }));
+    json!({ "operators": list.collect::<Vec<_>>() })
 }
 
 impl From<AddFaultError> for Problem {

@@ -4,6 +4,7 @@ use super::refusals::{self, decided, reference, request_id};
 use super::responses::{Responses, headers, headers_of_refusal, new_response};
 use crate::FaultKind;
 use crate::control::calls::{Call, Declared};
+use crate::rules::OperatorStatus;
 use guichet::protocol::{ErrorCode, Method, Source, Spec};
 use guichet::values::NOT_BLANK;
 use serde_json::{Map, Value, json};
@@ -158,6 +159,12 @@ pub(super) fn schemas(operations: &[&str]) -> Map<String, Value> {
                 "retry_after": { "type": ["integer", "null"], "description": "The header `Retry-After` of a `status`, in seconds." },
             }),
         ),
+        "Operators": object("The mobile money operators, for a merchant.", &[], json!({ "operators": list("OperatorNow") })),
+        "OperatorNow": object("A mobile money operator, and how it works.", &[], json!({
+            "code": text("Its code."),
+            "name": text("Its name."),
+            "status": { "type": "string", "enum": OperatorStatus::ALL.map(OperatorStatus::as_str), "description": "How it works." },
+        })),
         "ReceivedRequests": object("A merchant's newest requests.", &[], json!({ "requests": list("ReceivedRequest") })),
         "ReceivedRequest": object("A request that reached the service.", &[], json!({
             "at": moment,

@@ -1,7 +1,7 @@
 //! Describes the request of an operation (its parameters and its body) from the type that the service reads.
 
 use super::{titles, word};
-use crate::rules::{Fees, test_cards};
+use crate::rules::{Fees, OPERATORS, test_cards};
 use guichet::protocol::{FieldLocation, Method, Served, Source, Spec};
 use guichet::values::NOT_BLANK;
 use schemars::JsonSchema;
@@ -142,7 +142,7 @@ fn complete(schema: &mut Value) {
             if let Some(known) = object.remove("x-guichet-known") {
                 object.remove("minLength");
                 object.remove("pattern");
-                object.insert("enum".into(), json!(known_values(known.as_str().unwrap_or_default())));
+                object.insert("enum".into(), known_values(known.as_str().unwrap_or_default()));
             }
             let says_more =
                 ["const", "enum", "format", "minLength", "pattern"].iter().any(|key| object.contains_key(*key));
@@ -159,12 +159,14 @@ fn complete(schema: &mut Value) {
 }
 
 /// The values of one of the sandbox's tables.
-fn known_values(table: &str) -> Vec<String> {
+fn known_values(table: &str) -> Value {
     match table {
-        "countries" => Fees::standard().countries(),
-        "method_codes" => vec!["card".to_owned(), "mobile_money".to_owned()],
-        "test_cards" => test_cards(),
-        _ => Vec::new(),
+        "countries" => json!(Fees::standard().countries()),
+        "method_codes" => json!(["card", "mobile_money"]),
+        // Null and no operator are the same.
+        "operators" => OPERATORS.iter().map(|operator| json!(operator.code)).chain([Value::Null]).collect(),
+        "test_cards" => json!(test_cards()),
+        _ => json!([]),
     }
 }
 

@@ -8,14 +8,20 @@ pub(super) use billing::{plan, subscription};
 pub(super) use customers::customer;
 pub(super) use esim::{esim_order, esim_package};
 
-use super::rules::{Fees, Intent, LateApproval, ListedMethod, NextAction, PayingWith, Session};
+use super::rules::{
+    Fees, Intent, IntentState, LateApproval, ListedMethod, MOBILE_MONEY, NextAction, Operator, OperatorStatus,
+    OperatorStatuses, PayingWith, Session, Status,
+};
 use super::tokens::InstanceKey;
 use guichet::operations::{
-    ApprovableUntil, CreatedSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError,
-    NextAction as NextActionReply, PaidWith, PaymentIntent, PaymentMethod, RevokedSession, SessionState,
+    ApprovableUntil, ApprovalStep, CreatedSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError,
+    NextAction as NextActionReply, Operator as OperatorReply, PaidWith, PaymentIntent, PaymentMethod, RevokedSession,
+    SessionState,
 };
 use guichet::protocol::{Reveal, Revealed};
-use guichet::values::{Amount, CheckoutUrl, Currency, IntentId, MethodId, Moment, PaymentRef, Secret, SessionToken};
+use guichet::values::{
+    Amount, CheckoutUrl, Country, Currency, IntentId, MethodId, Moment, OperatorCode, PaymentRef, Secret, SessionToken,
+};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
@@ -23,8 +29,8 @@ use std::collections::BTreeMap;
 /// A reply as JSON.
 pub(super) type Reply = Box<RawValue>;
 
-/// A payment intent, with its client secret.
-pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_origin: &str) -> Reply {
+/// A payment intent of this payee, with its client secret.
+pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: &Fees, public_origin: &str) -> Reply {
     let terms = &intent.terms;
     let state = &intent.state;
     let duplicate_payments = state.duplicate_payments.iter().map(|approval| {
@@ -51,10 +57,20 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         amount_payable: intent.amount_payable(fees).map(Amount::units),
         confirmation_method: Some(terms.confirmation_method.to_string()),
         payment_method: state.paying_with.as_ref().map(paid_with),
-        next_action: state.next_action.map(|action| NextActionReply {
-            kind: action.into_str().to_owned(),
-            url: (action == NextAction::Redirect).then(|| Secret::new(challenge_url(intent, key, public_origin))),
-        }),
+        next_action: state.next_action.map_or_else(
+            || approve_on_phone(state, payee),
+            |action| {
+                let url =
+                    (action == NextAction::Redirect).then(|| Secret::new(challenge_url(intent, key, public_origin)));
+                Some(NextActionReply {
+                    kind: action.into_str().to_owned(),
+                    url,
+                    operator: None,
+                    payee: None,
+                    steps: None,
+                })
+            },
+        ),
         last_payment_error: state.declined.map(|decline| LastPaymentError {
             code: decline.into_str().to_owned(),
             message: decline.message().to_owned(),
@@ -70,6 +86,33 @@ pub(super) fn intent(intent: &Intent, key: &InstanceKey, fees: &Fees, public_ori
         payment_method_types: terms.payment_method_types.clone(),
         cancellation_reason: state.cancellation.map(|reason| reason.into_str().to_owned()),
         duplicate_payments: duplicate_payments.collect(),
+    })
+}
+
+/// What the customer does on the phone while mobile money is processing.
+fn approve_on_phone(state: &IntentState, payee: &str) -> Option<NextActionReply> {
+    let with = state.paying_with.as_ref().filter(|_| state.status == Status::Processing)?;
+    if !matches!(with, PayingWith::MobileMoney { .. }) {
+        return None;
+    }
+    let operator = with.operator().and_then(Operator::of_code);
+    let step = |code: &str| ApprovalStep { code: code.to_owned(), ussd: None };
+    let dial = operator.map(|operator| ApprovalStep { ussd: Some(operator.ussd.to_owned()), ..step("dial") });
+    Some(NextActionReply {
+        kind: "approve_on_phone".to_owned(),
+        url: None,
+        operator: operator.and_then(|operator| named(operator, None)),
+        payee: Some(payee.to_owned()),
+        steps: Some([step("open_prompt"), step("enter_pin")].into_iter().chain(dial).collect()),
+    })
+}
+
+/// An operator, in a list with its status.
+fn named(operator: &Operator, status: Option<OperatorStatus>) -> Option<OperatorReply> {
+    Some(OperatorReply {
+        code: OperatorCode::new(operator.code).ok()?,
+        name: operator.name.to_owned(),
+        status: status.map(|status| status.as_str().to_owned()),
     })
 }
 
@@ -110,7 +153,10 @@ fn metadata(stored: Option<&RawValue>) -> BTreeMap<String, Value> {
 fn paid_with(with: &PayingWith) -> PaidWith {
     match with {
         PayingWith::Card { brand, last4, .. } => PaidWith::Card { brand: brand.to_string(), last4: last4.to_string() },
-        PayingWith::MobileMoney { phone, .. } => PaidWith::MobileMoney { phone: PayingWith::masked_phone(phone) },
+        PayingWith::MobileMoney { phone, .. } => PaidWith::MobileMoney {
+            phone: PayingWith::masked_phone(phone),
+            operator: with.operator().and_then(Operator::of_code).and_then(|operator| named(operator, None)),
+        },
     }
 }
 
@@ -147,8 +193,12 @@ pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> Reply {
     })
 }
 
-/// The methods of a country.
-pub(super) fn methods(methods: &[ListedMethod<'_>]) -> Reply {
+/// The methods of a country, with its operators of mobile money.
+pub(super) fn methods(methods: &[ListedMethod<'_>], country: &Country, statuses: &OperatorStatuses) -> Reply {
+    let operators = |id: &str| {
+        let of_country = Operator::of_country(country).filter(|_| id == MOBILE_MONEY);
+        of_country.filter_map(|operator| named(operator, Some(statuses.of(operator.code)))).collect()
+    };
     let list = methods.iter().filter_map(|method| {
         Some(PaymentMethod {
             id: MethodId::new(method.id).ok()?,
@@ -156,6 +206,7 @@ pub(super) fn methods(methods: &[ListedMethod<'_>]) -> Reply {
             active: true,
             fee_type: Some("percentage".to_owned()),
             supported_countries: method.countries.iter().map(ToString::to_string).collect(),
+            operators: operators(method.id),
         })
     });
     written(&list.collect::<Vec<_>>())

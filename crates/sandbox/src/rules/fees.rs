@@ -28,6 +28,9 @@ struct Card {
     countries: Vec<String>,
 }
 
+/// The id of mobile money in the list.
+pub(crate) const MOBILE_MONEY: &str = "svc_mobile_money";
+
 /// One method of the list.
 pub(crate) struct Method<'a> {
     pub(crate) id: &'static str,
@@ -52,7 +55,7 @@ impl Fees {
     /// The methods of a country.
     pub(crate) fn methods(&self, country: &Country) -> Vec<Method<'_>> {
         let phone = Method {
-            id: "svc_mobile_money",
+            id: MOBILE_MONEY,
             name: &self.mobile_money.name,
             countries: self.mobile_money.countries.keys().map(String::as_str).collect(),
         };

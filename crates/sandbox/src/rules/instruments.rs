@@ -1,5 +1,6 @@
 //! The test phones and cards, and what happens when each is charged: `decisions.md` 11.
 
+use super::Operator;
 use guichet::operations::{Card, Instrument};
 use guichet::values::CardType;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use strum::IntoStaticStr;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum PayingWith {
     Card { brand: String, last4: String, exp_month: u8, exp_year: u16, card_type: CardType, behaviour: Behaviour },
-    MobileMoney { phone: String, behaviour: Behaviour },
+    MobileMoney { phone: String, operator: Option<String>, behaviour: Behaviour },
 }
 
 /// The result of a charge of a payment method.
@@ -55,14 +56,15 @@ pub(crate) enum Decline {
     RejectedByPayer,
 }
 
-/// Reads a payment method. `None` for a card that is not a test card.
+/// Reads a payment method. `None` for a card that is not a test card, and for an operator that the phone's country does not have.
 pub(crate) fn read_instrument(instrument: &Instrument) -> Option<PayingWith> {
     match instrument {
         Instrument::Card { card } => test_card(card),
-        Instrument::MobileMoney { phone } => {
+        Instrument::MobileMoney { phone, operator } => {
+            let operator = Operator::of_phone(phone, operator.as_ref()).ok()?.map(|operator| operator.code.to_owned());
             let phone = phone.as_str();
             let last_seven = phone.get(phone.len().saturating_sub(7)..).unwrap_or(phone);
-            Some(PayingWith::MobileMoney { phone: phone.to_owned(), behaviour: test_phone(last_seven) })
+            Some(PayingWith::MobileMoney { phone: phone.to_owned(), operator, behaviour: test_phone(last_seven) })
         }
     }
 }
@@ -133,6 +135,14 @@ impl PayingWith {
         match self {
             Self::Card { .. } => "card",
             Self::MobileMoney { .. } => "mobile_money",
+        }
+    }
+
+    /// The code of its operator, if it is known.
+    pub(crate) fn operator(&self) -> Option<&str> {
+        match self {
+            Self::Card { .. } => None,
+            Self::MobileMoney { operator, .. } => operator.as_deref(),
         }
     }
 
@@ -213,7 +223,7 @@ mod tests {
     fn the_last_seven_digits_of_a_phone_decide_in_every_country() {
         for prefix in ["23767", "22507", "1", ""] {
             let phone = Phone::new(format!("{prefix}0000005")).unwrap();
-            let read = read_instrument(&Instrument::MobileMoney { phone }).unwrap();
+            let read = read_instrument(&Instrument::mobile_money(phone)).unwrap();
             assert_eq!(read.behaviour(), Behaviour::Hangs, "{prefix}");
         }
     }

@@ -6,14 +6,17 @@ mod fees;
 mod idempotency;
 mod instruments;
 mod intent;
+mod operators;
 mod session;
 
 pub use esim::{EsimOrder, Fulfilment};
 pub(super) use esim::{EsimPackage, EsimPackages};
-pub(super) use fees::{FeeProblem, Fees, Method as ListedMethod};
+pub(super) use fees::{FeeProblem, Fees, MOBILE_MONEY, Method as ListedMethod};
 pub use idempotency::IdempotentRequest;
 pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument, test_cards};
 pub use intent::Intent;
 pub(super) use intent::{Cancellation, Conflict, IntentState, LateApproval, MAX_ATTEMPTS, NextAction, Status, Terms};
+pub(super) use operators::{OPERATORS, Operator};
+pub use operators::{OperatorStatus, OperatorStatuses};
 pub use session::Session;
 pub(super) use session::{LIFETIME, SessionStatus};

@@ -58,6 +58,11 @@ impl Examples {
         phone("237670000010")
     }
 
+    /// A phone whose customer never answers.
+    pub(crate) fn phone_without_answer(&self) -> Instrument {
+        phone("237670000005")
+    }
+
     pub(crate) fn order(&self) -> CreatePaymentIntent {
         let (reference, amount) = (valid(MerchantReference::new("ORDER-17")), Amount::units(45_000));
         CreatePaymentIntent::new(reference, amount, "A pair of shoes", AWA)
@@ -83,7 +88,7 @@ impl Examples {
     }
 
     pub(crate) fn intent_reply(&self, intent: &Intent) -> Reply {
-        replies::intent(intent, &self.key, &self.fees, "http://127.0.0.1:4243")
+        replies::intent((intent, "Boutique Awa"), &self.key, &self.fees, "http://127.0.0.1:4243")
     }
 
     pub(crate) fn session_token(&self) -> SessionToken {
@@ -196,7 +201,7 @@ pub(crate) fn with(instrument: &Instrument) -> PayingWith {
 }
 
 fn phone(number: &str) -> Instrument {
-    Instrument::MobileMoney { phone: valid(Phone::new(number)) }
+    Instrument::mobile_money(valid(Phone::new(number)))
 }
 
 /// An identifier with this prefix, always the same.

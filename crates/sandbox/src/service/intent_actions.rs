@@ -5,11 +5,14 @@ use super::{Described, Done, Handle, MAX_ROUNDS, Outcomes, Service};
 use crate::auth::{Caller, client_secret, role_required};
 use crate::problem::Problem;
 use crate::replies;
-use crate::rules::{Cancellation, Conflict, Intent, IntentState, PayingWith, read_instrument};
+use crate::rules::{
+    Cancellation, Conflict, Intent, IntentState, OPERATORS, Operator, OperatorStatus, PayingWith, read_instrument,
+};
 use crate::tokens::same;
 use crate::unavailable::Unavailable;
 use guichet::operations::{
-    AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent, Instrument,
+    AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent,
+    Instrument,
 };
 use guichet::protocol::{ErrorCode, FieldError, Merchant as MerchantRole, Role};
 use guichet::values::{ConfirmationMethod, IntentId, Moment};
@@ -17,12 +20,20 @@ use guichet::values::{ConfirmationMethod, IntentId, Moment};
 impl Handle<AttachPaymentMethod> for Service {
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
+        let statuses = caller.known_merchant().map(|merchant| merchant.operators()).unwrap_or_default();
         self.change_intent(&caller, &operation.id, |intent, now| {
             if !intent.terms.accepts(with.kind()) {
                 let message = format!("This payment does not take {}.", with.kind());
                 return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
             }
-            intent.state.attach(&intent.terms, with.clone(), now).map_err(not_confirmable)
+            let attached = intent.state.attach(&intent.terms, with.clone(), now).map_err(not_confirmable)?;
+            // Repeating what was sent before the operator closed has no effect, as always.
+            let operator = with.operator().and_then(Operator::of_code).filter(|_| attached.is_some());
+            if let Some(operator) = operator.filter(|operator| statuses.of(operator.code) == OperatorStatus::Closed) {
+                let message = format!("{} takes no payments now. Pay another way.", operator.name);
+                return Err(Problem::field("payment_method.operator", ErrorCode::PaymentMethodUnavailable, message));
+            }
+            Ok(attached)
         })
         .await
     }
@@ -114,6 +125,28 @@ impl Described for CancelPaymentIntent {
     }
 }
 
+impl Handle<AbandonPaymentIntent> for Service {
+    async fn handle(&self, caller: Caller, operation: AbandonPaymentIntent) -> Result<Done, Problem> {
+        self.change_intent(&caller, &operation.id, |intent, now| {
+            let abandoned = intent.state.abandon(operation.attempt, now);
+            abandoned.map_err(|conflict| Problem::state(ErrorCode::AttemptNotCurrent, conflict))
+        })
+        .await
+    }
+}
+
+impl Described for AbandonPaymentIntent {
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::AttemptNotCurrent]);
+
+    fn example(examples: &Examples) -> (Self, Done) {
+        let intent = examples.intent_with(examples.intent(), &examples.phone_without_answer());
+        let abandoned = moved(valid(intent.state.abandon(1, examples.now)));
+        let intent = Intent { state: abandoned, ..intent }.at(examples.now);
+        let request = AbandonPaymentIntent::new(intent.id.clone(), 1_u32);
+        (request, Done::ok(examples.intent_reply(&intent)))
+    }
+}
+
 impl Service {
     /// Applies the customer's decision at the card's issuer, and returns the address where the checkout continues.
     ///
@@ -153,17 +186,25 @@ impl Service {
         for _ in 0..MAX_ROUNDS {
             let (mut intent, now) = self.intent_of(caller, id).await?;
             match rule(&intent, now)? {
-                None => return Ok(Done::ok(self.reply(&intent))),
-                Some(state) => intent.state = state,
+                None => return Ok(Done::ok(self.reply(&intent, caller))),
+                Some(state) => intent.state = delayed(&intent.state, state, caller),
             }
             // Everything that follows at once, such as a final status, is stored in the same write.
             let intent = intent.at(now);
             if self.store.save_intent(intent.clone()).await? {
-                return Ok(Done::ok(self.reply(&intent)));
+                return Ok(Done::ok(self.reply(&intent, caller)));
             }
         }
         Err(Unavailable::contended().into())
     }
+}
+
+/// The next state of an intent. If an attempt begins, it ends later while its operator is delayed.
+fn delayed(before: &IntentState, next: IntentState, caller: &Caller) -> IntentState {
+    let statuses =
+        caller.known_merchant().filter(|_| next.attempts > before.attempts).map(|merchant| merchant.operators());
+    let delay = statuses.map_or(0, |statuses| statuses.delay(next.paying_with.as_ref().and_then(PayingWith::operator)));
+    next.delayed(delay)
 }
 
 /// The error for a step of a payment that the intent's status does not allow.
@@ -171,13 +212,18 @@ fn not_confirmable(conflict: Conflict) -> Problem {
     Problem::state(ErrorCode::IntentNotConfirmable, conflict)
 }
 
-/// Reads a payment method. A card that is not a test card is an error.
+/// Reads a payment method. A card that is not a test card is an error, and so is an unknown operator.
 pub(crate) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem> {
-    read_instrument(instrument).ok_or_else(|| Problem::fields(vec![no_test_card()]))
+    read_instrument(instrument).ok_or_else(|| Problem::fields(vec![not_usable(instrument)]))
 }
 
-/// The field error for a card that is not a test card.
-pub(super) fn no_test_card() -> FieldError {
+/// The field error for a card that is not a test card, or for an operator that the phone's country does not have.
+pub(super) fn not_usable(instrument: &Instrument) -> FieldError {
+    if matches!(instrument, Instrument::MobileMoney { .. }) {
+        let codes = OPERATORS.iter().map(|operator| operator.code).collect::<Vec<_>>().join(", ");
+        let message = format!("The phone's country has no such operator. The codes for 237 are: {codes}.");
+        return FieldError::of("payment_method.operator", &ErrorCode::PaymentMethodUnavailable, message);
+    }
     FieldError::of(
         "payment_method.card.number",
         &ErrorCode::TestCardRequired,

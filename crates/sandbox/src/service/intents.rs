@@ -29,7 +29,7 @@ impl Handle<CreatePaymentIntent> for Service {
         let mut existing = None;
         for _ in 0..MAX_ROUNDS {
             if self.store.add_intent(intent.clone(), customer.clone()).await? {
-                return Ok(Done::created(self.reply(&intent)));
+                return Ok(Done::created(self.reply(&intent, &caller)));
             }
             // If a reset has deleted the other intent meanwhile, the reference is free again.
             let reference = &intent.terms.merchant_reference;
@@ -42,7 +42,7 @@ impl Handle<CreatePaymentIntent> for Service {
         if existing.digest == intent.digest {
             let existing = self.current_intent(existing, merchant.now()).await?;
             let existing = existing.ok_or_else(Unavailable::contended)?;
-            return Ok(Done::created_or_replayed(self.reply(&existing), true));
+            return Ok(Done::created_or_replayed(self.reply(&existing, &caller), true));
         }
         let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
         Err(Problem::new(ErrorCode::MerchantReferenceConflict, message).existing(existing.id.as_str()))
@@ -65,7 +65,7 @@ impl Described for CreatePaymentIntent {
 impl Handle<ReadPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
         let (intent, _) = self.intent_of(&caller, &operation.id).await?;
-        Ok(Done::ok(self.reply(&intent)))
+        Ok(Done::ok(self.reply(&intent, &caller)))
     }
 }
 
@@ -84,7 +84,7 @@ impl Handle<ListPaymentIntents> for Service {
         let limit = operation.limit.unwrap_or_default();
         let intents = self.store.intents(merchant.id(), after, to_read(limit)).await?;
         let intents = self.current_intents(intents, merchant.now()).await?;
-        Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent)))
+        Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent, &caller)))
     }
 }
 
@@ -173,8 +173,10 @@ impl Service {
         Ok(read)
     }
 
-    pub(super) fn reply(&self, intent: &Intent) -> Reply {
-        replies::intent(intent, &self.instance_key, &self.fees, &self.public_origin)
+    /// An intent as the caller, who belongs to its merchant, reads it.
+    pub(super) fn reply(&self, intent: &Intent, caller: &Caller) -> Reply {
+        let payee = caller.known_merchant().map(|merchant| merchant.name()).unwrap_or_default();
+        replies::intent((intent, payee), &self.instance_key, &self.fees, &self.public_origin)
     }
 }
 

@@ -2,6 +2,7 @@
 //! for another request.
 
 use crate::clock::ServiceClock;
+use crate::rules::OperatorStatus;
 use crate::store::{Backend, By, MerchantRow, SharedMerchant, Write};
 use crate::tokens::{self, SECRET_KEY};
 use crate::unavailable::Unavailable;
@@ -114,6 +115,21 @@ impl Merchants {
         let _lock = merchant.lock().await?;
         self.database.store.write(Write::AdvanceClock { merchant: merchant.id().to_owned(), seconds }).await?;
         merchant.clock_moved(seconds);
+        self.again(merchant).await
+    }
+
+    /// Changes how an operator works for a merchant. Returns the merchant with its new statuses.
+    pub(crate) async fn set_operator(
+        &self,
+        merchant: &Merchant,
+        code: &str,
+        status: OperatorStatus,
+    ) -> Result<Merchant, Unavailable> {
+        let _lock = merchant.lock().await?;
+        let operators = self.again(merchant).await?.operators().with(code, status);
+        let merchant_id = merchant.id().to_owned();
+        self.database.store.write(Write::SetOperators { merchant: merchant_id, operators: operators.clone() }).await?;
+        merchant.operators_changed(operators);
         self.again(merchant).await
     }
 

@@ -5,7 +5,7 @@ use super::{Described, Done, Handle, Outcomes, Service};
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::replies;
-use crate::rules::FeeProblem;
+use crate::rules::{FeeProblem, OperatorStatuses};
 use guichet::operations::{CalculateFee, CreatePaymentIntent, ListPaymentMethods};
 use guichet::protocol::ErrorCode;
 use guichet::values::{CardType, Country, MethodCode};
@@ -14,16 +14,22 @@ const METHODS: &str = "The payment methods of the country.";
 const FEE: &str = "The fee of the amount.";
 
 impl Handle<ListPaymentMethods> for Service {
-    async fn handle(&self, _: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
+    async fn handle(&self, caller: Caller, operation: ListPaymentMethods) -> Result<Done, Problem> {
         let country = operation.country_code.unwrap_or_else(Country::cm);
-        Ok(Done::ok(replies::methods(&self.fees.methods(&country))).with_message(METHODS))
+        // Without a credential, as the first merchant reads it.
+        let statuses = match caller.known_merchant() {
+            Some(merchant) => merchant.operators(),
+            None => self.merchants.first().await?.operators(),
+        };
+        Ok(Done::ok(replies::methods(&self.fees.methods(&country), &country, &statuses)).with_message(METHODS))
     }
 }
 
 impl Described for ListPaymentMethods {
     fn example(examples: &Examples) -> (Self, Done) {
-        let methods = replies::methods(&examples.fees.methods(&Country::cm()));
-        (ListPaymentMethods::new().country_code(Country::cm()), Done::ok(methods).with_message(METHODS))
+        let country = Country::cm();
+        let methods = replies::methods(&examples.fees.methods(&country), &country, &OperatorStatuses::default());
+        (ListPaymentMethods::new().country_code(country), Done::ok(methods).with_message(METHODS))
     }
 }
 

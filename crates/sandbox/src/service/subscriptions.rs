@@ -35,6 +35,7 @@ impl Handle<CreateSubscription> for Service {
 impl Described for CreateSubscription {
     const OUTCOMES: Outcomes = Outcomes::CREATED_ONCE.or(&[
         ErrorCode::ResourceMissing,
+        ErrorCode::PaymentMethodUnavailable,
         ErrorCode::PlanInactive,
         ErrorCode::TestCardRequired,
         ErrorCode::IdempotencyKeyReused,
@@ -140,7 +141,11 @@ impl Handle<ChangeSubscriptionPaymentMethod> for Service {
 }
 
 impl Described for ChangeSubscriptionPaymentMethod {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
+        ErrorCode::SubscriptionState,
+        ErrorCode::PaymentMethodUnavailable,
+        ErrorCode::TestCardRequired,
+    ]);
 
     fn example(examples: &Examples) -> (Self, Done) {
         let other = examples.other_phone();
@@ -160,7 +165,11 @@ impl Handle<ConfigureFallback> for Service {
 }
 
 impl Described for ConfigureFallback {
-    const OUTCOMES: Outcomes = Outcomes::OK.or(&[ErrorCode::SubscriptionState, ErrorCode::TestCardRequired]);
+    const OUTCOMES: Outcomes = Outcomes::OK.or(&[
+        ErrorCode::SubscriptionState,
+        ErrorCode::PaymentMethodUnavailable,
+        ErrorCode::TestCardRequired,
+    ]);
 
     fn example(examples: &Examples) -> (Self, Done) {
         let other = examples.other_phone();
@@ -188,7 +197,7 @@ impl Service {
         }
         let with = read_instrument(&payment_method);
         if with.is_none() {
-            faults.push(super::intent_actions::no_test_card());
+            faults.push(super::intent_actions::not_usable(&payment_method));
         }
         let (Some(with), true) = (with, faults.is_empty()) else { return Err(Problem::fields(faults)) };
 

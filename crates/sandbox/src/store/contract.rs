@@ -18,7 +18,7 @@ use super::{
 use crate::faults::{Fault, FaultKind};
 use crate::requests::Request;
 use crate::rules::billing::{Offer, SubscriptionState, Terms as SubscriptionTerms};
-use crate::rules::{Behaviour, IntentState, PayingWith, Terms};
+use crate::rules::{Behaviour, IntentState, OperatorStatus, OperatorStatuses, PayingWith, Terms};
 use crate::store::{By, SharedMerchant};
 use guichet::operations::{CreatePlan, ListPlans};
 use guichet::protocol::Operation;
@@ -125,6 +125,9 @@ async fn an_idempotency_key_is_free_again_exactly_when_it_expires(opened: &[Back
 async fn a_reset_deletes_one_merchants_objects_with_those_of_its_group(opened: &[Backend]) {
     let store = &opened[0].store;
     assert!(store.write(Write::AdvanceClock { merchant: "m0".into(), seconds: 60 }).await.unwrap());
+    let operators = OperatorStatuses::default().with("mtn_cm", OperatorStatus::Closed);
+    assert!(store.write(Write::SetOperators { merchant: "m0".into(), operators: operators.clone() }).await.unwrap());
+    assert_eq!(store.merchants().await.unwrap()[0].operators, operators);
     let group = vec![
         Write::AddPlan(Box::new(plan(1, "m0", "gold"))),
         Write::Reset { merchant: "m0".into() },
@@ -137,6 +140,7 @@ async fn a_reset_deletes_one_merchants_objects_with_those_of_its_group(opened: &
     assert_eq!(store.plans("m1", true, None, 9).await.unwrap().len(), 1);
     let merchants = store.merchants().await.unwrap();
     assert_eq!((merchants.len(), merchants[0].clock_offset, &*merchants[0].key_fingerprint), (1, 0, "k0"));
+    assert_eq!(merchants[0].operators, OperatorStatuses::default());
     let (again, customer) = intent(2, "ORDER-1", None);
     assert!(store.add_intent(again, customer).await.unwrap(), "its reference is free again");
 }
@@ -196,7 +200,12 @@ async fn a_merchant_is_found_by_its_id_by_its_key_and_as_the_first(opened: &[Bac
     assert_eq!(first.id(), "m0");
     assert!(one.store.write(Write::AdvanceClock { merchant: "m0".into(), seconds: 60 }).await.unwrap());
     first.clock_moved(60);
+    let operators = OperatorStatuses::default().with("orange_cm", OperatorStatus::Delayed);
+    let write = Write::SetOperators { merchant: "m0".into(), operators: operators.clone() };
+    assert!(one.store.write(write).await.unwrap());
+    first.operators_changed(operators.clone());
     let [first, elsewhere] = first_in_two(opened).await;
+    assert_eq!((first.operators(), elsewhere.operators()), (operators.clone(), operators));
     assert_eq!((first.clock_offset(), elsewhere.clock_offset()), (60, 60));
 }
 
@@ -592,6 +601,7 @@ pub fn merchant(number: u32) -> MerchantRow {
         name: "Shop".into(),
         key_fingerprint: format!("k{number}"),
         clock_offset: 0,
+        operators: OperatorStatuses::default(),
         place: i64::from(number.is_multiple_of(2)),
     }
 }
@@ -622,7 +632,7 @@ pub fn plan(number: u32, merchant: &str, code: &str) -> Plan {
 /// A new subscription. With `version`, the next state of a stored one.
 #[must_use]
 pub fn billed(number: u32, merchant: &str, contact: &str, trial_days: u32, version: Option<i64>) -> Billed {
-    let with = PayingWith::MobileMoney { phone: "237670000000".into(), behaviour: Behaviour::Hangs };
+    let with = PayingWith::MobileMoney { phone: "237670000000".into(), operator: None, behaviour: Behaviour::Hangs };
     let offer = offer("gold", trial_days);
     let (state, _) = SubscriptionState::begin(&offer, with, Moment::from_unix(0));
     let subscription = Subscription {

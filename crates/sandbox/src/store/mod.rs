@@ -29,7 +29,8 @@
 //!   intents of an eSIM order are listed oldest first. Due subscriptions are sorted by their due time, then by id; events by time, newest
 //!   first, then by sequence number; merchants by place, then by id.
 //! - **A subscription's customer** is the one with the same contact when it is read.
-//! - **A reset** deletes everything of one merchant but its name and its key, and sets the offset of its clock to 0.
+//! - **A reset** deletes everything of one merchant but its name and its key, sets the offset of its clock to 0, and lets every operator
+//!   work as usual.
 //! - **Closing.** After the store is closed, every read and write returns [`Unavailable`].
 
 #[cfg(any(test, feature = "contract"))]
@@ -54,7 +55,7 @@ pub use write::Write;
 pub use crate::faults::MAX_FAULTS;
 pub use crate::requests::MAX_REQUESTS;
 pub use crate::rules::billing::{Plan, Subscription};
-pub use crate::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, Session};
+pub use crate::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, OperatorStatus, OperatorStatuses, Session};
 pub use crate::unavailable::Unavailable;
 
 use crate::faults::{AddFaultError, Fault, FaultKind};
@@ -240,6 +241,9 @@ pub trait SharedMerchant: Send + Sync + 'static {
     /// The offset of its clock from the service's, in seconds; never negative.
     fn clock_offset(&self) -> i64;
 
+    /// How the operators work for it.
+    fn operators(&self) -> OperatorStatuses;
+
     /// The latest second of the service's clock that another instance may have stored before the merchant was read.
     fn latest_second(&self) -> i64 {
         0
@@ -255,6 +259,9 @@ pub trait SharedMerchant: Send + Sync + 'static {
 
     /// Its clock was moved in the store, under the lock.
     fn clock_moved(&self, _seconds: i64) {}
+
+    /// How the operators work was changed in the store, under the lock.
+    fn operators_changed(&self, _operators: OperatorStatuses) {}
 
     /// It was reset in the store, under the lock.
     fn was_reset(&self) {}

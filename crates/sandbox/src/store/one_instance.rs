@@ -1,6 +1,6 @@
 //! The merchants of a database that one instance has to itself, as in memory or on SQLite: all of them, since they are few.
 
-use super::{By, Instances, MerchantLock, MerchantRow, SharedMerchant, Store, Unavailable, Write};
+use super::{By, Instances, MerchantLock, MerchantRow, OperatorStatuses, SharedMerchant, Store, Unavailable, Write};
 use crate::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS};
 use crate::requests::{MAX_REQUESTS, Request};
 use crate::start_error::StartError;
@@ -26,6 +26,7 @@ struct Merchant {
     id: String,
     name: String,
     clock_offset: AtomicI64,
+    operators: RwLock<OperatorStatuses>,
     /// Held while due work runs, while the clock is moved, and while a reset runs.
     billing: Arc<tokio::sync::Mutex<()>>,
     faults: Mutex<Vec<Fault>>,
@@ -48,6 +49,7 @@ impl Table {
             id: row.id,
             name: row.name,
             clock_offset: AtomicI64::new(row.clock_offset),
+            operators: RwLock::new(row.operators),
             billing: Arc::default(),
             faults: Mutex::default(),
             requests: Mutex::default(),
@@ -128,6 +130,14 @@ impl SharedMerchant for Merchant {
         self.clock_offset.load(Ordering::Acquire)
     }
 
+    fn operators(&self) -> OperatorStatuses {
+        self.operators.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn operators_changed(&self, operators: OperatorStatuses) {
+        *self.operators.write().unwrap_or_else(PoisonError::into_inner) = operators;
+    }
+
     async fn lock(&self) -> Result<MerchantLock, Unavailable> {
         Ok(Box::new(Arc::clone(&self.billing).lock_owned().await))
     }
@@ -138,6 +148,7 @@ impl SharedMerchant for Merchant {
 
     fn was_reset(&self) {
         self.clock_offset.store(0, Ordering::Release);
+        self.operators_changed(OperatorStatuses::default());
         self.lock_faults().clear();
         self.lock_requests().clear();
     }

@@ -1,7 +1,7 @@
 //! The records of every backend that are not objects of `rules`.
 
-use crate::rules::Intent;
 use crate::rules::billing::Subscription;
+use crate::rules::{Intent, OperatorStatuses};
 use crate::tokens;
 use guichet::values::{Moment, Secret, SubscriptionId};
 
@@ -16,6 +16,8 @@ pub struct MerchantRow {
     pub key_fingerprint: String,
     /// The offset of its clock from the service's, in seconds.
     pub clock_offset: i64,
+    /// How the operators work for it.
+    pub operators: OperatorStatuses,
     /// 0 for the first one.
     pub place: i64,
 }
@@ -28,6 +30,7 @@ impl MerchantRow {
             name: name.to_owned(),
             key_fingerprint: tokens::fingerprint(key.expose()),
             clock_offset: 0,
+            operators: OperatorStatuses::default(),
             place: 1,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Billed, Customer, MerchantRow};
 use crate::rules::billing::Plan;
-use crate::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, Session};
+use crate::rules::{EsimOrder, Fulfilment, IdempotentRequest, Intent, OperatorStatuses, Session};
 use guichet::values::{EsimOrderId, Moment, PlanId};
 
 /// One write. It has an effect, or none because of a conflict.
@@ -58,6 +58,11 @@ pub enum Write {
     SaveBilled(Vec<Billed>),
     /// No effect if one of the intents was changed since it was read; that one is not stored, the others are.
     SaveIntents(Vec<Intent>),
+    /// How the operators work for a merchant.
+    SetOperators {
+        merchant: String,
+        operators: OperatorStatuses,
+    },
     /// A second of the service's clock. No effect if it is not later than the stored one.
     SaveSecond(i64),
 }

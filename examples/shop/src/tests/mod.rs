@@ -124,7 +124,7 @@ impl World {
     /// Pays as the hosted page does.
     async fn attach(&self, intent: &IntentId, phone: &str) -> PaymentIntent {
         let phone = Phone::new(phone).unwrap();
-        self.client.attach_payment_method(intent, Instrument::MobileMoney { phone }).await.unwrap();
+        self.client.attach_payment_method(intent, Instrument::mobile_money(phone)).await.unwrap();
         self.client.read_payment_intent(intent).await.unwrap()
     }
 

@@ -276,6 +276,27 @@ impl IntentState {
         }
     }
 
+    /// Ends this attempt of mobile money, because the customer wants to pay another way. `Ok(None)`: it has ended already. The operator
+    /// does not learn of it: an attempt that it would have approved is approved late.
+    ///
+    /// # Errors
+    /// [`Conflict`] if it is not the latest attempt, or is the charge of a subscription, for which no customer waits.
+    pub(crate) fn abandon(&self, attempt: u32, now: Moment) -> Result<Option<Self>, Conflict> {
+        let is_theirs = self.max_attempts == MAX_ATTEMPTS;
+        if attempt != self.attempts || !is_theirs {
+            return Err(self.conflict("and this is not its latest attempt."));
+        }
+        if self.status != Status::Processing || !matches!(self.paying_with, Some(PayingWith::MobileMoney { .. })) {
+            return Ok(None);
+        }
+        let approved_at = self.settlement.and_then(|settlement| match settlement.decline {
+            None => Some(settlement.settles_at),
+            Some(_) => settlement.approved_at,
+        });
+        let abandoned = Settlement { approved_at, ..Settlement::at(now, Some(Decline::PayerTimeout)) };
+        Ok(Some(Self { settlement: Some(abandoned), ..self.clone() }))
+    }
+
     /// Begins an attempt, or asks the customer for the step that it needs first.
     fn begin(self, behaviour: Behaviour, now: Moment) -> Self {
         match behaviour {
@@ -293,6 +314,16 @@ impl IntentState {
         let mut state = Self { attempts: self.attempts + 1, settlement, declined: None, next_action: None, ..self };
         state.transition_to(Status::Processing, now.unix());
         state
+    }
+
+    /// Lets the attempt under way end later, since its operator is slow.
+    #[must_use]
+    pub(crate) fn delayed(mut self, seconds: u32) -> Self {
+        if let Some(settlement) = &mut self.settlement {
+            settlement.settles_at += i64::from(seconds);
+            settlement.approved_at = settlement.approved_at.map(|at| at + i64::from(seconds));
+        }
+        self
     }
 
     fn cancel_as(&mut self, cancellation: Cancellation, at: i64) {
@@ -483,6 +514,38 @@ mod tests {
     }
 
     #[test]
+    fn an_abandoned_attempt_times_out_and_is_approved_late_if_the_operator_would_have_approved_it() {
+        let expiry = Intent::expiry(START);
+        for (digits, approved_after) in
+            [("0000001", Some(30)), ("0000004", None), ("0000005", None), ("0000011", Some(600))]
+        {
+            let processing = attached(&IntentState::new(), digits, START);
+            assert!(processing.abandon(2, START).is_err() && IntentState::new().abandon(1, START).is_err(), "{digits}");
+            let abandoned = processing.abandon(1, START.plus(9)).unwrap().unwrap().at(START.plus(9), expiry);
+            assert_eq!(
+                (abandoned.status, abandoned.declined),
+                (RequiresAction, Some(Decline::PayerTimeout)),
+                "{digits}"
+            );
+            assert_eq!(abandoned.declined_until(), Some(START.plus(909).unix()), "{digits}");
+            assert_eq!(abandoned.abandon(1, START.plus(10)), Ok(None), "{digits}: repeated");
+            let approvals: Vec<_> = abandoned.late_approvals.iter().map(|approval| approval.approved_at).collect();
+            assert_eq!(approvals, approved_after.map(|after| START.plus(after).unix()).into_iter().collect::<Vec<_>>());
+            let later = attached(&abandoned, "0000005", START.plus(9)).at(START.plus(1_000), expiry);
+            assert_eq!(later.duplicate_payments.len(), approvals.len(), "{digits}");
+            assert!(later.abandon(1, START.plus(1_000)).is_err(), "{digits}: it is the second attempt's turn");
+        }
+        let third = (0..3).fold(IntentState::new(), |state, nth| {
+            let at = START.plus(nth);
+            attached(&state, "0000005", at).abandon(nth as u32 + 1, at).unwrap().unwrap().at(at, expiry)
+        });
+        assert_eq!((third.status, third.declined), (Failed, Some(Decline::PayerTimeout)));
+        assert_eq!(third.abandon(3, START.plus(9)), Ok(None));
+        let charge = IntentState::off_session(phone("0000005"), 1, START);
+        assert!(charge.abandon(1, START).is_err(), "no customer waits for the charge of a subscription");
+    }
+
+    #[test]
     fn at_most_one_of_three_late_approvals_pays() {
         let expiry = Intent::expiry(START);
         let mut state = IntentState::new();
@@ -527,7 +590,7 @@ mod tests {
 
     fn phone(digits: &str) -> PayingWith {
         let phone = guichet::values::Phone::new(format!("23767{digits}")).unwrap();
-        crate::rules::read_instrument(&guichet::operations::Instrument::MobileMoney { phone }).unwrap()
+        crate::rules::read_instrument(&guichet::operations::Instrument::mobile_money(phone)).unwrap()
     }
 
     fn attached(state: &IntentState, digits: &str, at: Moment) -> IntentState {

@@ -1,8 +1,8 @@
 //! Writes in memory, with the effects that the store's contract requires.
 
 use super::{SubscriptionRow, Tables};
-use crate::rules::Intent;
 use crate::rules::billing::Subscription;
+use crate::rules::{Intent, OperatorStatuses};
 use crate::store::{Billed, Customer, MerchantRow, Write};
 
 /// The parts of a group that are written after all others.
@@ -51,6 +51,9 @@ impl Tables {
             }
             Write::AdvanceClock { merchant, seconds } => {
                 self.merchants.get_mut(&merchant).map(|merchant| merchant.clock_offset += seconds).is_some()
+            }
+            Write::SetOperators { merchant, operators } => {
+                self.merchants.get_mut(&merchant).map(|merchant| merchant.operators = operators).is_some()
             }
             Write::ChangeKey { merchant, key_fingerprint } => self.change_key(&merchant, key_fingerprint),
             Write::DeactivatePlan { id } => self.plans.get_mut(id.as_str()).map(|plan| plan.active = false).is_some(),
@@ -194,6 +197,7 @@ impl Tables {
         self.keys.remove_all_of(merchant);
         if let Some(merchant) = self.merchants.get_mut(merchant) {
             merchant.clock_offset = 0;
+            merchant.operators = OperatorStatuses::default();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Writes a group: the rows of all its writes, one table after the other.
 
-use super::writes::{ADVANCE_CLOCK, CHANGE_KEY, DELETE_RECORDS, ReservedKey, SAVE_SECOND};
+use super::writes::{ADVANCE_CLOCK, CHANGE_KEY, DELETE_RECORDS, ReservedKey, SAVE_SECOND, SET_OPERATORS};
 use super::{NewRow, Value};
 use crate::rules::billing::Plan;
 use crate::rules::{EsimOrder, Intent, Session};
@@ -22,7 +22,7 @@ pub trait GroupTransaction: Send {
     const REVOKE_SESSION: &'static str;
     /// Deletes at most `$2` keys that have expired by their merchants' clocks; `$1` is the service's.
     const DELETE_EXPIRED_KEYS: &'static str;
-    /// Reset what the merchant `$1` has beside its records: its clock, and what no other database has.
+    /// Reset what the merchant `$1` has beside its records: its clock, its operators, and what no other database has.
     const RESET: &'static [&'static str];
 
     /// Adds rows, in this order. Returns which of them the table did not refuse.
@@ -112,6 +112,10 @@ async fn reserve<'a, T: GroupTransaction>(
             Write::AdvanceClock { merchant, seconds } => {
                 let values = [(*seconds).into(), merchant.as_str().into()];
                 effects[position] = open.execute(ADVANCE_CLOCK, &values).await?;
+            }
+            Write::SetOperators { merchant, operators } => {
+                let values = [operators.text().into(), merchant.as_str().into()];
+                effects[position] = open.execute(SET_OPERATORS, &values).await?;
             }
             Write::DeleteExpiredKeys { wall, limit } => {
                 take(open, std::mem::take(&mut reserved), effects).await?;
@@ -221,7 +225,8 @@ impl<'a> Rows<'a> {
             | Write::AdvanceClock { .. }
             | Write::ChangeKey { .. }
             | Write::DeleteExpiredKeys { .. }
-            | Write::IfKeyIsNew { .. } => unreachable!("it is executed before the others"),
+            | Write::IfKeyIsNew { .. }
+            | Write::SetOperators { .. } => unreachable!("it is executed before the others"),
         }
     }
 

@@ -11,7 +11,7 @@ mod writes;
 
 pub use group::{GroupTransaction, write_group};
 pub use reads::{MERCHANTS_DUE, newest};
-pub use rows::StoredRow;
+pub use rows::{StoredRow, operators};
 pub use writer::{GroupCommit, Writer};
 pub use writes::NewRow;
 

@@ -184,7 +184,7 @@ impl<T: SqlStore> Store for T {
     }
 
     async fn merchants(&self) -> Result<Vec<MerchantRow>, Unavailable> {
-        let text = "SELECT id, name, key_fingerprint, clock_offset, place FROM merchants ORDER BY place, id";
+        let text = "SELECT id, name, key_fingerprint, clock_offset, operators, place FROM merchants ORDER BY place, id";
         self.rows(text, &[]).await?.iter().map(rows::merchant).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Reads records from rows.
 
 use crate::rules::billing::{Plan, Subscription};
-use crate::rules::{EsimOrder, Fulfilment, Intent, Session, Terms};
+use crate::rules::{EsimOrder, Fulfilment, Intent, OperatorStatuses, Session, Terms};
 use crate::store::{Customer, Made, MerchantRow, SubscriptionEvent, Unavailable};
 use guichet::values::{Currency, EsimOrderId, EsimPackageId, IntentId, Moment, PlanId, SubscriptionId};
 use sqlx::{ColumnIndex, Decode, Row, Type};
@@ -108,8 +108,18 @@ pub(super) fn merchant(row: &impl StoredRow) -> Result<MerchantRow, Unavailable>
         name: row.owned("name")?,
         key_fingerprint: row.owned("key_fingerprint")?,
         clock_offset: row.number("clock_offset")?,
+        operators: operators(row)?,
         place: row.number("place")?,
     })
+}
+
+/// How the operators work for a merchant.
+///
+/// # Errors
+/// If the column is missing or is not that.
+pub fn operators(row: &impl StoredRow) -> Result<OperatorStatuses, Unavailable> {
+    OperatorStatuses::read(row.text("operators")?)
+        .map_err(|_| Unavailable::because("a merchant's operators cannot be read"))
 }
 
 pub(super) fn plan(row: &impl StoredRow) -> Result<Plan, Unavailable> {

@@ -74,6 +74,7 @@ new_row!(MerchantRow, "merchants", |merchant| {
     name: merchant.name.as_str(),
     key_fingerprint: merchant.key_fingerprint.as_str(),
     clock_offset: merchant.clock_offset,
+    operators: merchant.operators.text(),
     place: merchant.place,
 });
 
@@ -148,6 +149,9 @@ pub(super) const SAVE_SECOND: &str = "UPDATE service_clock SET latest = $1 WHERE
 
 /// Moves the clock of the merchant `$2` forward by `$1` seconds.
 pub(super) const ADVANCE_CLOCK: &str = "UPDATE merchants SET clock_offset = clock_offset + $1 WHERE id = $2";
+
+/// Stores how the operators work, `$1`, for the merchant `$2`.
+pub(super) const SET_OPERATORS: &str = "UPDATE merchants SET operators = $1 WHERE id = $2";
 
 /// Gives the key `$1` to the merchant `$2`, unless another merchant has it. No other writer may change keys meanwhile.
 pub(super) const CHANGE_KEY: &str = "UPDATE merchants SET key_fingerprint = $1 WHERE id = $2 \

@@ -85,7 +85,7 @@ impl GroupTransaction for OpenGroup<'_> {
         WHERE idempotency_keys.merchant = merchants.id \
         AND idempotency_keys.expires_at <= $1 + merchants.clock_offset \
         ORDER BY merchants.id, expires_at, operation, fingerprint LIMIT $2)";
-    const RESET: &'static [&'static str] = &["UPDATE merchants SET clock_offset = 0 WHERE id = $1"];
+    const RESET: &'static [&'static str] = &["UPDATE merchants SET clock_offset = 0, operators = '{}' WHERE id = $1"];
 
     async fn add<R: NewRow>(&mut self, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {
         let new = || Insert::new(R::TABLE, R::COLUMNS, R::ON_CONFLICT);

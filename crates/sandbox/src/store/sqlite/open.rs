@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The schema, and the version that a database of it has stored.
 const SCHEMA: &str = include_str!("schema.sql");
-const VERSION: i64 = 10;
+const VERSION: i64 = 11;
 const READERS: u32 = 3;
 /// How long a write waits for another program's lock. Short, because all queued writes wait too.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(500);

@@ -3,7 +3,7 @@
 
 -- `VERSION` in open.rs. It changes with the schema.
 CREATE TABLE guichet_schema (version BIGINT NOT NULL);
-INSERT INTO guichet_schema (version) VALUES (10);
+INSERT INTO guichet_schema (version) VALUES (11);
 
 -- The name under which the file was last used: SQLite's write-ahead log is beside that name.
 CREATE TABLE database_file (path TEXT NOT NULL);
@@ -17,6 +17,7 @@ CREATE TABLE merchants (
     name TEXT NOT NULL,
     key_fingerprint TEXT NOT NULL UNIQUE,
     clock_offset BIGINT NOT NULL,
+    operators TEXT NOT NULL,
     place BIGINT NOT NULL
 );
 

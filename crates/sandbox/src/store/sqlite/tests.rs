@@ -160,10 +160,10 @@ async fn plan_of(store: &Sqlite, text: &str) -> Vec<String> {
 async fn a_file_of_another_version_is_refused_by_name_with_the_remedy_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sandbox.sqlite");
-    for (version, is_refused) in [(10, false), (9, true), (11, true)] {
+    for (version, is_refused) in [(11, false), (10, true), (12, true)] {
         let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(&path).create_if_missing(true));
         let pool = pool.await.unwrap();
-        if version == 10 {
+        if version == 11 {
             create(&pool).await.unwrap();
         }
         sqlx::query("UPDATE guichet_schema SET version = $1").bind(version).execute(&pool).await.unwrap();
