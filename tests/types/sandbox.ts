@@ -1,7 +1,7 @@
 // Everything that `guichet-sandbox` exports, used as a shop's tests would.
 import { createSandbox } from "guichet-sandbox";
 import type {
-  Clock, Fault, Faults, Operation, ReceivedRequest, Sandbox, SandboxEvent, SandboxOptions, Tenant, TenantOptions, TimeSpan, WaitingFault,
+  Clock, Fault, Faults, Operation, Operator, Operators, ReceivedRequest, Sandbox, SandboxEvent, SandboxOptions, Tenant, TenantOptions, TimeSpan, WaitingFault,
 } from "guichet-sandbox";
 import * as entry from "guichet-sandbox";
 import { createGuichet } from "guichet";
@@ -47,6 +47,10 @@ export async function aTest(): Promise<(number | string | null | undefined)[]> {
   await faults.set({ operation: "create_intent", kind: "drop" });
   const lengths = (await faults.list()).map((one) => (one.kind === "delay" ? one.milliseconds : one.count));
   await faults.clear();
+  const operators: Operators = shop.operators;
+  const [mtn]: Operator[] = await operators.set({ code: "mtn_cm", status: "delayed" });
+  // @ts-expect-error: no such status
+  await operators.set({ code: "mtn_cm", status: "slow" });
   const [request]: ReceivedRequest[] = await shop.requests();
   const [event]: SandboxEvent[] = await shop.events();
   const operation: Operation | undefined = request?.operation;
@@ -54,5 +58,5 @@ export async function aTest(): Promise<(number | string | null | undefined)[]> {
   await merchant();
   await reset();
   await close();
-  return [...lengths, shop.id, shop.secretKey, secretKey, controlToken, now.getTime(), (await clock.now()).getTime(), waiting.length, operation, request?.status, event?.data.merchant_reference];
+  return [...lengths, shop.id, shop.secretKey, secretKey, controlToken, now.getTime(), (await clock.now()).getTime(), waiting.length, operation, mtn?.name, request?.status, event?.data.merchant_reference];
 }
