@@ -209,6 +209,7 @@ for (const [parse, type, sends] of [
   assert.deepEqual([response.status, (await response.json()).error.code], [404, "order_missing"]);
   assert.equal((await fetch(`${at}/other`)).status, 418, "what is not the shop's goes on");
   server.close();
+  server.closeAllConnections();
 }
 assert.deepEqual(orders, [{ id: "17" }, { id: "17" }, { id: "17" }]);
 
