@@ -20,6 +20,9 @@ mod creates;
 mod database_process;
 mod first_fee;
 mod floor;
+/// The sandbox's own multi-row inserts.
+#[allow(unused_imports, reason = "its tests do not run here")]
+#[path = "../../crates/sandbox/src/store/sqlite/insert.rs"]
 mod insert;
 mod instances;
 mod load;

@@ -6,7 +6,7 @@
 use super::bind;
 use super::file::DatabaseFile;
 use super::insert::Insert;
-use crate::store::sql::{GroupCommit, GroupTransaction, NewRow, Value, write_group};
+use crate::store::sql::{GroupCommit, GroupTransaction, NewRow, Value, are_among, write_group};
 use crate::store::{Unavailable, Write};
 use sqlx::{SqliteConnection, SqlitePool};
 use std::collections::HashMap;
@@ -89,7 +89,9 @@ impl GroupTransaction for OpenGroup<'_> {
 
     async fn add<R: NewRow>(&mut self, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {
         let new = || Insert::new(R::TABLE, R::COLUMNS, R::ON_CONFLICT);
-        self.inserts.entry(R::TABLE).or_insert_with(new).run(self.connection, &rows).await
+        let insert = self.inserts.entry(R::TABLE).or_insert_with(new);
+        let keys = insert.run(self.connection, &rows, |statement, row| row.iter().fold(statement, bind)).await?;
+        Ok(are_among(&rows, keys.into_iter().collect()))
     }
 
     async fn change(&mut self, statement: &'static str, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {

@@ -1,11 +1,8 @@
 //! Multi-row inserts. Their SQL is built once for 1, 2, 4 … rows, so that each is one prepared statement.
 
-use super::bind;
-use crate::store::sql::{Value, are_among};
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A statement whose values are being bound.
@@ -41,24 +38,24 @@ impl Insert {
         Self { texts }
     }
 
-    /// Inserts the rows. Returns which of them had an effect.
-    pub(super) async fn run(
+    /// Inserts the rows. Returns the first value of each that had an effect, which must be a text.
+    pub(super) async fn run<T>(
         &self,
         connection: &mut SqliteConnection,
-        rows: &[Vec<Value<'_>>],
-    ) -> Result<Vec<bool>, sqlx::Error> {
-        let (mut keys, mut left) = (HashSet::new(), rows);
-        while !left.is_empty() {
-            let size = (left.len().ilog2() as usize).min(SIZES - 1);
-            let (now, later) = left.split_at(1 << size);
+        mut rows: &[T],
+        bind: impl Fn(Statement, &T) -> Statement,
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let mut keys = Vec::with_capacity(rows.len());
+        while !rows.is_empty() {
+            let size = (rows.len().ilog2() as usize).min(SIZES - 1);
+            let (now, later) = rows.split_at(1 << size);
             let text = AssertSqlSafe(Arc::clone(&self.texts[size]));
-            let statement = now.iter().flatten().fold(sqlx::query(text), bind);
-            for row in statement.fetch_all(&mut *connection).await? {
-                keys.insert(row.try_get(0)?);
+            for row in now.iter().fold(sqlx::query(text), &bind).fetch_all(&mut *connection).await? {
+                keys.push(row.try_get(0)?);
             }
-            left = later;
+            rows = later;
         }
-        Ok(are_among(rows, keys))
+        Ok(keys)
     }
 }
 
