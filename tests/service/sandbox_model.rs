@@ -455,9 +455,9 @@ impl Comparison {
                 intent.approvable.iter().any(|declined| attempt.is_none_or(|attempt| *declined == attempt))
             };
             let of_last = intent.declined.is_some() && is_open(Some(intent.attempts));
-            let told =
+            let reported =
                 [&object["approvable_until"], &object["last_payment_error"]["approvable_until"]].map(Value::is_i64);
-            assert_eq!(told, [is_open(None), of_last], "after {after:?}: {object}");
+            assert_eq!(reported, [is_open(None), of_last], "after {after:?}: {object}");
             let text = |value: &Value| value.as_str().map(str::to_owned);
             let seen = (
                 text(&object["status"]),

@@ -22,8 +22,8 @@ const shop: ShopServer = createShop(options);
 declare const pool: Postgres;
 declare const database: Sqlite;
 const price: Price = { amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono" };
-const told: StoreOptions = { onPaid: (sold: Sold, order) => console.log(sold.amount, order), onRefund: (_sold, { attempt }) => attempt === "successful" };
-const stored: StoredOrders = sqliteOrders(database, told);
+const storeOptions: StoreOptions = { onPaid: (sold: Sold, order) => console.log(sold.amount, order), onRefund: (_sold, { attempt }) => attempt === "successful" };
+const stored: StoredOrders = sqliteOrders(database, storeOptions);
 export const inPostgres: Promise<StoredOrders> = postgresOrders(pool);
 // What `customer` returns is what `purchase` is given.
 createShop({ ...options, customer: () => ({ id: 17, size: 42 }), purchase: (_order, { size }) => stored.purchase("ORDER-17", () => ({ ...price, metadata: { size: size + 1 } })), orders: stored });

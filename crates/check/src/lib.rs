@@ -1,4 +1,4 @@
-//! The rules of `guichet check`: it tests a merchant's shop as a customer, a stranger and a failing network would, and says which rules
+//! The rules of `guichet check`: it tests a merchant's shop as a customer, without a login, and over a failing network, and says which rules
 //! the shop keeps.
 //!
 //! The shop talks to a [`Service`]: a sandbox behind a recorder that can change, withhold and refuse replies. The rules talk

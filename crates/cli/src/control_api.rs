@@ -73,7 +73,7 @@ enum FaultsCommand {
 pub(super) struct OperatorsArgs {
     /// The operator: `mtn_cm` or `orange_cm`.
     code: String,
-    /// How it works from now on: `operational`, `delayed` (attempts end 60 seconds later) or `closed` (nobody can pay with it).
+    /// How it works from now on: `operational`, `delayed` (attempts end 60 seconds later) or `closed` (it takes no payments).
     status: String,
     #[command(flatten)]
     merchant: OneMerchant,

@@ -75,7 +75,7 @@ enum Command {
     Reset(control_api::ResetArgs),
     /// Test which decisions of this project hold at a service's test environment.
     Probe(probe::ProbeArgs),
-    /// Check a merchant's server: test its three routes as a customer, a stranger and a failing network would.
+    /// Check a merchant's server: test its three routes as a customer, without a login, and over a failing network.
     Check(check::CheckArgs),
     /// Print shell completions: `guichet completions bash > ~/.local/share/bash-completion/completions/guichet`.
     Completions {

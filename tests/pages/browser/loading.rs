@@ -217,7 +217,7 @@ async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine:
                          for (const name of Object.keys(members).filter((name) => String(members[name]).includes('performance.now('))) {{
                              const now = members[name];
                              members[name] = () => {{
-                                 if (window.strike) throw new WebAssembly.RuntimeError('unreachable');
+                                 if (window.panics) throw new WebAssembly.RuntimeError('unreachable');
                                  return now();
                              }};
                          }}
@@ -226,15 +226,15 @@ async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine:
                  }};
                  const fetch = async (...request) => {{
                      const response = await window.fetch(...request);
-                     window.strike = window.defect === 'reply';
+                     window.panics = window.defect === 'reply';
                      return response;
                  }};
                  window.guichet = createGuichet({{ ...options, fetch }});
                  const before = await kind(guichet.paymentMethods());
                  window.defect = '{moment}';
-                 window.strike = defect === 'call';
+                 window.panics = defect === 'call';
                  const struck = await kind(guichet.paymentMethods());
-                 window.strike = window.defect = false;
+                 window.panics = window.defect = false;
                  const other = createGuichet(options);
                  return [before, struck, await kind(guichet.session.validate()), await kind(other.paymentMethods())]"
             ))

@@ -2,7 +2,7 @@
 //! the specifications that the commands send.
 
 use crate::faults::LONGEST_DELAY;
-use crate::rules::{OPERATORS, OperatorStatus};
+use crate::rules::{Operator, OperatorStatus};
 use guichet::protocol::{ErrorCode, Spec};
 use guichet::values::NOT_BLANK;
 use serde_json::{Value, json};
@@ -12,11 +12,6 @@ pub const LONGEST_NAME: usize = 100;
 
 /// The most seconds by which one call moves a clock: a hundred years.
 const MAX_ADVANCE: u32 = 100 * 366 * 86_400;
-
-/// The codes of the operators.
-fn operators() -> Vec<&'static str> {
-    OPERATORS.iter().map(|operator| operator.code).collect()
-}
 
 /// The declaration of a call.
 pub(crate) struct Declared {
@@ -162,7 +157,7 @@ calls! {
         description: "While it is `delayed`, every attempt ends 60 seconds later. While it is `closed`, a payment by it is refused with \
                       422 `payment_method_unavailable`. The reply lists all operators.",
         fields: || json!({
-            "code": { "type": "string", "enum": operators(), "description": "The operator." },
+            "code": { "type": "string", "enum": Operator::codes(), "description": "The operator." },
             "status": {
                 "type": "string", "enum": OperatorStatus::ALL.map(OperatorStatus::as_str), "description": "How it works from now on.",
             },

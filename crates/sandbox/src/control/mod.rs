@@ -132,8 +132,7 @@ impl ControlApi {
                 let operator = Operator::of_code(fields.required("code")?);
                 let unknown =
                     |what: &str, all: Vec<&str>| wrong(what, format!("{what} must be one of {}.", all.join(", ")));
-                let codes = || OPERATORS.iter().map(|operator| operator.code).collect();
-                let operator = operator.ok_or_else(|| unknown("code", codes()))?;
+                let operator = operator.ok_or_else(|| unknown("code", Operator::codes()))?;
                 let named = fields.required("status")?;
                 let status = OperatorStatus::ALL.into_iter().find(|status| status.as_str() == named);
                 let words = || OperatorStatus::ALL.map(OperatorStatus::as_str).to_vec();

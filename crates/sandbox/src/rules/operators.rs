@@ -45,6 +45,11 @@ pub(crate) static OPERATORS: [Operator; 2] = [
 ];
 
 impl Operator {
+    /// The codes of all operators.
+    pub(crate) fn codes() -> Vec<&'static str> {
+        OPERATORS.iter().map(|operator| operator.code).collect()
+    }
+
     /// The operator with this code.
     pub(crate) fn of_code(code: &str) -> Option<&'static Self> {
         OPERATORS.iter().find(|operator| operator.code == code)
@@ -86,7 +91,7 @@ pub(crate) struct UnknownOperator;
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum OperatorStatus {
-    /// It is shown and not offered: nobody can pay with it.
+    /// It is shown and not offered: it takes no payments.
     Closed,
     /// Its attempts end later.
     Delayed,

@@ -6,7 +6,7 @@ use crate::auth::{Caller, client_secret, role_required};
 use crate::problem::Problem;
 use crate::replies;
 use crate::rules::{
-    Cancellation, Conflict, Intent, IntentState, OPERATORS, Operator, OperatorStatus, PayingWith, read_instrument,
+    Cancellation, Conflict, Intent, IntentState, Operator, OperatorStatus, PayingWith, read_instrument,
 };
 use crate::tokens::same;
 use crate::unavailable::Unavailable;
@@ -220,7 +220,7 @@ pub(crate) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem
 /// The field error for a card that is not a test card, or for an operator that the phone's country does not have.
 pub(super) fn not_usable(instrument: &Instrument) -> FieldError {
     if matches!(instrument, Instrument::MobileMoney { .. }) {
-        let codes = OPERATORS.iter().map(|operator| operator.code).collect::<Vec<_>>().join(", ");
+        let codes = Operator::codes().join(", ");
         let message = format!("The phone's country has no such operator. The codes for 237 are: {codes}.");
         return FieldError::of("payment_method.operator", &ErrorCode::PaymentMethodUnavailable, message);
     }
