@@ -461,6 +461,10 @@ impl Model {
 
     fn snapshot(&self, now: i64) -> Snapshot {
         let (from, to) = self.bounds();
+        let approved = self.charges.iter().filter_map(|charge| charge.approved);
+        let mut duplicates: Vec<_> = approved.filter(|at| *at <= now).collect();
+        // A later charge may be approved before an earlier one.
+        duplicates.sort_unstable();
         let next_charge = match self.status {
             "past_due" => self.retry,
             "active" | "trialing" => Some(to).filter(|_| self.at_period_end == (false, false)),
@@ -475,7 +479,7 @@ impl Model {
             paused: self.paused,
             canceled: self.canceled.map(|(at, _)| at),
             reason: self.canceled.map(|(_, reason)| reason.to_owned()),
-            duplicates: self.charges.iter().filter_map(|charge| charge.approved).filter(|at| *at <= now).collect(),
+            duplicates,
         }
     }
 

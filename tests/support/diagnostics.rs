@@ -36,7 +36,8 @@ fn print_requests() {
         // A panic may come within a runtime, which cannot wait in this thread.
         let requests = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-            runtime.block_on(tokio::time::timeout(Duration::from_secs(5), printed.listed_requests())).ok()?.ok()
+            let listed = async { tokio::time::timeout(Duration::from_secs(5), printed.listed_requests()).await };
+            runtime.block_on(listed).ok()?.ok()
         });
         let Ok(Some(requests)) = requests.join() else { continue };
         eprintln!("\nrequests to {}, the last {SHOWN} of {}:", url, requests.len());
