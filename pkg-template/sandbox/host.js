@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks";
 import timers from "node:timers";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 // Of a realm of its own: a test may have replaced the global one before this module is loaded.
 export const unixMilliseconds = runInNewContext("Date.now");
@@ -30,6 +31,8 @@ export function fillRandom(bytes) {
   used += bytes.length;
 }
 
+export const brotli = (bytes) => brotliCompressSync(bytes);
+export const gzip = (bytes) => gzipSync(bytes, { level: 9 });
 export const variable = (name) => process.env[name];
 export const panicked = (message) => console.error(`guichet-sandbox has stopped because of a bug: ${message}`);
 

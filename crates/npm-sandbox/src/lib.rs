@@ -31,6 +31,8 @@ extern "C" {
     #[wasm_bindgen(js_name = fillRandom)]
     fn fill_random(bytes: &mut [u8]);
     fn variable(name: &str) -> Option<String>;
+    fn brotli(bytes: &[u8]) -> Vec<u8>;
+    fn gzip(bytes: &[u8]) -> Vec<u8>;
     /// The files of the npm package `guichet`: a name, its content, a name, its content.
     #[wasm_bindgen(js_name = packageFiles)]
     fn package_files() -> Array;
@@ -187,6 +189,8 @@ fn node() -> Surroundings {
         fill_random: |bytes| fill_random(bytes),
         sleep,
         variable: |name| variable(name),
+        brotli: |bytes| Some(brotli(bytes)),
+        gzip: |bytes| Some(gzip(bytes)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The surroundings of the sandbox: time, randomness, waiting, and environment variables. On a system they are its own;
+//! The surroundings of the sandbox: time, randomness, waiting, environment variables, and compression. On a system they are its own;
 //! elsewhere, as in wasm32, the caller gives them.
 
 use std::pin::{Pin, pin};
@@ -19,6 +19,10 @@ pub struct Surroundings {
     pub sleep: fn(Duration) -> Sleep,
     /// An environment variable: `GUICHET_SECRET_KEY`, `GUICHET_INSTANCE_KEY` or `GUICHET_CONTROL_TOKEN`.
     pub variable: fn(&str) -> Option<String>,
+    /// Compresses a file of the hosted page with brotli. `None` if that is not possible.
+    pub brotli: fn(&[u8]) -> Option<Vec<u8>>,
+    /// Compresses a file of the hosted page with gzip. `None` if that is not possible.
+    pub gzip: fn(&[u8]) -> Option<Vec<u8>>,
 }
 
 /// A future that resolves after a time.
@@ -61,6 +65,14 @@ pub(super) fn variable(name: &str) -> Option<String> {
     (given().variable)(name)
 }
 
+pub(super) fn brotli(bytes: &[u8]) -> Option<Vec<u8>> {
+    (given().brotli)(bytes)
+}
+
+pub(super) fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    (given().gzip)(bytes)
+}
+
 /// Polls work for at most this long, and at least once. `None` if that was not enough.
 pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
@@ -80,7 +92,7 @@ pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) ->
 
 #[cfg(feature = "serve")]
 impl Surroundings {
-    /// The system's clocks and random generator, and the runtime's timer.
+    /// The system's clocks and random generator, the runtime's timer, and the compression of Rust's crates.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "these are the clocks; everywhere else time is an argument")]
     pub fn system() -> Self {
@@ -97,6 +109,19 @@ impl Surroundings {
             },
             sleep: |time| Box::pin(tokio::time::sleep(time)),
             variable: |name| std::env::var(name).ok(),
+            brotli: |bytes| {
+                let size_hint = bytes.len();
+                let best = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, size_hint, ..Default::default() };
+                let mut compressed = Vec::new();
+                brotli::BrotliCompress(&mut &*bytes, &mut compressed, &best).ok()?;
+                Some(compressed)
+            },
+            gzip: |bytes| {
+                use std::io::Write as _;
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+                encoder.write_all(bytes).ok()?;
+                encoder.finish().ok()
+            },
         }
     }
 }

@@ -55,7 +55,9 @@ async function aPurchase() {
   assert.ok(checkout_url.startsWith(`${ready.base_url}/checkout/`));
   const page = await fetch(checkout_url);
   assert.match(page.headers.get("content-security-policy"), /^default-src 'none'/);
-  assert.match(await page.text(), /package\/hosted\.js/);
+  const html = await page.text();
+  assert.match(html, /package\/hosted\.js/);
+  await filesAreCompressed(ready.base_url + html.match(/[^"]*package\/hosted\.js/)[0]);
   const phone = { payment_method: { type: "mobile_money", phone: "237670000000" } };
   assert.equal((await call(`/v1/payment-intents/${id}/payment-method`, "POST", phone)).status, 200);
   assert.equal((await call("/sandbox/clock", "POST", { advance_seconds: 60 })).status, 200);
@@ -70,6 +72,19 @@ async function aPurchase() {
   const { code, lines } = await stop();
   assert.deepEqual([code, lines.length], [0, 1], "SIGTERM ends it, and stdout had one line");
   return Math.round(ms);
+}
+
+/** A file of the hosted page is sent as its client accepts it, each form with its own tag, and not again to a client that has it. */
+async function filesAreCompressed(address) {
+  const get = async (headers) => {
+    const response = await fetch(address, { headers }); // decompresses
+    return { coding: response.headers.get("content-encoding"), tag: response.headers.get("etag"), status: response.status, text: await response.text() };
+  };
+  const forms = await Promise.all(["br", "gzip", "identity"].map((accepted) => get({ "accept-encoding": accepted })));
+  assert.deepEqual(forms.map(({ coding }) => coding), ["br", "gzip", null]);
+  assert.equal(new Set(forms.map(({ text }) => text)).size, 1);
+  assert.equal(new Set(forms.map(({ tag }) => tag)).size, 3);
+  assert.equal((await get({ "accept-encoding": "br", "if-none-match": forms[0].tag })).status, 304);
 }
 
 /** The status of the control API under another host name. */

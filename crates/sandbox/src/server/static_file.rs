@@ -1,6 +1,7 @@
 //! Responds with one static file: compressed once, with an entity tag, and 304 to a browser that has it.
 
 use super::accept;
+use crate::surroundings;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use sha2::{Digest, Sha256};
@@ -115,8 +116,8 @@ impl StaticFile {
         if self.may_compress() {
             for coding in accepted(request) {
                 let compressed = match coding {
-                    Coding::Brotli => self.brotli.get_or_init(|| self.smaller(brotli(&self.bytes))),
-                    Coding::Gzip => self.gzip.get_or_init(|| self.smaller(gzip(&self.bytes))),
+                    Coding::Brotli => self.brotli.get_or_init(|| self.smaller(surroundings::brotli(&self.bytes))),
+                    Coding::Gzip => self.gzip.get_or_init(|| self.smaller(surroundings::gzip(&self.bytes))),
                     Coding::Identity => break,
                 };
                 if let Some(compressed) = compressed {
@@ -166,34 +167,6 @@ fn has_match(request: &HeaderMap, etag: &str) -> bool {
         .flat_map(|value| value.split(','))
         .map(str::trim)
         .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
-}
-
-#[cfg(feature = "serve")]
-fn brotli(bytes: &[u8]) -> Option<Vec<u8>> {
-    let size_hint = bytes.len();
-    let best = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, size_hint, ..Default::default() };
-    let mut compressed = Vec::new();
-    brotli::BrotliCompress(&mut &*bytes, &mut compressed, &best).ok()?;
-    Some(compressed)
-}
-
-#[cfg(feature = "serve")]
-fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
-    use std::io::Write as _;
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(bytes).ok()?;
-    encoder.finish().ok()
-}
-
-/// Without a listener the responses cross no network, so nothing is compressed.
-#[cfg(not(feature = "serve"))]
-fn brotli(_: &[u8]) -> Option<Vec<u8>> {
-    None
-}
-
-#[cfg(not(feature = "serve"))]
-fn gzip(_: &[u8]) -> Option<Vec<u8>> {
-    None
 }
 
 /// The media type of a file, by its extension.
