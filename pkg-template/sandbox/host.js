@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 import timers from "node:timers";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 // Of a realm of its own: a test may have replaced the global one before this module is loaded.
 export const unixMilliseconds = runInNewContext("Date.now");
@@ -31,7 +31,8 @@ export function fillRandom(bytes) {
   used += bytes.length;
 }
 
-export const brotli = (bytes) => brotliCompressSync(bytes);
+// By the best quality, 11, the first customer would wait 0.4 s for the hosted page, and by 9 0.03 s, for 9 % more bytes.
+export const brotli = (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
 export const gzip = (bytes) => gzipSync(bytes, { level: 9 });
 export const variable = (name) => process.env[name];
 export const panicked = (message) => console.error(`guichet-sandbox has stopped because of a bug: ${message}`);
