@@ -141,6 +141,12 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_is_retryable_if_nothing_was_executed() {
+        assert_eq!([429, 503].map(is_retryable_status), [true; 2]);
+        assert_eq!([409, 500, 502, 504].map(is_retryable_status), [false; 4]);
+    }
+
+    #[test]
     fn attempts_end() {
         assert!(pause_before_retry(Repeat::Always, &NO_REPLY, 3, || 0).is_some());
         assert!(pause_before_retry(Repeat::Always, &NO_REPLY, 4, || 0).is_none());

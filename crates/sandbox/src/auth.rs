@@ -202,3 +202,23 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn a_bearer_value_is_read_and_no_other_scheme() {
+        for (sent, token) in [
+            ("Bearer sk_1", Some("sk_1")),
+            ("bearer  sk_1 ", Some("sk_1")),
+            ("Basic sk_1", None),
+            ("Bearer ", None),
+            ("sk_1", None),
+        ] {
+            let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(sent))]);
+            assert_eq!(bearer(&headers), token, "{sent:?}");
+        }
+    }
+}
