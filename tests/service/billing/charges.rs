@@ -102,6 +102,19 @@ async fn a_charge_that_is_approved_late_is_a_duplicate_payment_in_the_subscripti
 }
 
 #[tokio::test]
+async fn late_approvals_are_in_order_of_time() {
+    let (_sandbox, shop) = shop().await;
+    let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000012")).await;
+    // The first charge is approved after 600 seconds, and this one after 245.
+    shop.changed_subscription(&created, "payment-method", phone("237670000013")).await;
+    shop.advance(900).await;
+    let now = shop.read_subscription(&created).await;
+    let approved = now["duplicate_payments"].as_array().unwrap().iter().map(|one| &one["payment_intent"]);
+    let intents = shop.intents().await;
+    assert_eq!(approved.collect::<Vec<_>>(), [&intents[1]["id"], &intents[0]["id"]]);
+}
+
+#[tokio::test]
 async fn late_approvals_after_the_subscription_ended_are_in_its_record() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000012")).await;

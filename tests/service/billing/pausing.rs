@@ -174,10 +174,13 @@ async fn a_cancel_during_the_trial_charges_nothing_and_one_during_a_pause_holds(
 async fn a_resume_clears_scheduled_changes_and_is_otherwise_a_conflict() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
-    shop.changed_subscription(&created, "cancel", Value::Null).await;
-    shop.changed_subscription(&created, "pause", json!({ "immediately": false })).await;
-    let resumed = shop.changed_subscription(&created, "resume", Value::Null).await;
-    assert_eq!((&resumed["cancel_at_period_end"], &resumed["pause_at_period_end"]), (&json!(false), &json!(false)));
+    for scheduled in [&["cancel"][..], &["pause"], &["cancel", "pause"]] {
+        for change in scheduled {
+            shop.changed_subscription(&created, change, json!({ "immediately": false })).await;
+        }
+        let resumed = shop.changed_subscription(&created, "resume", Value::Null).await;
+        assert_eq!((&resumed["cancel_at_period_end"], &resumed["pause_at_period_end"]), (&json!(false), &json!(false)));
+    }
     shop.advance(7 * DAY).await;
     assert_eq!(shop.charges(&created).await.len(), 2);
     let failing = shop.subscribe(&shop.plan("weekly", 0).await, phone(TOO_POOR)).await;

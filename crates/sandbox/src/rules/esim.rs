@@ -75,14 +75,11 @@ impl EsimPackages {
 }
 
 impl EsimOrder {
-    /// The fulfilment of an unpaid order: by the first of these intents that has succeeded with exactly its amount and currency. `None` if
-    /// there is none.
+    /// The fulfilment of an unpaid order: by the first of the intents that name it that has succeeded with exactly its amount and currency.
+    /// `None` if there is none.
     pub(crate) fn fulfilled_by(&self, intents: &[Intent]) -> Option<Fulfilment> {
         let pays = |intent: &&Intent| {
-            let terms = &intent.terms;
-            intent.merchant == self.merchant
-                && terms.esim_order().as_deref() == Some(self.id.as_str())
-                && (terms.amount, &terms.currency) == (Amount::units(self.amount), &self.currency)
+            (intent.terms.amount, &intent.terms.currency) == (Amount::units(self.amount), &self.currency)
         };
         let paid = |intent: &Intent| {
             let (at, _) = intent.state.status_history.iter().find(|(_, status)| *status == Status::Succeeded)?;

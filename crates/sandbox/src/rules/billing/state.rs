@@ -155,8 +155,7 @@ impl SubscriptionState {
         let settles = self.under_way.as_ref().and_then(|charge| Some((charge.settles_at?, charge.intent.clone())));
         let overdue = self.overdue_at().filter(|_| self.status == Status::Active);
         let runs = !matches!(self.status, Status::Canceled | Status::Paused);
-        let ends =
-            self.cancel_at_period_end || runs && (self.pause_at_period_end || self.paid && self.under_way.is_none());
+        let ends = self.cancel_at_period_end || runs && (self.pause_at_period_end || self.paid);
         let late = self.late_charges.first().map(|late| Moment::from_unix(late.approval.approved_at));
         // If two are due at the same time, the first in this list is applied first: a payment counts before the period ends. A
         // canceled subscription has only the first two: a charge under way still ends, and a late approval is still reported.

@@ -26,7 +26,6 @@ impl SubscriptionState {
             Status::Canceled => Err(self.conflict("and can no longer be paused.")),
             Status::Paused => Ok(None),
             _ if immediately => Ok(Some((self.clone().paused(now), None))),
-            _ if self.pause_at_period_end => Ok(None),
             _ => Ok(Some((Self { pause_at_period_end: true, ..self.clone() }, None))),
         }
     }
@@ -39,7 +38,6 @@ impl SubscriptionState {
         let mut state =
             Self { cancel_at_period_end: false, pause_at_period_end: false, paused_at: None, ..self.clone() };
         match self.status {
-            Status::Canceled => Err(self.conflict("and can no longer be resumed.")),
             Status::Paused if self.under_way.is_some() => {
                 // The charge that began before the pause may still succeed: its result decides, and no second charge begins.
                 let owed = self.consecutive_failures > 0 || self.overdue_at().is_some_and(|at| at <= now);
@@ -68,7 +66,6 @@ impl SubscriptionState {
         match self.status {
             Status::Canceled => None,
             _ if immediately || nothing_left => Some(self.clone().ended(Cancellation::RequestedByMerchant, now)),
-            _ if self.cancel_at_period_end => None,
             _ => Some(Self { cancel_at_period_end: true, ..self.clone() }),
         }
     }
@@ -110,5 +107,56 @@ impl SubscriptionState {
 
     fn conflict(&self, why: &'static str) -> Conflict {
         Conflict { status: self.status, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Offer;
+    use super::*;
+    use crate::rules::read_instrument;
+    use guichet::operations::Instrument;
+    use guichet::values::{Amount, BillingCycle, Currency, IntentId, Phone, PlanCode};
+
+    const START: Moment = Moment::from_unix(1_000_000);
+    const DAY: i64 = 86_400;
+
+    #[test]
+    fn a_paused_subscription_resumes_inside_its_paid_period_and_begins_a_new_one_after_it() {
+        let paused = begun(1).0.paused(START);
+        for (now, status, is_charged, is_canceled) in
+            [(DAY - 1, Status::Trialing, false, false), (DAY, Status::Active, true, true)]
+        {
+            let (resumed, charge) = paused.resume(START.plus(now)).unwrap().unwrap();
+            assert_eq!((resumed.status, charge.is_some()), (status, is_charged), "{now}");
+            let canceled = paused.cancel(false, START.plus(now)).unwrap();
+            assert_eq!(canceled.canceled_at.is_some(), is_canceled, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_subscription_that_resumes_during_a_charge_is_past_due_after_a_failure_or_a_quarter_of_its_period() {
+        let (state, charge) = begun(0);
+        let charging = state.charging(&charge.unwrap(), IntentId::new("pi_1").unwrap(), START, None);
+        for (failures, now, status) in
+            [(0, DAY / 4 - 1, Status::Active), (0, DAY / 4, Status::PastDue), (1, DAY / 4 - 1, Status::PastDue)]
+        {
+            let paused = SubscriptionState { consecutive_failures: failures, ..charging.clone().paused(START) };
+            let (resumed, charge) = paused.resume(START.plus(now)).unwrap().unwrap();
+            assert_eq!((resumed.status, charge), (status, None), "{failures} {now}");
+        }
+    }
+
+    fn begun(trial_days: u32) -> (SubscriptionState, Option<Charge>) {
+        let offer = Offer {
+            name: "Gold".into(),
+            code: PlanCode::new("gold").unwrap(),
+            amount: Amount::units(5_000),
+            currency: Currency::xaf(),
+            billing_cycle: BillingCycle::Daily,
+            trial_days,
+        };
+        let phone = Instrument::mobile_money(Phone::new("237670000005").unwrap());
+        SubscriptionState::begin(&offer, read_instrument(&phone).unwrap(), START)
     }
 }
