@@ -570,13 +570,23 @@ impl Comparison {
         let reply = self.shop.change_subscription(created, verb, fields).await;
         // The wall clock goes on during the call, so the service applied it in one of these seconds.
         let after = self.shop.tenant.now().await.unix();
+        let charges = self.shop.charges(created).await;
         let candidates = (before..=after).map(|now| {
             let mut candidate = model.clone();
             (candidate.apply(action, now), now, candidate)
         });
         let candidates: Vec<_> = candidates.collect();
+        // Only the charges show in which of these seconds the service began one. Another may have begun since.
+        let has_these_charges = |candidate: &Model, now| {
+            let expected = candidate.charges(now);
+            expected.len() <= charges.len() && expected.iter().zip(&charges).all(|(one, read)| one.1 == read.1)
+        };
         let check_against_service = |(status, now, candidate): &&(u16, i64, Model)| match reply.status {
-            200 => *status == 200 && Snapshot::read(&reply.body["data"]) == candidate.snapshot(*now),
+            200 => {
+                *status == 200
+                    && Snapshot::read(&reply.body["data"]) == candidate.snapshot(*now)
+                    && has_these_charges(candidate, *now)
+            }
             refused => refused == *status && reply.message().contains(candidate.status),
         };
         let candidate = candidates.iter().find(check_against_service);
@@ -590,12 +600,12 @@ impl Comparison {
     async fn check_against_service(&mut self, after: &Command) {
         let (mut paid_periods, mut recorded) = (0, Vec::new());
         for (created, model) in self.subscriptions.iter_mut().flatten() {
-            let read = self.shop.read_subscription(created).await;
             let before = self.shop.tenant.now().await.unix();
+            let read = self.shop.read_subscription(created).await;
             let charges = self.shop.charges(created).await;
             let now = self.shop.tenant.now().await.unix();
-            // A second may have passed between reading the subscription and reading its charges.
-            let candidates = (before - 1..=now).map(|now| {
+            // Seconds may have passed between reading the subscription and reading its charges.
+            let candidates = (before..=now).map(|now| {
                 let mut candidate = model.clone();
                 candidate.advance_to(now);
                 (candidate.snapshot(now), candidate.charges(now), candidate)
