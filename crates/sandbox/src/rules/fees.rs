@@ -122,6 +122,7 @@ mod tests {
             ("card", "CM", CardType::Local, 5_000, Ok(145)),
             ("card", "CM", CardType::International, 5_000, Ok(195)),
             ("card", "CM", CardType::International, 999_999_999_999_999, Ok(39_000_000_000_000)),
+            ("card", "FR", CardType::Local, 5_000, Err(FeeProblem::Country)),
             ("svc_card", "CM", CardType::Local, 5_000, Err(FeeProblem::Method)),
         ];
         for (method, country, card_type, amount, fee) in table {

@@ -243,6 +243,7 @@ mod tests {
     #[test]
     fn a_phone_is_masked_in_the_middle() {
         assert_eq!(PayingWith::masked_phone("237670000002"), "237*****0002");
+        assert_eq!(PayingWith::masked_phone("1234567890"), "123***7890");
         assert_eq!(PayingWith::masked_phone("1234567"), "123**67");
     }
 }
