@@ -138,7 +138,9 @@ async fn declines_are_data_and_the_third_is_final() {
         assert_eq!(declined.status, 200);
         assert_eq!(declined.body["data"]["status"], status);
         assert_eq!(declined.body["data"]["attempts"], attempt);
-        assert_eq!(declined.body["data"]["last_payment_error"]["code"], "insufficient_funds");
+        let error = &declined.body["data"]["last_payment_error"];
+        assert_eq!(error["code"], "insufficient_funds");
+        assert_eq!(error["message"], "There is not enough money in the account.");
     }
     let repeated = shop.attach(&intent, phone("237670000002")).await;
     assert_eq!((repeated.status, &repeated.body["data"]["attempts"]), (200, &json!(3)), "a repeat has no effect");
