@@ -205,7 +205,7 @@ impl IntentState {
             return if repeated { Ok(None) } else { Err(self.conflict("and takes no other payment method.")) };
         }
         let behaviour = with.behaviour();
-        let attached = Self { paying_with: Some(with), next_action: None, declined: None, ..self.clone() };
+        let attached = Self { paying_with: Some(with), declined: None, ..self.clone() };
         Ok(Some(if terms.charges_on_attach() {
             attached.begin(behaviour, now)
         } else {
@@ -225,9 +225,7 @@ impl IntentState {
             (Some(NextAction::Otp), _) => Err(self.conflict("and waits for the customer's one-time code.")),
             (Some(NextAction::Redirect), _) => Err(self.conflict("and waits for the customer at the card's issuer.")),
             (_, None) => Err(self.conflict("and has no payment method: attach one first.")),
-            (Some(NextAction::Confirm) | None, Some(with)) => {
-                Ok(Self { next_action: None, ..self.clone() }.begin(with.behaviour(), now))
-            }
+            (Some(NextAction::Confirm) | None, Some(with)) => Ok(self.clone().begin(with.behaviour(), now)),
         }
     }
 
@@ -546,6 +544,43 @@ mod tests {
     }
 
     #[test]
+    fn a_confirmation_charges_the_declined_method_again() {
+        let declined = attached(&IntentState::new(), "0000004", START).at(START.plus(300), Intent::expiry(START));
+        let again = declined.confirm(START.plus(301)).unwrap();
+        assert_eq!((again.status, again.attempts, again.declined), (Processing, 2, None));
+    }
+
+    #[test]
+    fn a_slow_operator_declines_and_approves_later() {
+        let expiry = Intent::expiry(START);
+        let slow = attached(&IntentState::new(), "0000011", START).delayed(60);
+        assert_eq!(slow.clone().at(START.plus(359), expiry).status, Processing);
+        let declined = slow.at(START.plus(360), expiry);
+        assert_eq!((declined.status, declined.late_approvals[0].approved_at), (RequiresAction, START.plus(660).unix()));
+    }
+
+    #[test]
+    fn an_issuers_page_is_valid_in_its_round_and_until_another_begins() {
+        let expiry = Intent::expiry(START);
+        let sent = |state: &IntentState| state.attach(&terms(), issuers_card(), START).unwrap().unwrap();
+        let first = sent(&IntentState::new());
+        let refused = first.decide_challenge(false, START).unwrap().at(START, expiry);
+        assert_eq!((refused.status, refused.declined), (RequiresAction, Some(Decline::RejectedByPayer)));
+        assert_eq!(refused.decide_challenge(true, START), None, "no round is open");
+        let second = sent(&refused);
+        assert_eq!((second.status, second.declined), (RequiresAction, None));
+        for (state, valid) in [
+            (&first, [true, false, false]),
+            (&refused, [true, true, false]),
+            (&second, [false, true, false]),
+            (&attached(&refused, "0000005", START), [false; 3]),
+        ] {
+            assert_eq!([0, 1, 2].map(|round| state.is_challenge_valid(round)), valid, "{state:?}");
+        }
+        assert_eq!(second.decide_challenge(true, START).unwrap().at(START, expiry).status, Succeeded);
+    }
+
+    #[test]
     fn at_most_one_of_three_late_approvals_pays() {
         let expiry = Intent::expiry(START);
         let mut state = IntentState::new();
@@ -591,6 +626,16 @@ mod tests {
     fn phone(digits: &str) -> PayingWith {
         let phone = guichet::values::Phone::new(format!("23767{digits}")).unwrap();
         crate::rules::read_instrument(&guichet::operations::Instrument::mobile_money(phone)).unwrap()
+    }
+
+    fn issuers_card() -> PayingWith {
+        let card = guichet::operations::Card {
+            number: "4000000000003220".into(),
+            exp_month: 12,
+            exp_year: 2034,
+            cvc: "123".into(),
+        };
+        crate::rules::read_instrument(&guichet::operations::Instrument::Card { card }).unwrap()
     }
 
     fn attached(state: &IntentState, digits: &str, at: Moment) -> IntentState {
