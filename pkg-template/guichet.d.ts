@@ -149,11 +149,31 @@ export interface Merchant<Order = unknown> {
    * const merchant: Merchant = {
    *   async status({ payment_ref }) {
    *     const reply = await fetch(`/my/payments/${payment_ref}`);
-   *     return reply.json(); // { status: "succeeded" }
+   *     return reply.json(); // { status: "succeeded", merchant_reference: "ORDER-17", amount: "5000", … }
    *   },
    * };
    */
-  status?(of: Reference, options: CallOptions): Promise<{ status: PaymentStatus; last_payment_error?: LastPaymentError | null }>;
+  status?(of: Reference, options: CallOptions): Promise<PaymentState>;
+}
+
+/**
+ * What the merchant's server tells of a payment. All but `status` may be absent; without `approvable_until` a page cannot say when a
+ * decline is final.
+ *
+ * @example
+ * const state: PaymentState = { status: "failed", last_payment_error: { code: "payer_timeout" }, approvable_until: 1795257900 };
+ */
+export interface PaymentState {
+  status: PaymentStatus;
+  last_payment_error?: LastPaymentError | null;
+  /** Until when an operator may still approve a declined attempt, in Unix seconds. `null`: every decline is final. */
+  approvable_until?: number | null;
+  /** The shop's own name of the payment. */
+  merchant_reference?: string;
+  /** The price: digits, in the smallest unit. */
+  amount?: string;
+  /** What the customer pays, with the fee if they bear it; `null` until it is known. */
+  amount_payable?: string | null;
 }
 
 /**
@@ -545,13 +565,17 @@ export interface WaitOptions extends CallOptions {
   /** How long to poll, by the wall clock. Default: 120 000. `timeoutMs` limits each request. */
   budgetMs?: number;
   /**
-   * Called at each change of the status: `requires_action`, `processing`, `succeeded`, `failed`, `canceled`.
+   * Called at each change of the status (`requires_action`, `processing`, `succeeded`, `failed`, `canceled`), with what is known
+   * of the payment then.
    *
    * @example
    * const onStatus = (status: string) => console.log(status); // "processing", then "succeeded"
    * await guichet.waitForOutcome({ payment_ref: "gch_1" }, { onStatus });
+   * @example
+   * const onStatus = (status: string, outcome: Outcome) => console.log(describeLateApproval(outcome, "en") ?? status);
+   * await guichet.waitForOutcome({ payment_ref: "gch_1" }, { onStatus });
    */
-  onStatus?: (status: PaymentStatus) => void;
+  onStatus?: (status: PaymentStatus, outcome: Outcome) => void;
 }
 
 /**
@@ -566,8 +590,7 @@ export type PaymentStatus = "requires_action" | "processing" | "succeeded" | "fa
  * The outcome of a purchase, as far as the page knows.
  *
  * @example
- * const sentence = ({ state, last_payment_error }: Outcome) =>
- *   last_payment_error ? describe(last_payment_error, "en") : state;
+ * const sentence = (outcome: Outcome) => describeLateApproval(outcome, "en") ?? outcome.state;
  */
 export interface Outcome {
   /** `pending`: not known yet. `dismissed`: the customer turned back unpaid. `unknown`: it could not be found out. */
@@ -577,6 +600,17 @@ export interface Outcome {
   reference: Reference;
   /** Why the last attempt was declined. */
   last_payment_error?: LastPaymentError;
+  /**
+   * Until when an operator may still approve an attempt that it declined, in Unix seconds: the latest of them. Until then a payment that
+   * `failed` may have taken money. Absent: no such time is known; see `last_payment_error`.
+   */
+  approvable_until?: number;
+  /** The reference as the merchant's server gives it; that of `reference` may be from an address, which anyone can write. */
+  merchant_reference?: string;
+  /** The price: digits, in the smallest unit. */
+  amount?: string;
+  /** What the customer pays, with the fee if they bear it. Absent until it is known. */
+  amount_payable?: string;
 }
 
 /**
@@ -590,6 +624,8 @@ export interface LastPaymentError {
   /** The code to switch on: `insufficient_funds`. */
   code: DeclineKey | (string & {});
   message?: string;
+  /** Until when the operator may still approve it, in Unix seconds. `null`: it is final. Absent: the service does not say. */
+  approvable_until?: number | null;
 }
 
 /**
@@ -622,6 +658,8 @@ export interface PaymentIntent {
   /** What the customer has to do next: `otp`, `redirect`, `confirm`. */
   next_action?: { type: string; url?: string } | null;
   last_payment_error?: LastPaymentError | null;
+  /** The latest `approvable_until` of its declined attempts, in every status. */
+  approvable_until?: number | null;
   attempts?: number;
   /** Unix seconds. */
   created_at?: number;

@@ -208,9 +208,10 @@ export interface ReturnState {
   back: Return | null | undefined;
   /** The last status that was reported while waiting. */
   status: PaymentStatus | undefined;
+  /** What is known of the payment. While `isLoading` is true it may still change. */
   outcome: Outcome | undefined;
   /** A `GuichetError`, or what a function of `merchant` threw. */
   error: Error | undefined;
-  /** True until the outcome is known, or that there is no return. */
+  /** True until the payment is settled or the time to wait is over, or until it is known that there is no return. */
   isLoading: boolean;
 }

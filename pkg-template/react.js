@@ -39,7 +39,7 @@ export function useReturn({ budgetMs, timeoutMs } = {}) {
     const back = await client.returned();
     show({ back });
     if (!back) return {};
-    return { outcome: await client.waitForOutcome(back, { budgetMs, timeoutMs, signal, onStatus: (status) => show({ status }) }) };
+    return { outcome: await client.waitForOutcome(back, { budgetMs, timeoutMs, signal, onStatus: (status, outcome) => show({ status, outcome }) }) };
   });
   return state;
 }

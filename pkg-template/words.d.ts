@@ -54,16 +54,33 @@ export type DeclineKey =
  * version adds. Each says what happened, then what to do.
  *
  * @example
- * const { kinds, codes, declines } = words("en");
- * const swahili: ErrorWords = { kinds: { ...kinds, offline: "Hakuna mtandao." }, codes, declines, otherwise: "Kuna tatizo." };
+ * const english = words("en");
+ * const swahili: ErrorWords = { ...english, kinds: { ...english.kinds, offline: "Hakuna mtandao." }, otherwise: "Kuna tatizo." };
  * alert(describe({ kind: "offline" }, swahili));
  */
 export interface ErrorWords {
   readonly kinds: Readonly<Record<KindKey, string>>;
   readonly codes: Readonly<Record<CodeKey, string>>;
   readonly declines: Readonly<Record<DeclineKey, string>>;
+  /** For declines that the operator may still approve. */
+  readonly lateApproval: LateApprovalWords;
   /** For an error whose code and kind are both unknown. */
   readonly otherwise: string;
+}
+
+/**
+ * What is said of a decline that may still be approved. `{time}` is replaced by a time of the customer's clock.
+ *
+ * @example
+ * const { until }: LateApprovalWords = words("en").lateApproval; // "We do not know yet whether your operator took the money: …"
+ */
+export interface LateApprovalWords {
+  /** Until a known time. */
+  readonly until: string;
+  /** Where the service does not say until when. */
+  readonly open: string;
+  /** Of an earlier attempt, once the payment has succeeded. */
+  readonly paid: string;
 }
 
 /**
@@ -93,10 +110,40 @@ export function words(locale?: string): Words;
  * its kind, else a general one. Takes whatever was thrown. `words` is a locale, or a table of your own: a sentence that it lacks
  * at run time is in English.
  *
+ * A decline of mobile money is not always the operator's last word. If its `approvable_until` is ahead or absent, the
+ * sentence says that it is not known yet whether the money was taken, until when, and that a second payment is refunded if both succeed. `null`, or a time that has passed, is a final decline. `now` is in milliseconds; default: the device's clock.
+ *
  * @example
  * guichet.checkout({ order: { id: "17" } }).catch((error) => alert(describe(error, "fr")));
+ * @example
+ * const { last_payment_error } = await guichet.waitForOutcome({ payment_ref: "gch_1" });
+ * if (last_payment_error) alert(describe(last_payment_error, "en"));
  */
-export function describe(error: unknown, words?: string | ErrorWords): string;
+export function describe(error: unknown, words?: string | ErrorWords, now?: number): string;
+
+/**
+ * The sentence for a payment of which the operator may still approve an attempt that it declined: that is not known yet, until when,
+ * and what happens if both payments succeed. `undefined` if every attempt is known. Takes an `Outcome`, a `PaymentIntent`,
+ * or the answer of your status route. Unlike `describe` it also knows of attempts before the last one. Show it in
+ * place of "failed", "canceled" or "not paid", and never with a bare "try again".
+ *
+ * @example
+ * const outcome = await guichet.waitForOutcome({ payment_ref: "gch_1" });
+ * alert(describeLateApproval(outcome, "en") ?? outcome.state);
+ */
+export function describeLateApproval(payment: ApprovablePayment | null | undefined, words?: string | ErrorWords, now?: number): string | undefined;
+
+/**
+ * What `describeLateApproval` reads of a payment.
+ *
+ * @example
+ * const payment: ApprovablePayment = { status: "failed", approvable_until: 1795257900 };
+ */
+export interface ApprovablePayment {
+  readonly status?: string;
+  readonly last_payment_error?: { readonly code: string; readonly approvable_until?: number | null } | null;
+  readonly approvable_until?: number | null;
+}
 
 /**
  * Puts values in the places of a sentence.

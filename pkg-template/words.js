@@ -46,7 +46,7 @@ const en = {
     method_not_allowed: "The payment service does not offer this. Ask the shop. (Shop: check the base address.)",
     uncertain: "It is not certain whether your payment has started. Do not pay again: ask the shop first.",
     payment_mismatch: "This payment is not the one that the shop asked for. Do not pay, and tell the shop.",
-    service_failed: "The shop could not reach the payment service. Nothing was charged. Try again in a moment.",
+    service_failed: "The shop could not reach the payment service. Wait a moment, then look at your order before you pay.",
     cross_site: "Another site may not make this request to the shop. Open the shop itself and try again.",
     email_not_verified: "The shop has not confirmed your e-mail address yet. Open the link that it sent you, then try again.",
     too_many_open_payments: "You have 20 unpaid payments. Pay or cancel one of them first.",
@@ -88,6 +88,11 @@ const en = {
     limit_exceeded: "This payment is over your account's limit. Ask your operator, or pay another way.",
     fraud_blocked: "Your operator does not allow this payment. Ask them why, or pay another way.",
     generic_decline: "The bank refused this payment. Ask your bank why, or pay another way.",
+  },
+  lateApproval: {
+    until: "We do not know yet whether your operator took the money: it may approve this payment until {time}. If you pay a second time and both payments succeed, one of them is refunded.",
+    open: "We do not know yet whether your operator took the money. If you pay a second time and both payments succeed, one of them is refunded.",
+    paid: "Your operator may still approve an earlier attempt, until {time}. That money is refunded.",
   },
   otherwise: "Something went wrong. Try again; if it happens again, go back to the shop and tell them.",
 };
@@ -134,7 +139,7 @@ const fr = {
     method_not_allowed: "Le service de paiement ne propose pas cela. Demandez à la boutique. (Boutique : vérifiez l’adresse de base.)",
     uncertain: "Il n’est pas certain que votre paiement ait commencé. Ne payez pas une seconde fois : demandez d’abord à la boutique.",
     payment_mismatch: "Ce paiement n’est pas celui que la boutique a demandé. Ne payez pas, et prévenez la boutique.",
-    service_failed: "La boutique n’a pas pu joindre le service de paiement. Rien n’a été débité. Réessayez dans un instant.",
+    service_failed: "La boutique n’a pas pu joindre le service de paiement. Attendez un instant, puis regardez votre commande avant de payer.",
     cross_site: "Un autre site ne peut pas adresser cette demande à la boutique. Ouvrez la boutique elle-même et réessayez.",
     email_not_verified: "La boutique n’a pas encore vérifié votre adresse e-mail. Ouvrez le lien qu’elle vous a envoyé, puis réessayez.",
     too_many_open_payments: "Vous avez 20 paiements non réglés. Payez-en un ou annulez-le d’abord.",
@@ -177,6 +182,11 @@ const fr = {
     fraud_blocked: "Votre opérateur n’autorise pas ce paiement. Demandez-lui pourquoi ou payez autrement.",
     generic_decline: "La banque a refusé ce paiement. Demandez-lui pourquoi ou payez autrement.",
   },
+  lateApproval: {
+    until: "Nous ne savons pas encore si votre opérateur a pris l’argent : il peut accepter ce paiement jusqu’à {time}. Si vous payez une seconde fois et que les deux paiements réussissent, l’un des deux vous est remboursé.",
+    open: "Nous ne savons pas encore si votre opérateur a pris l’argent. Si vous payez une seconde fois et que les deux paiements réussissent, l’un des deux vous est remboursé.",
+    paid: "Votre opérateur peut encore accepter une tentative précédente, jusqu’à {time}. Cet argent vous est remboursé.",
+  },
   otherwise: "Un problème est survenu. Réessayez ; s’il revient, retournez à la boutique et signalez-le.",
 };
 
@@ -186,15 +196,56 @@ export function words(locale) {
 }
 
 /**
- * A sentence for an error or a decline: by its code, else by its kind, else a general one. In the language of a locale, or
- * from a table of the page's own; a sentence that the table lacks is in English.
+ * A sentence for an error or a decline: by its code, else by its kind, else a general one. A decline that may still be approved has
+ * the sentence of that. In the language of a locale, or from a table of the page's own; a sentence that the table lacks is in English.
  */
-export function describe(error, locale) {
-  return sentence(error, typeof locale === "object" ? locale : words(locale)) || sentence(error, en);
+export function describe(error, locale, now = Date.now()) {
+  const until = error?.kind ? null : approvableUntil(error, error?.approvable_until, now);
+  return until === null ? fromTable(locale, (table) => sentence(error, table)) : sentenceUntil(until, "until", locale, now);
 }
 
-function sentence(error, table) {
-  const { codes, declines, kinds, otherwise } = table ?? en;
+/**
+ * The sentence about an attempt of a payment that was declined and may still be approved; `undefined` if there is none. Takes an
+ * outcome, an intent, or the answer of the merchant's status route.
+ */
+export function describeLateApproval(payment, locale, now = Date.now()) {
+  const { status, last_payment_error: error, approvable_until: latest } = payment ?? {};
+  const until = approvableUntil(error, latest === undefined ? error?.approvable_until : latest, now);
+  const isPaid = status === "succeeded";
+  // Without a time nothing is known of the attempts before the one that succeeded.
+  if (until === null || (isPaid && !until)) return undefined;
+  return sentenceUntil(until, isPaid ? "paid" : "until", locale, now);
+}
+
+// The declines that are not always the operator's last word: real operators report them while the customer can still confirm.
+const NOT_FINAL = ["payer_timeout", "provider_unavailable", "rejected_by_payer"];
+
+/** Until when a decline may still be approved: a time, `undefined` if that is not known, or `null` if it is final. */
+function approvableUntil(error, until, now) {
+  if (typeof until === "number") return until * 1000 > now ? new Date(until * 1000) : null;
+  return until === undefined && NOT_FINAL.includes(error?.code) ? undefined : null;
+}
+
+function sentenceUntil(until, key, locale, now) {
+  const name = until ? key : "open";
+  return fill(fromTable(locale, ({ lateApproval }) => own(lateApproval, name)), { time: until ? clockTime(until, locale, now) : "" });
+}
+
+/** The time by the customer's clock, with the weekday if it is not today. */
+function clockTime(until, locale, now) {
+  const isToday = until.toDateString() === new Date(now).toDateString();
+  const options = { hour: "numeric", minute: "2-digit", ...(!isToday && { weekday: "long" }) };
+  const language = typeof locale === "object" ? undefined : locale || "en";
+  try {
+    return until.toLocaleString(language, options);
+  } catch {
+    return until.toLocaleString("en", options); // a locale that Intl does not read
+  }
+}
+
+const fromTable = (locale, read) => read((typeof locale === "object" ? locale : words(locale)) ?? en) || read(en);
+
+function sentence(error, { codes, declines, kinds, otherwise }) {
   const { code, kind } = error ?? {};
   // A decline has no kind. One code is in both lists.
   const coded = kind ? own(codes, code) || own(declines, code) : own(declines, code) || own(codes, code);

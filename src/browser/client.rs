@@ -5,9 +5,11 @@ use super::checkout::CheckoutCall;
 use super::engine::Engine;
 use super::session::Session;
 use crate::flow::{Match, OutcomeState, Purchase, QuoteRequest};
-use crate::operations::{CalculateFee, FeeBreakdown, LastPaymentError, ListPaymentMethods, PaymentMethod};
+use crate::operations::{
+    ApprovableUntil, CalculateFee, FeeBreakdown, LastPaymentError, ListPaymentMethods, PaymentMethod,
+};
 use crate::protocol::Error;
-use crate::values::IntentStatus;
+use crate::values::{Amount, IntentStatus};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -146,4 +148,77 @@ pub struct Outcome {
     pub purchase: Purchase,
     /// Why the last attempt was declined.
     pub last_payment_error: Option<LastPaymentError>,
+    /// Until when an operator may still approve an attempt that it declined, the latest of them. If that is ahead, or not known,
+    /// do not say that no money was taken.
+    pub approvable_until: Option<ApprovableUntil>,
+    /// The price.
+    pub amount: Option<Amount>,
+    /// What the customer pays, with the fee if they bear it, once that is known.
+    pub amount_payable: Option<Amount>,
+}
+
+/// The declines that are not always the operator's last word: real operators report them while the customer can still confirm.
+const NOT_FINAL: [&str; 3] = ["payer_timeout", "provider_unavailable", "rejected_by_payer"];
+
+impl Outcome {
+    /// Whether an operator may still approve an attempt that it declined, at this time in Unix seconds. Then do not say that no money was
+    /// taken, nor ask for a second payment without saying that it is refunded if both succeed.
+    ///
+    /// ```
+    /// use guichet::browser::{Outcome, OutcomeState};
+    /// fn sentence(outcome: &Outcome, now: i64) -> &'static str {
+    ///     match outcome.state {
+    ///         OutcomeState::Succeeded => "You have paid.",
+    ///         _ if outcome.may_be_approved_late(now) => "We do not know yet whether your operator took the money.",
+    ///         _ => "You have not paid.",
+    ///     }
+    /// }
+    /// ```
+    #[must_use]
+    pub fn may_be_approved_late(&self, now: i64) -> bool {
+        let declined = self.last_payment_error.as_ref();
+        match self.approvable_until.or(declined.and_then(|error| error.approvable_until)) {
+            Some(until) => until.unix().is_some_and(|until| until > now),
+            // The service does not say.
+            None => {
+                self.state != OutcomeState::Succeeded
+                    && declined.is_some_and(|error| NOT_FINAL.contains(&error.code.as_str()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApprovableUntil, LastPaymentError, Outcome, OutcomeState, Purchase};
+
+    #[test]
+    fn a_decline_is_final_at_its_time_or_if_the_service_says_so() {
+        use ApprovableUntil::{Never, Unix};
+        use OutcomeState::{Failed, Succeeded};
+        for (state, code, of_error, of_intent, expected) in [
+            (Failed, "payer_timeout", None, None, true),
+            (Failed, "insufficient_funds", None, None, false),
+            (Failed, "payer_timeout", Some(Never), None, false),
+            (Failed, "payer_timeout", Some(Unix(100)), None, false),
+            (Failed, "payer_timeout", Some(Unix(101)), None, true),
+            (Failed, "insufficient_funds", Some(Never), Some(Unix(101)), true),
+            (Failed, "payer_timeout", None, Some(Never), false),
+            (Succeeded, "payer_timeout", None, None, false),
+            (Succeeded, "payer_timeout", None, Some(Unix(101)), true),
+        ] {
+            let (code, message) = (code.to_owned(), String::new());
+            let declined = LastPaymentError { code, message, approvable_until: of_error };
+            let outcome = Outcome {
+                state,
+                status: None,
+                purchase: Purchase::default(),
+                last_payment_error: Some(declined),
+                approvable_until: of_intent,
+                amount: None,
+                amount_payable: None,
+            };
+            assert_eq!(outcome.may_be_approved_late(100), expected, "{outcome:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 import { createGuichet, GuichetError } from "guichet";
 import type {
   Call, CardType, CheckoutOptions, CustomerSession, DuplicatePayment, FeeBreakdown, FeeRequest, FieldError, Guichet, CallOptions, Kind, LastPaymentError,
-  Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PaymentStatus, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
+  Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PaymentState, PaymentStatus, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
   Ticket, UnpricedQuote, Validity, WaitOptions,
 } from "guichet";
 import type { CodeKey, DeclineKey } from "guichet/words";
@@ -128,7 +128,13 @@ export const refunds = (intent: PaymentIntent): readonly DuplicatePayment[] => i
 holds<Equal<PaymentStatus, "requires_action" | "processing" | "succeeded" | "failed" | "canceled" | (string & {})>>();
 holds<Equal<PaymentIntent["status"], PaymentStatus>>();
 holds<Equal<Outcome["status"], PaymentStatus | undefined>>();
-holds<Equal<Parameters<NonNullable<WaitOptions["onStatus"]>>[0], PaymentStatus>>();
+holds<Equal<Outcome["approvable_until"], number | undefined>>();
+holds<Equal<NonNullable<Merchant["status"]>, (of: Reference, options: CallOptions) => Promise<PaymentState>>>();
+export const known: PaymentState = {
+  status: "failed", last_payment_error: { code: "payer_timeout", approvable_until: null }, approvable_until: 1795257900,
+  merchant_reference: "ORDER-17", amount: "45000", amount_payable: null,
+};
+holds<Equal<Parameters<NonNullable<WaitOptions["onStatus"]>>, [status: PaymentStatus, outcome: Outcome]>>();
 holds<Equal<GuichetError["code"], CodeKey | (string & {}) | undefined>>();
 holds<Equal<LastPaymentError["code"], DeclineKey | (string & {})>>();
 

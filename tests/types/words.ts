@@ -1,13 +1,13 @@
 // Everything that `guichet/words` and `guichet/hosted-words` export, used as a page would.
-import { describe, fill, formatMoney, words } from "guichet/words";
-import type { CodeKey, DeclineKey, ErrorWords, KindKey, MethodKey, Words } from "guichet/words";
+import { describe, describeLateApproval, fill, formatMoney, words } from "guichet/words";
+import type { ApprovablePayment, CodeKey, DeclineKey, ErrorWords, KindKey, LateApprovalWords, MethodKey, Words } from "guichet/words";
 import { hostedWords, type PageKey } from "guichet/hosted-words";
 import * as hosted from "guichet/hosted-words";
 import * as entry from "guichet/words";
-import { GuichetError, type Kind } from "guichet";
+import { GuichetError, type Kind, type Outcome, type PaymentIntent, type PaymentState } from "guichet";
 import { type Equal, holds } from "./equal.js";
 
-holds<Equal<keyof typeof entry, "describe" | "fill" | "formatMoney" | "words">>();
+holds<Equal<keyof typeof entry, "describe" | "describeLateApproval" | "fill" | "formatMoney" | "words">>();
 holds<Equal<keyof typeof hosted, "hostedWords">>();
 
 const french: Words = words("fr-CM");
@@ -46,7 +46,13 @@ export function shown(problem: unknown): string {
 }
 
 // A table of one's own, begun from the package's.
-const { kinds, codes, declines } = words("en");
-const swahili: ErrorWords = { kinds: { ...kinds, offline: "Hakuna mtandao." }, codes, declines, otherwise: "Kuna tatizo." };
+const { kinds, codes, declines, lateApproval } = words("en");
+const approved: LateApprovalWords = lateApproval;
+const swahili: ErrorWords = { kinds: { ...kinds, offline: "Hakuna mtandao." }, codes, declines, lateApproval: approved, otherwise: "Kuna tatizo." };
 // @ts-expect-error: a sentence is missing
-export const incomplete: ErrorWords = { kinds: { offline: "Hakuna mtandao." }, codes, declines, otherwise: "Kuna tatizo." };
+export const incomplete: ErrorWords = { kinds: { offline: "Hakuna mtandao." }, codes, declines, lateApproval, otherwise: "Kuna tatizo." };
+
+// Whether a payment may still be approved is said of whatever a page has of it.
+const declined: ApprovablePayment = { status: "failed", last_payment_error: { code: "payer_timeout", approvable_until: null } };
+export const late = (outcome: Outcome | undefined, intent: PaymentIntent, state: PaymentState): (string | undefined)[] =>
+  [outcome, intent, state, declined, null].map((payment) => describeLateApproval(payment, "fr", Date.now()));

@@ -1,7 +1,7 @@
 //! Waits until a purchase is settled, or until the caller's time is over. Reads it from the merchant's server, or from
 //! the service itself if there is no such route.
 
-use super::browser::{notify, pause};
+use super::browser::pause;
 use super::error::CallError;
 use super::merchant::MerchantRoutes;
 use super::session::Session;
@@ -12,19 +12,21 @@ use crate::flow::{Ms, OutcomeState, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::{IntentId, IntentStatus};
-use js_sys::Function;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The time limit of the last read, even if the caller's time is over.
 const LAST_READ: Ms = 5_000.0;
 
+/// Called with what is known of a purchase.
+pub(crate) type StatusListener = Box<dyn Fn(&Outcome)>;
+
 /// The options of waiting for an outcome.
 pub(crate) struct OutcomeOptions {
     /// The time to wait in total.
     pub(crate) budget: Ms,
     /// Called with each new status.
-    pub(crate) on_status: Option<Function>,
+    pub(crate) on_status: Option<StatusListener>,
     /// The time limit of each read.
     pub(crate) options: CallOptions,
     /// The customer has returned from the hosted page: if they have not paid yet, they will not pay now.
@@ -40,10 +42,16 @@ impl OutcomeOptions {
 #[derive(Clone)]
 pub(crate) struct Outcome {
     pub(crate) state: OutcomeState,
-    pub(crate) status: Option<String>,
     pub(crate) reference: JsValue,
-    /// The service's own object.
-    pub(crate) last_payment_error: Option<JsValue>,
+    /// The reply that was read last; `undefined` if there is none.
+    pub(crate) reply: JsValue,
+}
+
+impl Outcome {
+    /// The last status that was reported.
+    pub(crate) fn status(&self) -> Option<String> {
+        get_text(&self.reply, "status")
+    }
 }
 
 /// Reads purchases.
@@ -62,21 +70,21 @@ impl Purchases {
         // By the wall clock: the page's own clock may stop while the device sleeps.
         let until = wall_clock_ms() + budget;
         let otherwise = if turned_back { OutcomeState::Unknown } else { OutcomeState::Pending };
-        let mut found = Outcome { state: otherwise, status: None, reference, last_payment_error: None };
+        let mut found = Outcome { state: otherwise, reference, reply: JsValue::UNDEFINED };
         let mut is_settled = false;
         let mut reads = 0;
         loop {
             reads += 1;
             let options = options.restarted().at_most((until - wall_clock_ms()).max(LAST_READ));
             match self.look(&found.reference, options).await {
-                Ok(purchase) => {
-                    let status = get_text(&purchase, "status").unwrap_or_default();
-                    if let Some(on_status) = on_status.as_ref().filter(|_| found.status.as_ref() != Some(&status)) {
-                        notify(on_status, &(&*status).into());
+                Ok(reply) => {
+                    let status = get_text(&reply, "status").unwrap_or_default();
+                    let is_new = found.status().as_ref() != Some(&status);
+                    found.state = state_of(&reply, &status, turned_back);
+                    found.reply = reply;
+                    if let Some(on_status) = on_status.as_ref().filter(|_| is_new) {
+                        on_status(&found);
                     }
-                    found.state = state_of(&purchase, &status, turned_back);
-                    found.last_payment_error = get_object(&purchase, "last_payment_error");
-                    found.status = Some(status);
                     is_settled = found.state != OutcomeState::Pending;
                 }
                 // No further read can change that.

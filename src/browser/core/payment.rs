@@ -113,7 +113,7 @@ impl HostedCheckout {
             let is_settled = standing.status.is_final() || standing.status == IntentStatus::RequiresAction;
             if reported.as_ref() != Some(&standing) {
                 if let Some(on_status) = &on_status {
-                    notify(on_status, &self.intent());
+                    notify(on_status, &self.intent(), &JsValue::UNDEFINED);
                 }
                 reported = Some(standing);
             }

@@ -19,8 +19,9 @@ pub(super) fn transport(options: &JsValue) -> Result<Transport, CallError> {
     };
     let base = Base::new(&display(&base), page_origin().as_deref())
         .map_err(|invalid| CallError::field("baseUrl", invalid.reason()))?;
-    let on_call = function(options, "onCall")
-        .map(|listener| -> Box<dyn Fn(CallReport)> { Box::new(move |report| notify(&listener, &written(report))) });
+    let on_call = function(options, "onCall").map(|listener| -> Box<dyn Fn(CallReport)> {
+        Box::new(move |report| notify(&listener, &written(report), &JsValue::UNDEFINED))
+    });
     Ok(Transport { base, fetch: function(options, "fetch"), on_call, shared_calls: Default::default() })
 }
 

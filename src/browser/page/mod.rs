@@ -18,11 +18,12 @@ use super::core::session::SessionStatus;
 use super::core::shop::{Shop, ShopConfig};
 use super::core::time::{CallOptions, MAX_DURATION};
 use super::core::transport::{AuthorizedRequest, CallReport, Transport};
-use super::core::value::{display, stringify};
+use super::core::value::{display, get, stringify};
 use crate::flow::{Base, Purchase, QuoteRequest, State};
 use crate::operations::SessionState;
 use crate::protocol::{Error, Fulfils, Kind, NoCredential, Operation};
 use crate::values::{Address, IntentStatus};
+use js_sys::Reflect;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
@@ -177,13 +178,23 @@ impl Engine {
 
 impl From<Found> for Outcome {
     fn from(found: Found) -> Self {
+        // `null` says more than an absent member, which `get` does not tell apart.
+        let until = Reflect::get(&found.reply, &"approvable_until".into()).unwrap_or_default();
         Self {
             state: found.state,
-            status: found.status.map(IntentStatus::from),
+            status: found.status().map(IntentStatus::from),
             purchase: purchase_of(&found.reference),
-            last_payment_error: found.last_payment_error.and_then(|error| decode(error).ok()),
+            last_payment_error: member(&found.reply, "last_payment_error"),
+            approvable_until: if until.is_undefined() { None } else { decode(until).ok() },
+            amount: member(&found.reply, "amount"),
+            amount_payable: member(&found.reply, "amount_payable"),
         }
     }
+}
+
+/// A member of a reply; `None` if it is missing or cannot be read.
+fn member<T: DeserializeOwned>(reply: &JsValue, name: &str) -> Option<T> {
+    decode(get(reply, name)?).ok()
 }
 
 fn written(headers: Vec<(String, String)>) -> Result<Headers, JsValue> {
