@@ -216,9 +216,9 @@ def read_status(request, payment_ref):
     if not found.update(returned_at=time.time()):  # or it is another customer's
         raise Refused(404, "resource_missing", "There is no such payment.")
     payment = found.get()
-    data = payment.read()
-    payment.settle(data)
-    return {"status": data["status"], "last_payment_error": data.get("last_payment_error")}
+    payment.settle(data := payment.read())
+    shown = "status last_payment_error approvable_until merchant_reference amount amount_payable"
+    return {name: data[name] for name in shown.split() if name in data}
 
 
 def settle_due():

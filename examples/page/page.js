@@ -1,16 +1,17 @@
 // The page of the example shops. Their servers differ; this file is the same for all.
 
 import { createGuichet } from "/package/guichet.js"; // with a bundler: "guichet"
-import { describe, formatMoney } from "/package/words.js"; // "guichet/words"
+import { describe, describeLateApproval, fill, formatMoney } from "/package/words.js"; // "guichet/words"
 
 const language = navigator.language.startsWith("fr") ? "fr" : "en";
 const texts = {
   en: {
     who: "You are", signIn: "Sign in", signOut: "Sign out", pay: "Pay", popup: "Pay in a window", orders: "Your orders",
     paid: "paid", open: "not paid", refund: "you paid twice: a refund is due", waiting: "One moment, we ask whether you have paid…",
+    sum: "{amount}, of which {fee} is the fee",
     states: {
-      succeeded: "Thank you, you have paid.", failed: "The payment failed. You can try again.",
-      canceled: "The payment was canceled. You can try again.", dismissed: "You have not paid yet.",
+      succeeded: "Thank you, you have paid.", failed: "The payment was declined. You can pay another way.",
+      canceled: "The payment was canceled. You can start again.", dismissed: "You have not paid yet.",
       pending: "Your payment is not confirmed yet. The order below changes when it is.",
       unknown: "We do not know yet whether you have paid. The order below changes when we do.",
     },
@@ -18,10 +19,10 @@ const texts = {
   fr: {
     who: "Vous êtes", signIn: "Se connecter", signOut: "Se déconnecter", pay: "Payer", popup: "Payer dans une fenêtre",
     orders: "Vos commandes", paid: "payée", open: "non payée", refund: "vous avez payé deux fois : un remboursement est dû",
-    waiting: "Un instant, nous demandons si vous avez payé…",
+    waiting: "Un instant, nous demandons si vous avez payé…", sum: "{amount}, dont {fee} de frais",
     states: {
-      succeeded: "Merci, vous avez payé.", failed: "Le paiement a échoué. Vous pouvez réessayer.",
-      canceled: "Le paiement a été annulé. Vous pouvez réessayer.", dismissed: "Vous n’avez pas encore payé.",
+      succeeded: "Merci, vous avez payé.", failed: "Le paiement a été refusé. Vous pouvez payer autrement.",
+      canceled: "Le paiement a été annulé. Vous pouvez recommencer.", dismissed: "Vous n’avez pas encore payé.",
       pending: "Votre paiement n’est pas encore confirmé. La commande ci-dessous changera quand il le sera.",
       unknown: "Nous ne savons pas encore si vous avez payé. La commande ci-dessous changera quand nous le saurons.",
     },
@@ -36,13 +37,27 @@ function csrfHeaders() {
 }
 
 const find = (id) => document.getElementById(id);
-const show = (sentence) => (find("message").textContent = sentence);
+const show = (...sentences) =>
+  find("message").replaceChildren(...sentences.filter(Boolean).map((sentence) => element("p", {}, sentence)));
 const orShow = (action) => (event) => action(event).catch((error) => show(describe(error, language)));
 
 function element(name, properties, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);
   return made;
+}
+
+// What is known of a payment. If the operator may still approve an attempt that it declined, nobody knows yet whether it took the money.
+function sentencesOf(outcome) {
+  const { state, merchant_reference, amount, amount_payable } = outcome;
+  const late = describeLateApproval(outcome, language);
+  const known = [state === "succeeded" || !late ? texts.states[state] : "", late];
+  if (!amount) return known;
+  // One amount, which the customer pays. The fee is a part of it, if they bear it.
+  const money = (figure) => formatMoney(String(figure), "XAF", language);
+  const payable = money(amount_payable ?? amount);
+  const fee = BigInt(amount_payable ?? amount) - BigInt(amount);
+  return [...known, `${merchant_reference}, ${fee ? fill(texts.sum, { amount: payable, fee: money(fee) }) : payable}`];
 }
 
 async function send(path, body) {
@@ -92,8 +107,7 @@ async function readShop() {
 
 async function pay(order, mode) {
   try {
-    const { state } = await guichet.checkout({ order }, { mode });
-    show(texts.states[state]);
+    show(...sentencesOf(await guichet.checkout({ order }, { mode })));
   } catch (error) {
     show(describe(error, language));
   }
@@ -131,8 +145,10 @@ try {
   const back = await guichet.returned(); // null unless the customer returns from paying; in a popup, it closes the window
   if (back) {
     show(texts.waiting);
+    // After a decline the customer may still wait for the operator: they read at once what is known.
+    const onStatus = (status, outcome) => status === "requires_action" && show(...sentencesOf(outcome));
     // What the customer reads. The order is paid when the server has read so from the service, whatever happens here.
-    show(texts.states[(await guichet.waitForOutcome(back)).state]);
+    show(...sentencesOf(await guichet.waitForOutcome(back, { onStatus })));
     showShop(await readShop());
   }
 } catch (error) {

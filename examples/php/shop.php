@@ -78,7 +78,8 @@ function read_status(array $customer, string $payment_ref): array {
     $payment || throw new Refused(404, 'resource_missing', 'There is no such payment.');
     $data = call_service('/payment-intents/' . rawurlencode($payment['intent']));
     verify_and_settle($payment, $data);
-    return array_intersect_key($data, ['status' => 0, 'last_payment_error' => 0]);
+    $shown = ['status', 'last_payment_error', 'approvable_until', 'merchant_reference'];
+    return array_intersect_key($data, array_flip([...$shown, 'amount', 'amount_payable']));
 }
 
 // The service calls no webhook, and a customer who pays and closes the tab sends no more requests.

@@ -25,7 +25,8 @@ const routes = {
   "GET /intents": async (_, shop, payment_ref) => {
     if (!intents.has(payment_ref)) return null;
     const { data } = await call("GET", `/payment-intents/${intents.get(payment_ref)}`);
-    return { status: data.status, last_payment_error: data.last_payment_error };
+    const { status, last_payment_error, approvable_until, merchant_reference, amount, amount_payable } = data;
+    return { status, last_payment_error, approvable_until, merchant_reference, amount, amount_payable };
   },
 };
 

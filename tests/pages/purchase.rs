@@ -1,7 +1,7 @@
 //! The whole purchase: shop, hosted checkout page and back, in real browsers, against the demo's shop and a sandbox over
 //! sockets. `cargo xtask demo --check` runs this in Chromium and writes screenshots of each page.
 
-use crate::support::browser::Browser;
+use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
@@ -11,6 +11,7 @@ const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 const FRAUD_BLOCKED: &str = "237670000009";
 const INSUFFICIENT_FUNDS: &str = "237670000002";
+const APPROVED_AFTER_600_SECONDS: &str = "237670000012";
 
 in_every_browser!(
     a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid,
@@ -65,10 +66,25 @@ pub async fn pay_and_return(engine: Engine, demo: DemoShop) {
     assert!(url.as_str().starts_with(demo.shop.url()), "the shop");
     assert_eq!(url.query(), None, "the return's parameters stay in the address bar");
     browser.step("Back in the shop", "[data-test='outcome']").await;
+    let receipt = browser.wait_for("main").await;
+    let number = receipt.split_once("Order ").and_then(|(_, rest)| rest.get(..6)).expect("the order's number");
+    assert!(number.bytes().all(|byte| byte.is_ascii_digit()), "{receipt}");
+    let total = browser.wait_for(".total").await;
+    let figures: Vec<u32> = figures(&total).collect();
+    assert!(
+        matches!(figures[..], [total, fee] if fee > 0 && fee * 51 == total),
+        "one amount, with 2 % as its part: {total}"
+    );
+    assert!(receipt.contains("Paid to") && receipt.contains("gch_"), "{receipt}");
 
     let intents = demo.intents().await;
     assert_eq!(intents.len(), 1);
     assert_eq!(intents[0].status, IntentStatus::Succeeded);
+}
+
+/// The amounts in a text.
+fn figures(text: &str) -> impl Iterator<Item = u32> {
+    text.split_whitespace().filter_map(|word| word.replace(',', "").parse().ok())
 }
 
 async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
@@ -202,11 +218,31 @@ async fn after_a_recoverable_decline_the_customer_can_pay_on_the_same_page(engin
     demo.pay_by_phone(&browser, INSUFFICIENT_FUNDS).await;
     browser.wait_for("[data-status='declined']").await;
     browser.step("Declined, and what to do next", "[data-test='status']").await;
+    demo.pay_by_phone(&browser, APPROVED_AFTER_600_SECONDS).await;
+    until("the second attempt is over", async || {
+        let intent = demo.only_intent().await;
+        intent.attempts == Some(2) && intent.status == IntentStatus::RequiresAction
+    })
+    .await;
+    browser.click("[data-test='leave']").await;
+    browser.wait_for_text("[data-test='outcome']", "We do not know yet whether your operator took the money").await;
+    let said = browser.wait_for("main").await;
+    assert!(said.contains("Not known yet") && said.contains("until ") && said.contains("refunded"), "{said}");
+    assert!(!said.contains("ry again") && !said.contains("othing"), "{said}");
+    browser.step("Not known yet, in the shop", "main").await;
+
+    browser.click("[data-test='try-again']").await;
+    browser.wait_for_url("the hosted page again", |url| url.path().starts_with("/checkout/")).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     browser.wait_for("[data-status='succeeded']").await;
+    browser.click("[data-test='leave']").await;
+    browser.wait_for_text("[data-test='outcome'][data-state='paid']", "may still approve an earlier attempt").await;
+    demo.merchant.clock().advance(600).await.unwrap();
+    browser.reload().await;
+    browser.wait_for_text("[data-test='refunds-due']", "We are giving that back to you").await;
 
     let intents = demo.intents().await;
-    assert_eq!((intents.len(), intents[0].attempts), (1, Some(2)));
+    assert_eq!((intents.len(), intents[0].attempts), (1, Some(3)));
 }
 
 async fn a_final_decline_is_shown_and_paying_again_creates_a_new_reference(engine: Engine) {

@@ -7,7 +7,7 @@ mod running;
 mod stores;
 
 use crate::support::api::{self, Merchant, Reply};
-use crate::support::browser::Browser;
+use crate::support::browser::{Browser, until};
 use crate::support::port;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
@@ -30,8 +30,10 @@ const PAUL: &str = "paul";
 const FATOU: &str = "fatou";
 const SUCCEEDS: &str = "237670000000";
 const FINAL_DECLINE: &str = "237670000009";
-/// Times out after 300 seconds, and the operator approves it 300 seconds later.
-const APPROVED_LATE: &str = "237670000011";
+/// Phones whose decline is not the operator's last word: after how many seconds it declines, and how much later it approves.
+const TIMES_OUT: (&str, u32, u32) = ("237670000011", 300, 300);
+const UNAVAILABLE: (&str, u32, u32) = ("237670000012", 0, 600);
+const REJECTED: (&str, u32, u32) = ("237670000013", 5, 240);
 
 macro_rules! for_every_server {
     ($($test:ident),+ $(,)?) => {
@@ -244,27 +246,50 @@ async fn a_final_decline_gives_the_next_reference(server: Server) {
 
 async fn a_late_approval_pays_the_order_or_is_a_refund_due_once(server: Server) {
     let world = World::open(server).await;
-    let awa = Visitor::signed_in(&world.shop, AWA).await;
-    let (alone, twice) = (awa.order("17").await.body, awa.order("18").await.body);
-    for begun in [&alone, &twice] {
-        world.pay(begun, APPROVED_LATE).await;
-    }
-    world.advance(300).await;
-    world.pay(&twice, SUCCEEDS).await;
-    let reference = |begun: &Value| begun["intent"]["merchant_reference"].as_str().unwrap().to_owned();
-    world.shop.settles(&format!("{} is paid.", reference(&twice))).await;
-    world.advance(300).await;
+    let browser = Browser::start("servers-late").await;
+    browser.open(&world.shop.url).await;
+    browser.click("#sign-in button").await;
 
-    world.shop.settles(&format!("{} is paid.", reference(&alone))).await;
+    for (product, name, phone) in [("trainers", "Wouri trainers", REJECTED), ("sandals", "Kribi sandals", UNAVAILABLE)]
+    {
+        world.is_declined_and_not_known(&browser, product, phone).await;
+        browser.screenshot(&format!("servers-{server:?}-not-known-{product}")).await;
+        world.advance(phone.2).await;
+        browser.wait_for_text("#message", "you have paid").await;
+        browser.wait_for_text("#orders", &format!("{name}, paid")).await;
+    }
+
+    world.is_declined_and_not_known(&browser, "trainers", TIMES_OUT).await;
+    let awa = Visitor::signed_in(&world.shop, AWA).await;
+    let intent = world.intents().await.swap_remove(0);
+    let path = format!("/guichet/intents/{}", intent["payment_ref"].as_str().expect("a reference"));
+    let declined = awa.request("GET", &path, None, &[]).await.body;
+    for name in ["status", "last_payment_error", "approvable_until", "merchant_reference", "amount", "amount_payable"] {
+        assert_eq!(declined[name], intent[name], "{name}: {declined}");
+    }
+    assert!(declined["approvable_until"].is_u64() && declined["amount_payable"] == "45900", "{declined}");
+
+    // A second payment is allowed, and the operator approves the first one as well.
+    browser.click(".primary.trainers:enabled").await;
+    pay_on_the_hosted_page(&browser).await;
+    browser.wait_for_text("#message", "you have paid").await;
+    browser.wait_for_text("#message", "may still approve an earlier attempt").await;
+    browser.wait_for_text("#message", "45,900").await;
+    world.advance(TIMES_OUT.2).await;
     // The page's own question settles too, so that the test does not wait until the next reading of a final payment.
     for _ in 0..2 {
-        let answer = awa.request("GET", &status_path(&twice), None, &[]).await;
+        let answer = awa.request("GET", &path, None, &[]).await;
         assert_eq!(answer.body["status"], "succeeded", "{}", answer.text);
     }
-    let refund = format!("{}: a refund of ", reference(&twice));
+    let refund = format!("{}: a refund of 45900 XAF is due", intent["merchant_reference"].as_str().unwrap());
     assert_eq!((world.shop.count(&refund), world.shop.count("a refund of ")), (1, 1), "{}", world.shop.log());
+    assert_eq!(world.shop.count(" is paid."), 3, "{}", world.shop.log());
+    browser.reload().await;
+    browser.wait_for_text("#orders", "you paid twice: a refund is due").await;
     let orders = awa.request("GET", "/shop", None, &[]).await.body["orders"].clone();
-    assert_eq!((&orders[0]["refunds"], &orders[1]["refunds"]), (&json!(0), &json!(1)), "{orders}");
+    let refunds: Vec<&Value> = (0..3).map(|order| &orders[order]["refunds"]).collect();
+    assert_eq!(refunds, [&json!(0), &json!(0), &json!(1)], "{orders}");
+    browser.close().await;
 }
 
 async fn a_second_payment_is_a_refund_due_once_also_without_a_number(server: Server) {
@@ -552,6 +577,12 @@ async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Se
     service.says(200, &json!({"last_payment_error": {"code": "generic_decline", "message": KEY}}));
     let reply = awa.request("GET", &path, None, &[]).await;
     assert!(reply.status == 200 && !reply.text.contains(KEY), "{}", reply.text);
+    assert!(!reply.text.contains("approvable_until"), "the service does not say until when: {}", reply.text);
+    let last_word = json!({"code": "payer_not_found", "message": "", "approvable_until": null});
+    service.says(200, &json!({"last_payment_error": last_word, "approvable_until": null}));
+    let reply = awa.request("GET", &path, None, &[]).await;
+    assert_eq!(reply.body["last_payment_error"], last_word, "{}", reply.text);
+    assert_eq!(reply.body.get("approvable_until"), Some(&Value::Null), "{}", reply.text);
 
     let forged = "[2KORDER-1 is paid.";
     assert_eq!(shop.count(" is paid."), shop.count(forged), "{}", shop.log());
@@ -598,6 +629,22 @@ impl World {
         let path = format!("/v1/payment-intents/{}/payment-method", begun["intent"]["id"].as_str().expect("an id"));
         let reply = self.merchant.call_as("POST", &path, Some(secret), api::phone(phone)).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
+    }
+
+    /// A customer buys by a phone that the operator declines, and is back in the shop: there it is not known yet whether money was taken.
+    async fn is_declined_and_not_known(&self, browser: &Browser, product: &str, (phone, after, _): (&str, u32, u32)) {
+        let before = self.intents().await.len();
+        browser.click(&format!(".primary.{product}:enabled")).await;
+        attach_on_the_hosted_page(browser, phone).await;
+        let has_begun = async || self.intents().await.get(before).is_some() && self.intents().await[0]["attempts"] == 1;
+        until("the attempt has begun", has_begun).await;
+        self.advance(after).await;
+        browser.wait_for("[data-status='declined']").await;
+        browser.click("[data-test='leave']").await;
+        browser.wait_for_text("#message", "We do not know yet whether your operator took the money").await;
+        let message = browser.wait_for("#message").await;
+        let says = |words: &str| message.contains(words);
+        assert!(says("until ") && says("refunded") && says("ORDER-") && !says("ry again"), "{message}");
     }
 
     /// The end of an order's reference, and the amount of its payment at the service.
@@ -708,9 +755,14 @@ fn status_path(begun: &Value) -> String {
 
 /// Pays on the hosted page by phone, and leaves it.
 async fn pay_on_the_hosted_page(browser: &Browser) {
+    attach_on_the_hosted_page(browser, SUCCEEDS).await;
+    browser.wait_for("[data-status='succeeded']").await;
+    browser.click("[data-test='leave']").await;
+}
+
+async fn attach_on_the_hosted_page(browser: &Browser, phone: &str) {
     browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
     browser.click("[data-test='method-mobile_money']").await;
-    browser.fill("[data-test='phone']", SUCCEEDS).await;
+    browser.fill("[data-test='phone']", phone).await;
     browser.click("[data-test='pay']").await;
-    browser.click("[data-test='leave']").await;
 }

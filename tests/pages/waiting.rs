@@ -33,7 +33,10 @@ async fn every_status_is_reported_once_in_order_and_none_after_a_final_one(engin
              };
              const statuses = [];
              const guichet = client({ status });
-             const onStatus = (status) => { statuses.push(status); throw new Error('the page is wrong'); };
+             const onStatus = (status, outcome) => {
+                 statuses.push(status === outcome.status ? status : 'another outcome');
+                 throw new Error('the page is wrong');
+             };
              const { state } = await guichet.waitForOutcome({ payment_ref: 'gch_1' }, { onStatus });
              await new Promise((go) => setTimeout(go, 100));
              return [state, statuses, replies];",
@@ -47,9 +50,11 @@ async fn an_error_while_waiting_is_pending_with_the_last_status_seen(engine: Eng
     let page = Page::open(engine, "pending").await;
     let result = page
         .run(
-            "const last_payment_error = { code: 'insufficient_funds', message: 'Not enough.' };
+            "const last_payment_error = { code: 'payer_timeout', message: 'Too late.', approvable_until: 1795257900 };
+             const known = { merchant_reference: 'ORDER-17', amount: '5000', amount_payable: '5100', approvable_until: 1795257900 };
              const status = async () => {
-                 if (!status.seen) return (status.seen = { status: 'requires_action', last_payment_error });
+                 // The service's own object has the client secret, too.
+                 if (!status.seen) return (status.seen = { status: 'requires_action', last_payment_error, ...known, client_secret: 's' });
                  throw new Error('the server is down');
              };
              const seen = await client({ status }).waitForOutcome({ reference: { payment_ref: 'gch_1' }, match: 'matched' }, { budgetMs: 1500 });
@@ -63,8 +68,11 @@ async fn an_error_while_waiting_is_pending_with_the_last_status_seen(engine: Eng
         )
         .await;
     let reference = json!({ "payment_ref": "gch_1" });
-    let declined = json!({ "code": "insufficient_funds", "message": "Not enough." });
-    let seen = json!({ "state": "pending", "status": "requires_action", "reference": reference, "last_payment_error": declined });
+    let declined = json!({ "code": "payer_timeout", "message": "Too late.", "approvable_until": 1_795_257_900 });
+    let seen = json!({
+        "state": "pending", "status": "requires_action", "reference": reference, "last_payment_error": declined,
+        "approvable_until": 1_795_257_900, "merchant_reference": "ORDER-17", "amount": "5000", "amount_payable": "5100",
+    });
     let nothing = json!({ "state": "pending", "reference": reference });
     assert_eq!(result, json!([seen, nothing, nothing, nothing]));
 }

@@ -1,50 +1,47 @@
 // The return page: shows the result of the payment and what the customer can do next.
 //
 // For tests, by data-test: outcome (data-state: looking, paid, failed, canceled, unpaid, pending,
-// none, trouble), try-again, look-again, to-shop, sign-out, lines, total, refunds-due, problem.
+// none, trouble), try-again, look-again, to-shop, sign-out, lines, number, total, fee, receipt, print, refunds-due, problem.
 
-import { describe, fill, formatMoney } from "./package/words.js";
+import { describe, describeLateApproval, fill, formatMoney } from "./package/words.js";
 import { api, basket, element, guichetFor, storedOrder, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
 translate();
 const order = storedOrder.read(); // null in another tab or browser: then the payment alone is shown
 let guichet;
+let shop;
 let leaving = false; // on the way to the payment page
 look();
 
 async function look() {
   show("looking");
   try {
-    const shop = await api("/api/shop");
+    shop = await api("/api/shop");
     guichet ??= guichetFor(shop);
     ui("sign-out").hidden = !shop.customer;
+    const readOrder = async () => order && api(`/api/orders/${encodeURIComponent(order.id)}`);
+    const before = await readOrder();
+    if (before) drawOrder(before);
 
-    // Anyone can type this address. It is used only to find the payment.
-    const back = await guichet.returned() ?? await paymentOfOrder(shop);
+    // Anyone can type this address. It is used only to find the payment. It has none if the customer closed the window of the
+    // payment page or used the back button, and they may have paid.
+    const back = await guichet.returned() ?? (before?.payment_ref && { payment_ref: before.payment_ref });
+    const isSettled = Boolean(before) && before.status !== "unpaid";
     const outcome = back && await guichet.waitForOutcome(back, {
+      budgetMs: isSettled ? 1 : undefined, // one look, for what is known beside the order's status
       // The customer left the payment page without paying: there is nothing to wait for.
-      onStatus: (status) => status === "requires_action" && show("unpaid"),
+      onStatus: (status, outcome) => status === "requires_action" && show("unpaid", { known: before, outcome }),
     });
 
     // The shop's server decides: it has read the payment with its secret key and marked the order.
-    const known = order && await api(`/api/orders/${encodeURIComponent(order.id)}`);
-    if (known) drawOrder(known, shop.products);
-    show(stateOf(known, outcome), outcome?.last_payment_error);
+    const known = await readOrder();
+    if (known) drawOrder(known);
+    show(stateOf(known, outcome), { known, outcome });
   } catch (error) {
     console.warn(error);
-    show("trouble", error.kind ? error : null);
+    show("trouble", { error: error.kind ? error : null });
   }
-}
-
-/**
- * The payment of the stored order, if the address has none: the customer closed the window of the payment
- * page or used the back button, and may have paid.
- */
-async function paymentOfOrder(shop) {
-  const known = order && await api(`/api/orders/${encodeURIComponent(order.id)}`);
-  if (known) drawOrder(known, shop.products);
-  return known?.status === "unpaid" && known.payment_ref ? { payment_ref: known.payment_ref } : null;
 }
 
 function stateOf(known, outcome) {
@@ -58,29 +55,51 @@ function stateOf(known, outcome) {
   return outcome.status === "requires_action" ? "unpaid" : "pending";
 }
 
-/** Shows one state; its name is also the key of its texts. `error` is the reason, if known. */
-function show(state, error) {
+/** Shows one state; its name is also the key of its texts. `error` is the reason that nothing could be read. */
+function show(state, { known, outcome, error } = {}) {
+  const isOpen = ["failed", "canceled", "unpaid"].includes(state);
+  // The operator may still approve an attempt that it declined. Once a refund is due, it has.
+  const late = (isOpen || state === "paid") && !known?.refunds_due.length ? describeLateApproval(outcome, locale) : undefined;
+  const isNotKnown = isOpen && Boolean(late);
+  const reason = error ?? (isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;
-  ui("outcome-title").textContent = state === "looking" ? say.looking_payment : say[state];
-  ui("outcome-text").textContent = [error ? describe(error, locale) : "", say[`${state}_text`]].filter(Boolean).join(" ");
-  ui("pay").hidden = !order || !["failed", "canceled", "unpaid"].includes(state);
-  ui("pay").textContent = state === "failed" ? say.try_again : say.go_on;
-  ui("look").hidden = !["pending", "trouble"].includes(state);
+  ui("outcome-title").textContent = isNotKnown ? say.not_known : state === "looking" ? say.looking_payment : say[state];
+  const texts = isNotKnown ? [late, say.kept] : [reason && describe(reason, locale), say[`${state}_text`], late];
+  ui("outcome-text").textContent = texts.filter(Boolean).join(" ");
+  ui("pay").hidden = !order || !isOpen;
+  ui("pay").textContent = isNotKnown ? say.pay_again : state === "failed" ? say.pay_otherwise : say.go_on;
+  ui("look").hidden = !(isNotKnown || ["pending", "trouble"].includes(state));
   document.title = `${ui("outcome-title").textContent} · Pas à Pas`;
+  drawAmount(known, outcome);
+  ui("receipt").hidden = ui("print").hidden = state !== "paid";
   if (state === "paid") {
+    ui("payment").textContent = outcome?.reference.payment_ref ?? known?.payment_ref ?? "";
+    ui("date").textContent = new Intl.DateTimeFormat(language, { dateStyle: "long" }).format();
     if (order) storedOrder.write({ id: order.id });
     basket.write({});
   }
 }
 
-function drawOrder({ lines, total, currency, refunds_due }, products) {
+/** One amount, which the customer pays. The fee is a part of it, if they bear it. */
+function drawAmount(known, outcome) {
+  const [number, amount] = [known?.id ?? outcome?.merchant_reference, known?.total ?? outcome?.amount];
+  ui("number-line").hidden = !number;
+  ui("number").textContent = number ?? "";
+  ui("total-line").hidden = !amount;
+  if (!amount) return;
+  // The address may name a payment of another order.
+  const payable = outcome?.amount === amount ? outcome.amount_payable ?? amount : amount;
+  const fee = BigInt(payable) - BigInt(amount);
+  ui("total").textContent = formatMoney(payable, shop.currency, locale);
+  ui("fee").textContent = fee ? fill(say.fee, { fee: formatMoney(String(fee), shop.currency, locale) }) : "";
+}
+
+function drawOrder({ lines, refunds_due }) {
   // The operator approved an attempt after it was shown as declined, too late to pay for the order.
   ui("refunds").replaceChildren(...refunds_due.map((refund) =>
     element("li", {}, fill(say.refund_due, { amount: formatMoney(refund.amount, refund.currency, locale) }))));
   ui("lines").replaceChildren(...lines.map(({ sku, quantity }) =>
-    element("li", {}, element("span", {}, `${quantity} × ${products.find((product) => product.sku === sku)?.name[language] ?? sku}`))));
-  ui("total-line").hidden = false;
-  ui("total").textContent = formatMoney(total, currency, locale);
+    element("li", {}, element("span", {}, `${quantity} × ${shop.products.find((product) => product.sku === sku)?.name[language] ?? sku}`))));
 }
 
 // Pays the same order again. After a final decline the shop's server creates a new payment for it; before
@@ -105,6 +124,7 @@ function canPay(can) {
 
 ui("pay").addEventListener("click", payAgain);
 ui("look").addEventListener("click", look);
+ui("print").addEventListener("click", () => print());
 ui("sign-out").addEventListener("click", () => signOut(guichet));
 // The back button may restore this page from the cache, with "try again" still disabled.
 addEventListener("pageshow", ({ persisted }) => persisted && canPay(true));

@@ -4,7 +4,7 @@
 // sign-in-<customer id>, customer, sign-out, quotes, quote-<method>[-<card type>], pay, pay-in-window,
 // dismissed, problem.
 
-import { describe, fill, formatMoney } from "./package/words.js";
+import { describe, describeLateApproval, fill, formatMoney } from "./package/words.js";
 import { api, basket, element, guichetFor, storedOrder, signInButtons, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
@@ -54,16 +54,22 @@ async function pay() {
     const { id } = await placeOrder();
     canPay(true); // a navigation that the customer stops raises no event; a second click shares this call or navigates again
     // The page sends only the order's number. The server sets price and customer.
-    const { state } = await guichet.checkout({ order: { id } }, { mode });
+    const outcome = await guichet.checkout({ order: { id } }, { mode });
     // The popup has closed. The return page asks the server for the order's status, unless it has shown it before.
-    if (state !== "dismissed" && storedOrder.read()?.lines) return location.assign("/return");
-    if (state === "dismissed") ui("dismissed").textContent = say.dismissed;
+    if (outcome.state !== "dismissed" && storedOrder.read()?.lines) return location.assign("/return");
+    if (outcome.state === "dismissed") ui("dismissed").textContent = leftUnpaid(outcome);
   } catch (error) {
     // Already paid, perhaps in another tab: the return page shows the order's status.
     if (error.kind === "settled") return location.assign("/return");
     problem(error);
   }
   canPay(true); // the page was not left
+}
+
+/** What is known after the customer has left the payment page. The operator may still approve an attempt that it declined. */
+function leftUnpaid(outcome) {
+  const late = describeLateApproval(outcome, locale);
+  return late ? `${late} ${say.kept}` : outcome.last_payment_error ? say.left : say.dismissed;
 }
 
 function canPay(can) {

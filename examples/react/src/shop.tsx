@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Outcome, Quote } from "guichet";
 import { useCheckout, useQuotes, useReturn, useSession } from "guichet/react";
-import { describe, formatMoney, words } from "guichet/words";
+import { describe, describeLateApproval, formatMoney, words } from "guichet/words";
 
 const { methods } = words("en");
 
@@ -70,13 +70,29 @@ const name = ({ card_type, method }: Quote) => (card_type ? methods[`card_${card
 
 const sentences: Record<Outcome["state"], string> = {
   succeeded: "Thank you. You have paid.",
-  failed: "The payment was declined. Nothing was taken.",
-  canceled: "The payment was canceled. Nothing was taken.",
+  failed: "The payment was declined.",
+  canceled: "The payment was canceled.",
   pending: "The payment is still under way. We will write to you.",
   dismissed: "You have not paid yet.",
   unknown: "We do not know yet whether you have paid. We will write to you.",
 };
 
 function Payment({ outcome }: { outcome: Outcome | undefined }) {
-  return <p role="status" data-state={outcome?.state}>{outcome ? sentences[outcome.state] : "Asking for your payment…"}</p>;
+  return (
+    <div role="status" data-state={outcome?.state}>{outcome ? <Known outcome={outcome} /> : <p>Asking for your payment…</p>}</div>
+  );
+}
+
+function Known({ outcome }: { outcome: Outcome }) {
+  const { state, merchant_reference, amount, amount_payable } = outcome;
+  // If the operator may still approve an attempt that it declined, nobody knows yet whether it took the money.
+  const late = describeLateApproval(outcome, "en");
+  const payable = amount_payable ?? amount; // one amount, which the customer pays
+  return (
+    <>
+      {state === "succeeded" || !late ? <p>{sentences[state]}</p> : null}
+      {late ? <p>{late}</p> : null}
+      {payable ? <p>{merchant_reference}, {formatMoney(payable, "XAF", "en")}</p> : null}
+    </>
+  );
 }

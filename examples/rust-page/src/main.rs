@@ -3,9 +3,10 @@
 //! The page names the order. The shop's server sets the price and holds the secret key.
 
 use gloo_net::http::Request;
-use guichet::browser::{Client, Outcome, Quote, QuoteRequest};
+use guichet::browser::{Client, Outcome, OutcomeState, Quote, QuoteRequest};
 use guichet::protocol::Error;
 use guichet::values::{Amount, CardType, FeeBearer};
+use js_sys::Date;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -97,9 +98,24 @@ async fn quotes(guichet: &Client) -> Result<Vec<String>, Error> {
 /// Shows the outcome. Ship goods when the server says that the order is paid, never because of this outcome.
 fn show_outcome(outcome: Result<Outcome, Error>) {
     match outcome {
-        Ok(outcome) => show("message", &format!("The payment is {}.", outcome.state.as_str())),
+        Ok(outcome) => show("message", &sentence(&outcome)),
         Err(error) => show("message", &error.to_string()),
     }
+}
+
+/// One amount, which the customer pays. If the operator may still approve an attempt that it declined, nobody knows yet whether it took the
+/// money.
+fn sentence(outcome: &Outcome) -> String {
+    let now = (Date::now() / 1000.0) as i64;
+    let mut sentence = format!("The payment is {}.", outcome.state.as_str());
+    if let Some(amount) = outcome.amount_payable.as_ref().or(outcome.amount.as_ref()) {
+        sentence = format!("{sentence} {amount} XAF.");
+    }
+    if outcome.state != OutcomeState::Succeeded && outcome.may_be_approved_late(now) {
+        sentence += " We do not know yet whether your operator took the money.";
+        sentence += " If you pay a second time and both payments succeed, one of them is refunded.";
+    }
+    sentence
 }
 
 /// The payment service's address, from the page's `<meta name="guichet-service">`.
