@@ -58,10 +58,11 @@ function stateOf(known, outcome) {
 /** Shows one state; its name is also the key of its texts. `error` is the reason that nothing could be read. */
 function show(state, { known, outcome, error } = {}) {
   const isOpen = ["failed", "canceled", "unpaid"].includes(state);
-  // The operator may still approve an attempt that it declined. Once a refund is due, it has.
-  const late = (isOpen || state === "paid") && !known?.refunds_due.length ? describeLateApproval(outcome, locale) : undefined;
+  // The operator may still approve an attempt that it declined. Once a refund is due, it has, and the page says that.
+  const isUnsure = !known?.refunds_due.length;
+  const late = isUnsure && (isOpen || state === "paid") ? describeLateApproval(outcome, locale) : undefined;
   const isNotKnown = isOpen && Boolean(late);
-  const reason = error ?? (isOpen && outcome?.last_payment_error);
+  const reason = error ?? (isUnsure && isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;
   ui("outcome-title").textContent = isNotKnown ? say.not_known : state === "looking" ? say.looking_payment : say[state];
   const texts = isNotKnown ? [late, say.kept] : [reason && describe(reason, locale), say[`${state}_text`], late];
