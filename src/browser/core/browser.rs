@@ -3,7 +3,7 @@
 use super::time::{Notification, now};
 use super::value::{get, get_flag, get_text, parse, stringify};
 use crate::flow::Ms;
-use js_sys::Math;
+use js_sys::{Function, Math};
 use wasm_bindgen::prelude::*;
 use web_sys::{BroadcastChannel, Document, Storage, Window};
 
@@ -24,10 +24,9 @@ pub(crate) fn page() -> Option<(Window, Document)> {
 }
 
 /// Calls a function of the page. An exception is reported to the console and does not stop the caller.
-#[cfg(any(feature = "js-page", feature = "js-hosted"))]
-pub(crate) fn notify(listener: &js_sys::Function, value: &JsValue, second: &JsValue) {
+pub(crate) fn notify(listener: &Function, value: &JsValue, second: &JsValue) {
     if let Err(error) = listener.call2(&JsValue::UNDEFINED, value, second)
-        && let Some(report) = global::<js_sys::Function>("reportError")
+        && let Some(report) = global::<Function>("reportError")
     {
         let _ = report.call1(&JsValue::UNDEFINED, &error);
     }

@@ -1,32 +1,30 @@
 //! Waits until a purchase is settled, or until the caller's time is over. Reads it from the merchant's server, or from
 //! the service itself if there is no such route.
 
-use super::browser::pause;
+use super::browser::{notify, pause};
 use super::error::CallError;
 use super::merchant::MerchantRoutes;
 use super::session::Session;
 use super::time::{CallOptions, wall_clock_ms};
 use super::transport::AuthorizedRequest;
-use super::value::{get, get_object, get_text};
+use super::value::{get, get_object, get_text, object, optional, set};
 use crate::flow::{Ms, OutcomeState, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::{IntentId, IntentStatus};
+use js_sys::Function;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// The time limit of the last read, even if the caller's time is over.
 const LAST_READ: Ms = 5_000.0;
 
-/// Called with what is known of a purchase.
-pub(crate) type StatusListener = Box<dyn Fn(&Outcome)>;
-
 /// The options of waiting for an outcome.
 pub(crate) struct OutcomeOptions {
     /// The time to wait in total.
     pub(crate) budget: Ms,
-    /// Called with each new status.
-    pub(crate) on_status: Option<StatusListener>,
+    /// Called with each new status, and with what is known then.
+    pub(crate) on_status: Option<Function>,
     /// The time limit of each read.
     pub(crate) options: CallOptions,
     /// The customer has returned from the hosted page: if they have not paid yet, they will not pay now.
@@ -48,6 +46,20 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// As an object of JavaScript. It has these members of the reply alone: that of the service itself has the client secret.
+    pub(crate) fn written(&self) -> JsValue {
+        let outcome =
+            object(&[("state", optional(Some(self.state.as_str()))), ("reference", Some(self.reference.clone()))]);
+        for name in
+            ["status", "last_payment_error", "approvable_until", "merchant_reference", "amount", "amount_payable"]
+        {
+            if let Some(value) = get(&self.reply, name) {
+                set(&outcome, name, &value);
+            }
+        }
+        outcome
+    }
+
     /// The last status that was reported.
     pub(crate) fn status(&self) -> Option<String> {
         get_text(&self.reply, "status")
@@ -83,7 +95,7 @@ impl Purchases {
                     found.state = state_of(&reply, &status, turned_back);
                     found.reply = reply;
                     if let Some(on_status) = on_status.as_ref().filter(|_| is_new) {
-                        on_status(&found);
+                        notify(on_status, &(&*status).into(), &found.written());
                     }
                     is_settled = found.state != OutcomeState::Pending;
                 }

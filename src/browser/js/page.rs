@@ -7,12 +7,12 @@ use crate::browser::core::browser::notify;
 use crate::browser::core::checkout::{Checkout, reference, returned};
 use crate::browser::core::error::{CallError, Pending, check_no_secret_key};
 use crate::browser::core::merchant::MerchantRoutes;
-use crate::browser::core::outcome::{Outcome, OutcomeOptions, StatusListener};
+use crate::browser::core::outcome::OutcomeOptions;
 use crate::browser::core::quotes::{fee, payment_methods, quotes};
 use crate::browser::core::session::{Session, SessionStatus};
 use crate::browser::core::shop::{Shop, ShopConfig};
-use crate::browser::core::value::{display, get, get_text, object, optional, set, stringify, text};
-use crate::flow::{Match, OutcomeState, State};
+use crate::browser::core::value::{display, get, get_text, object, optional, stringify, text};
+use crate::flow::{Match, State};
 use js_sys::{Function, Promise};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -86,7 +86,7 @@ impl Client {
         self.calls.promise(how, &|how| {
             let checkout = checkout(what, how, popup)?;
             let call = Rc::clone(&self.shop.checkouts).start_or_join(checkout);
-            Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
+            Ok(Box::pin(async move { Ok(call.await?.written()) }))
         })
     }
 
@@ -103,7 +103,7 @@ impl Client {
         self.calls.promise(how, &|how| {
             let outcome = outcome_options(how, false)?;
             let call = Rc::clone(&self.shop.purchases).follow(reference.clone(), outcome);
-            Ok(Box::pin(async move { Ok(written_outcome(&call.await?)) }))
+            Ok(Box::pin(async move { Ok(call.await?.written()) }))
         })
     }
 }
@@ -172,12 +172,7 @@ fn merchant_headers(headers: &Function) -> Result<Headers, CallError> {
 fn outcome_options(how: Option<&JsValue>, turned_back: bool) -> Result<OutcomeOptions, CallError> {
     Ok(OutcomeOptions {
         budget: duration(how, "budgetMs")?.unwrap_or(OutcomeOptions::DEFAULT_BUDGET),
-        on_status: how.and_then(|how| function(how, "onStatus")).map(|listener| -> StatusListener {
-            Box::new(move |outcome| {
-                let outcome = written_outcome(outcome);
-                notify(&listener, &get(&outcome, "status").unwrap_or_default(), &outcome);
-            })
-        }),
+        on_status: how.and_then(|how| function(how, "onStatus")),
         options: call_options(how)?,
         turned_back,
     })
@@ -194,16 +189,4 @@ fn written_session(SessionStatus { state, expires_at, email }: SessionStatus) ->
         ("expiresAt", optional(expires_at)),
         ("email", optional(email)),
     ])
-}
-
-/// With these members of the reply alone: that of the service itself has the client secret.
-fn written_outcome(Outcome { state, reference, reply }: &Outcome) -> JsValue {
-    let outcome =
-        object(&[("state", optional(Some(OutcomeState::as_str(*state)))), ("reference", Some(reference.clone()))]);
-    for name in ["status", "last_payment_error", "approvable_until", "merchant_reference", "amount", "amount_payable"] {
-        if let Some(value) = get(reply, name) {
-            set(&outcome, name, &value);
-        }
-    }
-    outcome
 }
