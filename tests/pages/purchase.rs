@@ -227,7 +227,7 @@ async fn after_a_recoverable_decline_the_customer_can_pay_on_the_same_page(engin
     browser.click("[data-test='leave']").await;
     browser.wait_for_text("[data-test='outcome']", "We do not know yet whether your operator took the money").await;
     let said = browser.wait_for("main").await;
-    assert!(said.contains("Not known yet") && said.contains("until ") && said.contains("refunded"), "{said}");
+    assert!(said.contains("not known yet") && said.contains("until ") && said.contains("refunded"), "{said}");
     assert!(!said.contains("ry again") && !said.contains("othing"), "{said}");
     browser.step("Not known yet, in the shop", "main").await;
 

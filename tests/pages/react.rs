@@ -232,8 +232,17 @@ async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
     browser.wait_for_text("table", "Card issued abroad").await;
     browser.screenshot("react-example-shop").await;
     browser.click("#pay").await;
+    attach(&browser, "237670000012").await; // declined at once, and approved later
+    browser.wait_for("[data-status='declined']").await;
+    browser.click("[data-test='leave']").await;
+    // The hook has the outcome while it still waits for the customer.
+    browser.wait_for_text("[role=status]", "We do not know yet whether your operator took the money").await;
+    browser.screenshot("react-example-not-known").await;
+    browser.click("a[href='/']").await;
+    browser.click("#pay").await;
     pay(&browser).await;
     browser.wait_for_text("[role=status]", "Thank you").await;
+    browser.wait_for_text("[role=status]", "may still approve an earlier attempt").await;
     browser.screenshot("react-example-paid").await;
     let address = browser.url().await;
     assert_eq!((address.path(), address.query()), ("/return", None));
@@ -326,10 +335,14 @@ async fn example() -> Storefront {
 
 /// Pays on the hosted page and leaves it.
 pub(crate) async fn pay(browser: &Browser) {
-    browser.click("[data-test='method-mobile_money']").await;
-    browser.fill("[data-test='phone']", "237670000000").await;
-    browser.click("[data-test='pay']").await;
+    attach(browser, "237670000000").await;
     browser.click("[data-test='leave']").await;
+}
+
+async fn attach(browser: &Browser, phone: &str) {
+    browser.click("[data-test='method-mobile_money']").await;
+    browser.fill("[data-test='phone']", phone).await;
+    browser.click("[data-test='pay']").await;
 }
 
 /// The pages of one React, and the shop that serves them.

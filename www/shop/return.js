@@ -64,12 +64,15 @@ function show(state, { known, outcome, error } = {}) {
   const isNotKnown = isOpen && Boolean(late);
   const reason = error ?? (isUnsure && isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;
+  ui("outcome").toggleAttribute("data-not-known", isNotKnown);
   ui("outcome-title").textContent = isNotKnown ? say.not_known : state === "looking" ? say.looking_payment : say[state];
   const texts = isNotKnown ? [late, say.kept] : [reason && describe(reason, locale), say[`${state}_text`], late];
   ui("outcome-text").textContent = texts.filter(Boolean).join(" ");
   ui("pay").hidden = !order || !isOpen;
   ui("pay").textContent = isNotKnown ? say.pay_again : state === "failed" ? say.pay_otherwise : say.go_on;
   ui("look").hidden = !(isNotKnown || ["pending", "trouble"].includes(state));
+  ui("pay").className = isNotKnown ? "" : "primary"; // to look again costs nothing
+  ui("look").className = isNotKnown ? "primary" : "";
   document.title = `${ui("outcome-title").textContent} · Pas à Pas`;
   drawAmount(known, outcome);
   ui("receipt").hidden = ui("print").hidden = state !== "paid";
