@@ -7,7 +7,7 @@ const language = navigator.language.startsWith("fr") ? "fr" : "en";
 const texts = {
   en: {
     who: "You are", signIn: "Sign in", signOut: "Sign out", pay: "Pay", popup: "Pay in a window", orders: "Your orders",
-    paid: "paid", open: "not paid", refund: "you paid twice: a refund is due", waiting: "One moment, we ask whether you have paid…",
+    paid: "paid", open: "not paid yet", refund: "you paid twice: a refund is due", waiting: "One moment, we ask whether you have paid…",
     sum: "{amount}, of which {fee} is the fee",
     states: {
       succeeded: "Thank you, you have paid.", failed: "The payment was declined. You can pay another way.",
@@ -18,7 +18,7 @@ const texts = {
   },
   fr: {
     who: "Vous êtes", signIn: "Se connecter", signOut: "Se déconnecter", pay: "Payer", popup: "Payer dans une fenêtre",
-    orders: "Vos commandes", paid: "payée", open: "non payée", refund: "vous avez payé deux fois : un remboursement est dû",
+    orders: "Vos commandes", paid: "payée", open: "pas encore payée", refund: "vous avez payé deux fois : un remboursement est dû",
     waiting: "Un instant, nous demandons si vous avez payé…", sum: "{amount}, dont {fee} de frais",
     states: {
       succeeded: "Merci, vous avez payé.", failed: "Le paiement a été refusé. Vous pouvez payer autrement.",
