@@ -110,8 +110,9 @@ export function words(locale?: string): Words;
  * its kind, else a general one. Takes whatever was thrown. `words` is a locale, or a table of your own: a sentence that it lacks
  * at run time is in English.
  *
- * A decline of mobile money is not always the operator's last word. If its `approvable_until` is ahead or absent, the
- * sentence says that it is not known yet whether the money was taken, until when, and that a second payment is refunded if both succeed. `null`, or a time that has passed, is a final decline. `now` is in milliseconds; default: the device's clock.
+ * A decline of mobile money is not always the operator's last word. If its `approvable_until` is ahead or absent, the sentence says
+ * that it is not known yet whether the money was taken, until when, and that a second payment is refunded if both succeed. `null`, or a
+ * time that has passed, is a final decline. `now` is in milliseconds; default: the device's clock.
  *
  * @example
  * guichet.checkout({ order: { id: "17" } }).catch((error) => alert(describe(error, "fr")));
