@@ -384,6 +384,8 @@ export interface PaymentMethod {
   fee_type?: string;
   /** Two-letter ISO codes. */
   supported_countries?: string[];
+  /** The operators of mobile money, with their status: `operational`, `delayed`, or `closed` (show it, and do not offer it). */
+  operators?: ReadonlyArray<{ code: string; name: string; status?: string }>;
 }
 
 /**
@@ -654,9 +656,17 @@ export interface PaymentIntent {
   /** What the customer pays, once a method is known. */
   amount_payable?: string;
   confirmation_method?: "automatic" | "manual";
-  payment_method?: { type: string; phone?: string; brand?: string; last4?: string } | null;
-  /** What the customer has to do next: `otp`, `redirect`, `confirm`. */
-  next_action?: { type: string; url?: string } | null;
+  payment_method?: { type: string; phone?: string; operator?: { code: string; name: string } | null; brand?: string; last4?: string } | null;
+  /** What the customer has to do next: `otp`, `redirect`, `confirm`; while mobile money is `processing`, `approve_on_phone`. */
+  next_action?: {
+    type: string;
+    url?: string;
+    operator?: { code: string; name: string } | null;
+    /** The name that the customer sees on the phone. */
+    payee?: string;
+    /** `open_prompt`, `enter_pin`, `dial` (if the phone shows nothing), with what to dial. */
+    steps?: ReadonlyArray<{ code: string; ussd?: string }>;
+  } | null;
   last_payment_error?: LastPaymentError | null;
   /** The latest `approvable_until` of its declined attempts, in every status. */
   approvable_until?: number | null;

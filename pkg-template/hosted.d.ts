@@ -53,7 +53,8 @@ export type Paths = {
     | "read_payment_intent"
     | "attach_payment_method"
     | "answer_payment_intent"
-    | "cancel_payment_intent"]?: `/${string}{id}${string}`;
+    | "cancel_payment_intent"
+    | "abandon_payment_intent"]?: `/${string}{id}${string}`;
 };
 
 /**
@@ -121,6 +122,21 @@ export interface HostedCheckout {
    */
   cancel(options?: PayOptions): Promise<PaymentIntent>;
   /**
+   * Ends the attempt of mobile money that is `processing`, so that the customer can pay with another number, and polls as `pay`
+   * does: the intent then requires action with `payer_timeout`, or has failed after the last attempt.
+   *
+   * The operator does not learn of it and may still take the money. Before you call it, say that both payments may be
+   * charged, and that one is then refunded.
+   *
+   * Rejects with kind `refused` and code `attempt_not_current` if another attempt has begun, `settled` if the payment has ended,
+   * and `unsupported` if the service does not have the operation.
+   *
+   * @example
+   * const { last_payment_error } = await hosted.anotherNumber();
+   * if (last_payment_error?.code === "payer_timeout") await hosted.pay({ type: "mobile_money", phone: "237690000099" });
+   */
+  anotherNumber(options?: PayOptions): Promise<PaymentIntent>;
+  /**
    * Polls until the payment is final or needs the customer: after a reload, or back from the issuer's page. After `budgetMs`
    * it resolves with the intent as last read; if no request was answered, it rejects (`offline`, `timeout`).
    *
@@ -158,7 +174,7 @@ export interface HostedCheckout {
  * What the customer pays with, as people write it: spaces and dashes are removed.
  *
  * @example
- * const method: Instrument = { type: "mobile_money", phone: "670 00 00 00", country_code: "CM" };
+ * const method: Instrument = { type: "mobile_money", phone: "670 00 00 00", country_code: "CM", operator: "mtn_cm" };
  * const intent = await hosted.pay(method);
  */
 export type Instrument =
@@ -171,6 +187,8 @@ export type Instrument =
        * KE, RW, SN, TD, TG and UG; in other countries the number is not changed.
        */
       country_code?: string;
+      /** The code of the operator that the customer chose. Default: the service takes that of the phone's prefix. */
+      operator?: string;
     }
   | {
       type: "card";

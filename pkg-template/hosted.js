@@ -33,6 +33,7 @@ export async function openHostedCheckout(options, how) {
     pay: method("pay", MOVE),
     answer: method("answer", MOVE),
     cancel: method("cancel", MOVE),
+    anotherNumber: method("anotherNumber", MOVE),
     wait: method("wait", MOVE),
     refresh,
     proceed: () => (needs_page("proceed"), guarded(() => page.proceed())),

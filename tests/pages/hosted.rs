@@ -84,21 +84,25 @@ async fn custom_paths_of_the_service_are_used(engine: Engine) {
         .run(
             "const requests = [];
              let intent = { id: 'pi 1', status: 'requires_action', attempts: 0 };
-             const fetch = async (url, { method }) => {
+             const fetch = async (url, { method, body }) => {
                  requests.push(method + ' ' + new URL(url).pathname);
+                 if (method === 'POST') bodies.push(JSON.parse(body ?? '{}'));
                  return Response.json({ data: intent });
              };
+             const bodies = [];
              const paths = {
                  read_payment_intent: '/v2/payments/{id}', attach_payment_method: '/v2/payments/{id}/charge',
                  answer_payment_intent: '/v2/otp/{id}', cancel_payment_intent: '/v2/payments/{id}:void',
+                 abandon_payment_intent: '/v2/{id}/stop',
              };
              const page = await open({ intent: { id: 'pi 1', client_secret: 's_1' }, paths, fetch, baseUrl: 'https://api.example/v1' });
              intent = { ...intent, attempts: 1 };
-             await page.pay({ type: 'mobile_money', phone: '237670000000' });
+             await page.pay({ type: 'mobile_money', phone: '237670000000', operator: 'orange_cm' });
              await page.answer('123456');
              await page.cancel();
+             await page.anotherNumber();
              const usual = await open({ intent: { id: 'pi_1', client_secret: 's_1' }, paths: {}, fetch });
-             return requests;",
+             return [requests, bodies[0].payment_method, bodies.at(-1)];",
         )
         .await;
     let expected = [
@@ -106,9 +110,11 @@ async fn custom_paths_of_the_service_are_used(engine: Engine) {
         "POST /v2/payments/pi%201/charge",
         "POST /v2/otp/pi%201",
         "POST /v2/payments/pi%201:void",
+        "POST /v2/pi%201/stop",
         "GET /v1/payment-intents/pi_1",
     ];
-    assert_eq!(result, json!(expected));
+    let method = json!({ "type": "mobile_money", "phone": "237670000000", "operator": "orange_cm" });
+    assert_eq!(result, json!([expected, method, { "attempt": 1 }]));
 }
 
 async fn an_invalid_path_is_refused_before_anything_is_sent(engine: Engine) {

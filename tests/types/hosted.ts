@@ -12,7 +12,7 @@ holds<Equal<typeof GuichetError, typeof shop.GuichetError>>();
 holds<Equal<Kind, shop.Kind>>();
 holds<Equal<FieldError, shop.FieldError>>();
 
-export const elsewhere: Paths = { cancel_payment_intent: "/v2/payments/{id}/void" };
+export const elsewhere: Paths = { cancel_payment_intent: "/v2/payments/{id}/void", abandon_payment_intent: "/v2/payments/{id}/stop" };
 const payable: Payable = { id: "pi_1", client_secret: "pi_1_secret_1" };
 export const openings: HostedOptions[] = [
   { baseUrl: "", intent: location.href },
@@ -32,6 +32,8 @@ export async function checkout(options: HostedOptions, signal: AbortSignal): Pro
   await page.pay({ phone: "237670000000" });
   const how: PayOptions = { onStatus: (now) => holds<Equal<typeof now, PaymentIntent>>(), signal, budgetMs: 60_000 };
   let intent: PaymentIntent = await page.pay({ type: "mobile_money", phone: "670000000", country_code: "CM" }, how);
+  if (intent.next_action?.type === "approve_on_phone") intent = await page.anotherNumber(how);
+  intent = await page.pay({ type: "mobile_money", phone: "237690000099", operator: "orange_cm" });
   if (quotes.some((quote) => quote.payment_method === "card")) {
     const card: Instrument = {
       type: "card",

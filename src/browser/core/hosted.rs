@@ -9,7 +9,9 @@ use super::time::CallOptions;
 use super::transport::{AuthorizedRequest, Transport};
 use super::value::{get, get_text, merged, object, optional, text};
 use crate::flow::{IntentSnapshot, open, path_of, redirect_address};
-use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent};
+use crate::operations::{
+    AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent,
+};
 use crate::protocol::{NoCredential, Operation};
 use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
 use std::cell::{Cell, RefCell};
@@ -42,11 +44,12 @@ pub(crate) struct HostedCheckout {
 }
 
 /// The operations that the document does not show and that a service may have at other paths.
-pub(crate) const MOVABLE: [&str; 4] = [
+pub(crate) const MOVABLE: [&str; 5] = [
     ReadPaymentIntent::SPEC.name,
     AttachPaymentMethod::SPEC.name,
     AnswerPaymentIntent::SPEC.name,
     CancelPaymentIntent::SPEC.name,
+    AbandonPaymentIntent::SPEC.name,
 ];
 
 impl HostedCheckout {

@@ -6,7 +6,9 @@ use super::hosted::HostedCheckout;
 use super::time::{CallOptions, now};
 use super::transport::AuthorizedRequest;
 use crate::flow::{IntentSnapshot, LostCharge, Ms, classify_lost_charge, pause, pause_within};
-use crate::operations::{AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Instrument};
+use crate::operations::{
+    AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, Instrument,
+};
 use crate::protocol::{Kind, Repeat};
 use crate::values::{ClientSecret, IntentStatus};
 use js_sys::Function;
@@ -22,6 +24,8 @@ pub(crate) enum Move {
     /// With the code that the customer received.
     Answer(String),
     Cancel,
+    /// Ends the attempt of mobile money that was read last.
+    Abandon,
 }
 
 impl Move {
@@ -31,6 +35,10 @@ impl Move {
             Self::Pay(instrument) => AuthorizedRequest::new(&AttachPaymentMethod::new(id, instrument)),
             Self::Answer(code) => AuthorizedRequest::new(&AnswerPaymentIntent::new(id, code)),
             Self::Cancel => AuthorizedRequest::new(&CancelPaymentIntent::new(id)),
+            Self::Abandon => {
+                let attempt = page.snapshot().attempts.and_then(|attempts| attempts.parse::<u32>().ok());
+                AuthorizedRequest::new(&AbandonPaymentIntent::new(id, attempt.unwrap_or_default()))
+            }
         }
     }
 
@@ -39,6 +47,7 @@ impl Move {
             Self::Pay(_) => "pay",
             Self::Answer(_) => "answer",
             Self::Cancel => "cancel",
+            Self::Abandon => "abandon",
         }
     }
 }

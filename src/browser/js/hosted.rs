@@ -12,7 +12,7 @@ use crate::browser::core::quotes::quotes;
 use crate::browser::core::value::{display, get, get_text, merged, text};
 use crate::flow::normalize_phone;
 use crate::operations::{Card, Instrument};
-use crate::values::{Country, Phone};
+use crate::values::{Country, OperatorCode, Phone};
 use js_sys::{Function, Promise};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -90,6 +90,12 @@ impl HostedPage {
         self.start(&JsValue::UNDEFINED, how, &|_| Ok(Move::Cancel))
     }
 
+    /// Ends the attempt of mobile money under way.
+    #[wasm_bindgen(js_name = anotherNumber)]
+    pub fn another_number(&self, how: &JsValue) -> Promise {
+        self.start(&JsValue::UNDEFINED, how, &|_| Ok(Move::Abandon))
+    }
+
     /// Follows the intent until it is settled or needs its customer.
     pub fn wait(&self, how: &JsValue) -> Promise {
         self.calls.promise(how, &|how| Ok(Box::pin(self.page().look_and_follow(follow_options(how)?))))
@@ -121,17 +127,18 @@ fn follow_options(how: Option<&JsValue>) -> Result<FollowOptions, CallError> {
     Ok(FollowOptions::new(duration(how, "budgetMs")?, on_status, call_options(how)?))
 }
 
-/// `{type: "mobile_money", phone, country_code?}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`, in the
+/// `{type: "mobile_money", phone, country_code?, operator?}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`, in the
 /// form that customers type.
 fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
     match get_text(given, "type").as_deref() {
         Some("mobile_money") => {
-            check_names(given, "field", "type phone country_code")?;
+            check_names(given, "field", "type phone country_code operator")?;
             let mut inputs = Inputs::of(given);
             let country = inputs.optional("country_code", |text| Country::new(text));
             let country = country.as_ref().map(Country::as_str);
             let phone = inputs.required("phone", |text| Phone::new(normalize_phone(text, country)));
-            inputs.finish(phone.map(Instrument::mobile_money))
+            let operator = inputs.optional("operator", |text| OperatorCode::new(text));
+            inputs.finish(phone.map(|phone| Instrument::MobileMoney { phone, operator }))
         }
         Some("card") => {
             check_names(given, "field", "type card")?;
