@@ -27,7 +27,9 @@ fn main() {
     println!("cargo::rerun-if-changed={}", own.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names it"));
     let write = |name, list| fs::write(out.join(name), list).map_err(|error| error.to_string());
-    let pages = embedded(&own).map_err(|error| error.to_string()).and_then(|list| write("pages.rs", list));
+    let served = out.join("www");
+    let pages = copy_without_comments(&own, &served).and_then(|()| embedded(&served));
+    let pages = pages.map_err(|error| error.to_string()).and_then(|list| write("pages.rs", list));
     let package = listing(named.as_deref()).and_then(|list| write("package.rs", list));
     if let Err(why) = pages.and(package) {
         println!("cargo::error={why}");
@@ -38,6 +40,38 @@ fn main() {
 fn pages(package: &Path) -> PathBuf {
     let www = package.join("www");
     fs::read_to_string(&www).map(|path| package.join(path.trim())).unwrap_or(www)
+}
+
+/// Copies the pages' files. Those of scripts and styles lose the lines that are only a comment: a fifth of what a phone loads of them.
+fn copy_without_comments(from: &Path, to: &Path) -> io::Result<()> {
+    let from = from.canonicalize()?;
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    for file in files(&from)? {
+        let copy = to.join(file.strip_prefix(&from).unwrap_or(&file));
+        fs::create_dir_all(copy.parent().unwrap_or(to))?;
+        let has_comments = file.extension().is_some_and(|extension| extension == "js" || extension == "css");
+        if has_comments {
+            fs::write(copy, without_comments(&fs::read_to_string(&file)?))?;
+        } else {
+            fs::copy(&file, copy)?;
+        }
+    }
+    Ok(())
+}
+
+fn without_comments(text: &str) -> String {
+    let mut is_inside = false;
+    let is_code = |line: &&str| {
+        let line = line.trim();
+        let was_inside = is_inside;
+        is_inside = (was_inside || line.starts_with("/*")) && !line.contains("*/");
+        let is_comment =
+            was_inside || line.starts_with("//") || (line.starts_with("/*") && (is_inside || line.ends_with("*/")));
+        !is_comment
+    };
+    text.split_inclusive('\n').filter(is_code).collect()
 }
 
 /// All files of a package as a Rust expression of type `&[(&str, &[u8])]`; empty without a package.
