@@ -13,7 +13,7 @@ use serde_json::json;
 
 /// Every state of the hosted page: its name, the options of the stub in [`STUB`] that lead there, and the customer's actions
 /// as a script.
-const HOSTED: [(&str, &str, &str); 27] = [
+const HOSTED: [(&str, &str, &str); 36] = [
     ("loading", "look: 'hangs'", ""),
     ("ready", "", ""),
     (
@@ -28,7 +28,12 @@ const HOSTED: [(&str, &str, &str); 27] = [
     ("ready", "methods: 'none'", ""),
     ("sending", "charge: 'hangs'", "click('[data-number=\"237670000000\"]'); click('#pay')"),
     ("uncertain", "charge: 'fails'", "click('[data-number=\"237670000000\"]'); click('#pay')"),
+    ("ready", "operators: ['closed', 'delayed']", ""),
+    ("ready", "operators: ['closed', 'closed']", ""),
+    ("ready", "intent: { attempts: 1, approvable_until: 4000000000 }", ""),
     ("waiting", "intent: { status: 'processing', payment_method: { type: 'mobile_money' } }", ""),
+    ("waiting", ASKED_ON_PHONE, ""),
+    ("number_asked", ASKED_ON_PHONE, "click('#number')"),
     ("waiting", "intent: { status: 'processing', payment_method: { type: 'card' } }, patient: true", ""),
     ("code", "intent: { next_action: { type: 'otp' } }", ""),
     ("code", "intent: { next_action: { type: 'otp' } }", "click('#answer')"),
@@ -36,9 +41,21 @@ const HOSTED: [(&str, &str, &str); 27] = [
     ("step_unknown", "intent: { next_action: { type: 'dance' } }", ""),
     ("confirm", "intent: { next_action: { type: 'confirm' } }", ""),
     ("declined", "intent: { attempts: 1, last_payment_error: { code: 'insufficient_funds' } }", ""),
+    (
+        "declined",
+        "intent: { attempts: 1, approvable_until: 4000000000, last_payment_error: { code: 'payer_timeout' } }",
+        "",
+    ),
+    ("failed", "intent: { status: 'failed', attempts: 3, last_payment_error: { code: 'payer_timeout' } }", ""),
     ("failed", "intent: { status: 'failed', last_payment_error: { code: 'fraud_blocked' } }", ""),
     ("succeeded", "intent: { status: 'succeeded' }, from_bank: true", ""),
     ("settled", "intent: { status: 'succeeded' }", ""),
+    (
+        "settled",
+        "intent: { status: 'succeeded', attempts: 2, approvable_until: 4000000000, payment_method: { type: 'mobile_money', phone: '237*****000', operator: { name: 'MTN Mobile Money' } } }",
+        "",
+    ),
+    ("canceled", "intent: { status: 'canceled', attempts: 1, approvable_until: 4000000000 }", ""),
     ("canceled", "intent: { status: 'canceled' }", ""),
     ("expired", "intent: { status: 'canceled', cancellation_reason: 'expired' }", ""),
     ("cancel_asked", "", "click('#cancel')"),
@@ -46,6 +63,15 @@ const HOSTED: [(&str, &str, &str); 27] = [
     ("status_unknown", "intent: { status: 'on_hold' }", ""),
     ("trouble", "look: 'fails'", ""),
 ];
+
+/// A request on the customer's phone.
+const ASKED_ON_PHONE: &str = "intent: {
+    status: 'processing', attempts: 1, payment_method: { type: 'mobile_money', operator: { code: 'mtn_cm', name: 'MTN Mobile Money' } },
+    next_action: {
+        type: 'approve_on_phone', operator: { code: 'mtn_cm', name: 'MTN Mobile Money' }, payee: 'Pas à Pas',
+        steps: [{ code: 'open_prompt' }, { code: 'enter_pin' }, { code: 'dial', ussd: '*126#' }],
+    },
+}";
 
 /// Replaces `fetch`, so that the service's responses are as `sessionStorage.stub` says.
 const STUB: &str = "{
@@ -58,6 +84,11 @@ const STUB: &str = "{
     window.fetch = async (request, init) => {
         const path = new URL(request.url ?? request, location).pathname;
         if (path.endsWith('/payment-methods') && stub.methods) return Response.json({ status_code: 200, data: [] });
+        if (path.endsWith('/payment-methods') && stub.operators) {
+            const reply = await (await fetch(request, init)).json();
+            for (const { operators } of reply.data) operators.forEach((operator, i) => { operator.status = stub.operators[i]; });
+            return Response.json(reply);
+        }
         if (path.includes('/fee/') && stub.fees) return Response.json({}, { status: 422 });
         if (!path.includes('/payment-intents/')) return fetch(request, init);
         const what = (init ?? request).method === 'POST' ? stub.charge : reads++ > 0 ? 'hangs' : stub.look;
@@ -89,7 +120,7 @@ async fn every_state_of_the_hosted_page_is_accessible() {
     browser.open(address).await;
     for (number, (state, says, does)) in HOSTED.iter().enumerate() {
         open(&browser, address, says).await;
-        browser.wait_for(&format!("[data-status='{state}'],[data-status='ready']")).await;
+        browser.wait_for(&format!("[data-status='{state}'],[data-status='ready'],[data-status='waiting']")).await;
         act(&browser, does).await;
         browser.wait_for(&format!("[data-status='{state}']")).await;
         look.over(&format!("hosted-{number:02}-{state}")).await;

@@ -10,6 +10,7 @@
 mod accessible;
 mod browser;
 mod calls;
+mod checkout;
 mod example_page;
 mod given;
 mod hosted;

@@ -27,14 +27,12 @@ in_chromium!(
     a_one_time_code_is_requested_and_a_wrong_one_can_be_corrected,
     a_card_that_needs_the_issuers_page_returns_paid,
     the_third_decline_is_final_and_each_shows_the_attempts_left,
-    a_payment_that_may_still_be_approved_is_never_shown_as_not_charged,
 );
 
 const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 const INSUFFICIENT_FUNDS: &str = "237670000002";
 const ASKS_FOR_CODE: &str = "237670000010";
-const APPROVED_AFTER_600_SECONDS: &str = "237670000012";
 const PAYS: &str = "4242424242424242";
 const ASKS_THE_BANK: &str = "4000000000003220";
 const STATUS: &str = "[data-test='status']";
@@ -63,30 +61,6 @@ async fn a_one_time_code_is_requested_and_a_wrong_one_can_be_corrected(engine: E
     see(&browser, "succeeded").await;
     assert_eq!(demo.only_intent().await.attempts, Some(2));
     back_in_the_shop(&browser, "paid").await;
-}
-
-async fn a_payment_that_may_still_be_approved_is_never_shown_as_not_charged(engine: Engine) {
-    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "late").await;
-    demo.pay_by_phone(&browser, APPROVED_AFTER_600_SECONDS).await;
-    see(&browser, "declined").await;
-    let text = browser.wait_for(STATUS).await;
-    assert!(text.contains("may still take the money") && !text.contains("Nothing was charged"), "{text}");
-    browser.step("The operator did not answer", STATUS).await;
-    browser.click("[data-test='cancel']").await;
-    see(&browser, "cancel_asked").await;
-    let text = browser.wait_for(STATUS).await;
-    assert!(!text.contains("Nothing has been charged"), "{text}");
-    browser.click("[data-test='cancel-yes']").await;
-    see(&browser, "canceled").await;
-    let text = browser.wait_for(STATUS).await;
-    assert!(text.contains("owes it back") && !text.contains("Nothing was charged"), "{text}");
-
-    demo.merchant.clock().advance(600).await.unwrap();
-    browser.reload().await;
-    see(&browser, "canceled").await;
-    let text = browser.wait_for(STATUS).await;
-    assert!(text.contains("took") && !text.contains("Nothing was charged"), "{text}");
-    browser.step("The operator took the money of a canceled payment", STATUS).await;
 }
 
 #[tokio::test]

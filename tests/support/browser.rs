@@ -231,6 +231,11 @@ impl Browser {
         self.cdp("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
+    /// Shows pages as on this medium, `screen` or `print`. Chromium only.
+    pub async fn set_medium(&self, medium: &str) {
+        self.cdp("Emulation.setEmulatedMedia", json!({ "media": medium })).await;
+    }
+
     /// Writes a screenshot of the whole page if `GUICHET_PICTURES` is set.
     pub async fn screenshot(&self, name: &str) {
         let Some(folder) = std::env::var_os("GUICHET_PICTURES") else { return };

@@ -290,6 +290,11 @@ impl Tenant {
         self.control("DELETE", "faults", json!({})).await.unwrap();
     }
 
+    /// Lets an operator be `operational`, `delayed` or `closed`.
+    pub async fn set_operator(&self, code: &str, status: &str) {
+        self.control("POST", "operators", json!({ "code": code, "status": status })).await.unwrap();
+    }
+
     pub async fn requests(&self) -> Vec<Request> {
         self.listed_requests().await.unwrap()
     }

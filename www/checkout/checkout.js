@@ -5,15 +5,17 @@
 // reads what is typed.
 //
 // For tests, by data-test: status (data-status: loading, ready, sending, waiting, code, bank,
-// succeeded, settled, declined, failed, cancel_asked, canceling, canceled, expired, confirm,
-// step_unknown, uncertain, link_wrong, trouble, status_unknown), reason, merchant, amount,
-// description, items, method-mobile_money, method-card, price-<the same>, phone, card-number,
-// exp-month, exp-year, cvc, otp, test-<number>, pay, answer, proceed, another, cancel, cancel-yes,
-// cancel-no, leave, stay, again, language-en, language-fr, sandbox.
+// number_asked, abandoning, succeeded, settled, declined, failed, cancel_asked, canceling, canceled,
+// expired, confirm, step_unknown, uncertain, link_wrong, trouble, status_unknown), reason, doubt, steps,
+// ussd, merchant, amount, fee, description, items, method-mobile_money, method-card, price-<the same>,
+// phone, operators, operator-<code>, card-number, exp-month, exp-year, cvc, otp, test-<number>, pay,
+// answer, proceed, another, number, number-yes, number-no, cancel, cancel-yes, cancel-no, leave-help,
+// leave, stay, again, receipt, receipt-<row: payee, paid_with, number, reference, date, total>, print,
+// language-en, language-fr, sandbox.
 
 import { hostedWords } from "./package/hosted-words.js";
-import { fillIn, markFrom, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
-import { draw, nameMerchant, translate } from "./view.js";
+import { askForPhone, fillIn, markFrom, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
+import { draw, nameMerchant, stillOpen, translate } from "./view.js";
 
 const ui = (id) => document.getElementById(id);
 // A separate file is smaller to transfer than wasm inside the script, and is fetched in parallel.
@@ -21,6 +23,8 @@ const WASM = new URL("./package/core/guichet_hosted_bg.wasm", import.meta.url).h
 const LEAVE_AFTER_MS = 6_000;
 // A payment is followed for as long as the page is open.
 const FOLLOW_MS = 24 * 60 * 60 * 1000;
+// How often the intent is read while an operator may still take the money of a declined attempt.
+const REREAD_MS = 20_000;
 
 // Survives the visit to the customer's bank. A browser may forbid it.
 const storage = {
@@ -31,7 +35,8 @@ const storage = {
 const requested = new URLSearchParams(location.search).get("lang");
 if (requested) storage.write("lang", requested); // for the bank's page
 let locale = requested ?? storage.read("lang") ?? navigator.language;
-let page; // the open checkout: its intent, quotes, pay, answer, cancel, proceed, wait, leave
+let page; // the open checkout: its intent, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
+let readAt = 0; // when the intent was read, in Unix seconds
 let choices; // the payment methods, each with its quote and price
 let chosen; // the selected one
 let view = { name: "loading" };
@@ -51,7 +56,7 @@ async function start() {
   show("loading");
   try {
     const { openHostedCheckout } = await import("./package/hosted.js");
-    page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href, wasm: WASM }, { signal });
+    page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href, wasm: WASM, fetch: timed }, { signal });
     showMerchant(signal);
     // A customer who comes from the bank has just paid; one who reloads paid before.
     const fromBank = storage.read("at_bank") === page.intent.id;
@@ -62,6 +67,18 @@ async function start() {
   }
 }
 
+/**
+ * Fetches, and keeps when the intent was read, by the service's clock: that of a customer's phone may be wrong. A reply counts once
+ * it is whole, since without it the intent is the one that was read before.
+ */
+async function timed(...request) {
+  const reply = await fetch(...request);
+  if (!reply.ok || !String(request[0]).includes("/payment-intents/")) return reply;
+  const text = await reply.text();
+  readAt = (Date.parse(reply.headers.get("date")) || Date.now()) / 1000;
+  return new Response(text, reply);
+}
+
 /** Loads the merchant's name. The server requires the client secret, so that the page reveals nothing without it. */
 async function showMerchant(signal) {
   try {
@@ -69,6 +86,7 @@ async function showMerchant(signal) {
     const reply = await fetch(`${location.pathname}/merchant`, { headers, signal, cache: "no-store" });
     const { data } = await reply.json();
     nameMerchant(data.name, locale);
+    render();
   } catch {} // the payment continues without the name
 }
 
@@ -92,13 +110,14 @@ async function follow(intent, signal, { before = false, error, choosing = false 
       if (step === "confirm") return show("confirm", { final: true });
       if (step === "otp") return show("code", { error });
       if (step === "redirect") return show("bank", { error });
+      if (error?.code === "payment_method_unavailable") choices = undefined; // an operator has closed
       await loadChoices(signal);
       if (error) markFrom(error, hostedWords(locale));
       if (error) return show("trouble", { error, form: true, choosing });
       if (step) return show("step_unknown", { form: true });
       return declined ? show("declined", { error: declined, form: true }) : show("ready", { form: true, choosing });
     case "processing":
-      show("waiting", { type: intent.payment_method?.type });
+      showWaiting(intent);
       return follow(await page.wait(following(signal)), signal);
     case "succeeded":
       // A customer who reloads or comes back is not redirected: the back button must work.
@@ -112,10 +131,15 @@ async function follow(intent, signal, { before = false, error, choosing = false 
   }
 }
 
-/** The options for waiting: intermediate statuses are shown. */
-function following(signal) {
+function showWaiting(intent, error) {
+  show("waiting", { type: intent.payment_method?.type, attempts: intent.attempts, error });
+}
+
+/** The options for waiting: intermediate statuses are shown. `error`: why the last action failed. */
+function following(signal, error) {
   const onStatus = (intent) => {
-    if (intent.status === "processing" && view.name !== "waiting") show("waiting", { type: intent.payment_method?.type });
+    const isShown = ["waiting", "number_asked"].includes(view.name) && view.attempts === intent.attempts;
+    if (intent.status === "processing" && !isShown) showWaiting(intent, error);
   };
   return { signal, onStatus, budgetMs: FOLLOW_MS };
 }
@@ -136,7 +160,7 @@ async function act(name, run, { choosing } = {}) {
       // "Pay" stays disabled until the result is known, however long the network is down.
       error = problem;
       if (["offline", "timeout", "unreadable"].includes(error?.kind)) show("uncertain");
-      intent = await page.wait(following(signal));
+      intent = await page.wait(following(signal, error));
     }
     // The status says whether money moved. This only picks the text: the error is shown only if nothing changed on the intent; a
     // decline or a requested step says more.
@@ -169,6 +193,22 @@ function askToCancel() {
   show("cancel_asked", { previous: view });
 }
 
+/** The page first says what another number means: both may be charged. */
+function askForAnotherNumber() {
+  show("number_asked", { previous: view, type: view.type, attempts: view.attempts });
+}
+
+/** Ends the attempt under way. What follows the attempt now is dropped. */
+async function anotherNumber() {
+  visit.abort();
+  visit = new AbortController();
+  busy = false;
+  await act("abandoning", (how) => page.anotherNumber(how));
+  if (!view.form) return;
+  choose(choices.find(({ type, usable }) => usable && type === "mobile_money") ?? chosen);
+  askForPhone();
+}
+
 /** Goes to the page of the card's issuer, which sends the customer back here. */
 function proceed() {
   storage.write("at_bank", page.intent.id);
@@ -185,12 +225,15 @@ function chooseAnother() {
   follow(page.intent, signal, { choosing: true }).catch((error) => signal.aborted || showFailure(error));
 }
 
-/** Refreshes the intent when the tab becomes visible: another tab may have paid, or the intent expired. */
-async function refreshWhenVisible() {
-  if (document.hidden || busy || !(view.form || ["code", "bank", "cancel_asked"].includes(view.name))) return;
+/** Reads the intent again: another tab may have paid, the intent expired, or an operator taken the money of a declined attempt. */
+async function reread() {
+  const isReadable = view.form || ["code", "bank", "cancel_asked", "failed", "canceled", "expired"].includes(view.name);
+  if (document.hidden || busy || !isReadable) return;
   const { signal } = visit;
+  const { status } = page.intent;
   const intent = await page.refresh({ signal }).catch(() => null); // on an error the page stays as it is
-  if (!intent || busy || intent.status === "requires_action") return;
+  if (!intent || busy) return;
+  if (intent.status === status) return render();
   await follow(intent, signal, { before: true }).catch((error) => signal.aborted || showFailure(error));
 }
 
@@ -204,13 +247,17 @@ async function loadChoices(signal) {
     quote,
     // If the merchant bears the fee, the customer pays the amount, whatever the fee.
     price: quote.customer_pays ?? (fee_bearer === "customer" ? undefined : amount),
+    operators: Array.isArray(quote.method?.operators) ? quote.method.operators : [],
   })).filter(({ type }) => document.querySelector(`[data-for="${CSS.escape(type)}"]`));
   choices = [...new Set(known.map(({ type }) => type))].map((type) => {
     const alike = known.filter((choice) => choice.type === type);
     const apart = new Set(alike.map(({ price }) => price)).size > 1;
-    return { ...alike.reduce(moreExpensive), kinds: apart ? alike : [] };
+    const choice = { ...alike.reduce(moreExpensive), kinds: apart ? alike : [] };
+    const isClosed = choice.operators.length > 0 && choice.operators.every(({ status }) => status === "closed");
+    return { ...choice, usable: choice.price !== undefined && !isClosed };
   });
-  choose(choices.find(({ price }) => price !== undefined));
+  const usable = choices.filter((choice) => choice.usable);
+  choose(usable.find(({ type }) => type === chosen?.type) ?? usable[0]);
 }
 
 // An unknown price counts as the highest.
@@ -242,6 +289,7 @@ function show(name, more = {}) {
   if (name === "waiting" && more.type !== "card") {
     timers.push(setTimeout(note, 20_000, "waiting_long"), setTimeout(note, 90_000, "waiting_very_long"));
   }
+  if (page && stillOpen(page.intent, readAt)) timers.push(setInterval(() => stillOpen(page.intent, readAt) && reread(), REREAD_MS));
   if (view.leaving && page.intent.redirect_url) timers.push(setTimeout(leave, LEAVE_AFTER_MS));
   render();
 }
@@ -252,7 +300,7 @@ function note(key) {
 }
 
 function render() {
-  draw({ view, intent: page?.intent, choices, chosen, choose }, locale);
+  draw({ view, intent: page?.intent, readAt, choices, chosen, choose }, locale);
 }
 
 function on(event, id, done) {
@@ -266,6 +314,13 @@ on("submit", "form", pay);
 on("submit", "code", answer);
 on("click", "proceed", proceed);
 on("click", "another", chooseAnother);
+on("click", "number", askForAnotherNumber);
+on("click", "number-yes", anotherNumber);
+on("click", "number-no", () => show("waiting", view.previous));
+on("click", "print", () => {
+  if (view.leaving) show(view.name, { final: true });
+  print();
+});
 on("click", "cancel", askToCancel);
 on("click", "cancel-yes", () => act("canceling", (how) => page.cancel(how)));
 on("click", "cancel-no", () => show(view.previous.name, view.previous));
@@ -291,7 +346,7 @@ for (const button of document.querySelectorAll("[data-language]")) {
     render();
   });
 }
-document.addEventListener("visibilitychange", refreshWhenVisible);
+document.addEventListener("visibilitychange", reread);
 // The back button may restore this page from the cache with an outdated status.
 addEventListener("pageshow", (event) => {
   if (event.persisted) start();

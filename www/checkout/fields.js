@@ -6,6 +6,11 @@
 const inputs = [...document.querySelectorAll("input[data-param]")];
 const digits = (text) => text.replace(/[\s().+-]/g, "");
 
+// What the numbers of each operator begin with, from the service's own table: "mtn_cm:650,651 orange_cm:655".
+const prefixes = document.querySelector('meta[name="prefixes"]').content.split(" ").map((of) => of.split(":"));
+const operators = () => [...document.querySelectorAll("[name=operator]")];
+let guessed;
+
 // Whether a text looks like a value of each field.
 const looksRight = {
   phone: (text) => /^\d{8,15}$/.test(digits(text)),
@@ -30,7 +35,18 @@ export function readMethod(type, sentences) {
   const typed = read(inputs.filter((input) => group.contains(input)), sentences);
   if (!typed) return null;
   // The service's default country for fees is Cameroon; so is the default for a phone without a country code.
-  if (type === "mobile_money") return { type, phone: typed.phone, country_code: "CM" };
+  if (type === "mobile_money") {
+    guessOperator();
+    if (isClosed()) {
+      mark(input("phone"), sentenceFor(input("phone"), sentences));
+      input("phone").focus();
+      return null;
+    }
+    const radio = operators().find(({ checked }) => checked);
+    // A number of another country has none of these operators.
+    const operator = national(typed.phone).length === 9 ? radio?.value : undefined;
+    return { type, phone: typed.phone, country_code: "CM", ...(operator && { operator }) };
+  }
   const year = Number(typed.exp_year);
   return {
     type,
@@ -58,6 +74,32 @@ export function markFrom(error, sentences) {
   for (const input of wrong) mark(input, error.code === "test_card_required" ? "" : sentenceFor(input, sentences));
 }
 
+/** Asks for another number. */
+export function askForPhone() {
+  input("phone").value = "";
+  guessOperator();
+  input("phone").focus();
+}
+
+// The number without Cameroon's country code.
+function national(phone) {
+  return digits(phone).replace(/^(00)?237/, "");
+}
+
+/** Checks the operator of the number's prefix. The customer's own choice stays until the guess changes: numbers can be ported. */
+function guessOperator() {
+  const number = national(input("phone").value);
+  const guess = number.length > 9 ? undefined : prefixes.find(([, of]) => of?.split(",").some((prefix) => number.startsWith(prefix)))?.[0];
+  if (guess === guessed) return;
+  guessed = guess;
+  for (const radio of operators()) radio.checked = radio.value === guess && !radio.disabled;
+}
+
+// Whether the number's operator takes no payments, and the customer has chosen no other.
+function isClosed() {
+  return !operators().some(({ checked }) => checked) && operators().some(({ value, disabled }) => disabled && value === guessed);
+}
+
 /** Translates the texts of the marked fields. */
 export function translateMarks(sentences) {
   for (const input of inputs) {
@@ -72,7 +114,10 @@ export function fillIn(kind, number) {
     input(param).value = value;
   };
   unmark();
-  if (kind !== "card") return set(kind, number);
+  if (kind !== "card") {
+    set(kind, number);
+    return guessOperator();
+  }
   set("number", inFours(number));
   set("exp_month", "12");
   set("exp_year", "34");
@@ -82,6 +127,7 @@ export function fillIn(kind, number) {
 /** Clears all fields, or those inside one element. */
 export function wipe(within = document) {
   for (const input of inputs) if (within.contains(input)) input.value = "";
+  guessOperator();
   unmark(within);
 }
 
@@ -112,6 +158,7 @@ function inFours(text) {
 
 function sentenceFor(input, sentences) {
   const { param } = input.dataset;
+  if (param === "phone" && isClosed()) return sentences.phone_closed;
   return sentences[`${param === "number" ? "card_number" : param}_wrong`];
 }
 
@@ -132,6 +179,7 @@ for (const input of inputs) {
   input.addEventListener("input", () => {
     input.removeAttribute("aria-invalid");
     document.getElementById(`${input.id}-wrong`).textContent = "";
+    if (input.dataset.param === "phone") guessOperator();
     // Groups digits only while the caret is at the end: it must not jump during a correction.
     if (input.dataset.param === "number" && input.selectionStart === input.value.length) {
       input.value = inFours(input.value);

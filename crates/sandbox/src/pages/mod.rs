@@ -5,7 +5,7 @@ mod front;
 mod merchant;
 
 use super::problem::Problem;
-use super::rules::MAX_ATTEMPTS;
+use super::rules::{MAX_ATTEMPTS, Operator};
 use super::service::Service;
 use crate::http::{plain, refuse};
 use crate::package::{Files, Package};
@@ -40,6 +40,7 @@ impl Pages {
     pub(super) fn new(service: Arc<Service>, package: Package) -> Arc<Self> {
         let site = Site::new("/checkout/assets", FILES, &[CHECKOUT, CHALLENGE, front::ENGLISH, front::FRENCH], package)
             .value("attempts", MAX_ATTEMPTS.to_string())
+            .value("prefixes", Operator::prefixes())
             .value("origin", service.public_origin.clone())
             .value("version", front::VERSION.to_owned());
         Arc::new(Self { service, site: Arc::new(site) })

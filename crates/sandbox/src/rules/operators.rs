@@ -50,6 +50,12 @@ impl Operator {
         OPERATORS.iter().map(|operator| operator.code).collect()
     }
 
+    /// What the phones of each begin with, for the hosted page: `mtn_cm:650,651 orange_cm:655`.
+    pub(crate) fn prefixes() -> String {
+        let list = OPERATORS.iter().map(|operator| [operator.code, &operator.prefixes.join(",")].join(":"));
+        list.collect::<Vec<_>>().join(" ")
+    }
+
     /// The operator with this code.
     pub(crate) fn of_code(code: &str) -> Option<&'static Self> {
         OPERATORS.iter().find(|operator| operator.code == code)
