@@ -77,7 +77,9 @@ export function draw({ view, intent, readAt, choices, chosen, choose }, locale) 
   status.classList.toggle("quiet", key === "ready" && !unsure);
   // For screen readers only: the same text is visible below.
   write("status-title", title);
-  write("status-reason", error && !(unsure && isDoubtful(error)) ? describe(error, locale) : "");
+  // The words know neither the service's clock nor the other attempts: a decline that is final here is final for them.
+  const reason = error && !open && !error.kind ? { ...error, approvable_until: null } : error;
+  write("status-reason", reason && !(unsure && isDoubtful(reason)) ? describe(reason, locale) : "");
   write("status-text", sentences([...text, ...(unsure ? doubt : own)]));
   drawSteps(action?.steps, say);
   write("status-more", sentences(unsure ? own : doubt));
