@@ -58,18 +58,23 @@ function stop(exitCode, why) {
 const HELP = `\
 Say which rules of a safe shop a merchant's server keeps
 
-Usage: guichet-sandbox check [OPTIONS] --order <JSON> <URL>
+Usage: guichet-sandbox check [OPTIONS] <--order <JSON>|--order-pattern <JSON>> <URL>
 
   <URL>                       The shop's address. A path is that of the three routes; default: /guichet
 
       --order <JSON>          An order of the customer that is not paid yet, as the page sends it. May be repeated
+      --order-pattern <JSON>  Orders of the customer that are all new, with a number from 1 in place of %d: {"id":"N-%d"}
       --login <REQUEST>       The request that signs the customer in; the second one, another customer
+      --guests                The shop also sells to customers without a login
+      --page-origin <ORIGIN>  The origin of the shop's page, if it is another one than the shop's address: https://shop.example
       --page <PATH>           The page that a customer opens first; it sets the cookies [default: /]
       --csrf <COOKIE=HEADER>  The cookie of the CSRF token and the header that carries it: csrftoken=X-CSRFToken
       --orders <CMD>          A command that prints what the shop did with an order; see below
       --restart <CMD>         A command that restarts the shop
       --settle <CMD>          A command that settles payments once, as cron runs it; without it the shop has a timer
-      --limit <SECONDS>       The seconds in which a payment must be settled, and a request answered [default: 60]
+      --reprice <CMD>         A command that changes the price of what the customer orders
+      --log <FILE>            A file to which the shop writes its log; no secret may be in it. May be repeated
+      --limit <SECONDS>       The seconds in which a payment must be settled, and a request or a command of yours must end [default: 60]
       --wait <SECONDS>        How many seconds to wait for the shop at the start [default: 300]
       --only <RULE>           Check only this rule. May be repeated
       --listen <ADDRESS>      The address of the service that the shop calls; port 0 takes a free port [default: 127.0.0.1:4243]
@@ -78,12 +83,17 @@ Usage: guichet-sandbox check [OPTIONS] --order <JSON> <URL>
 
 const OPTIONS = {
   order: { type: "string", multiple: true },
+  "order-pattern": { type: "string" },
   login: { type: "string", multiple: true },
+  guests: { type: "boolean", default: false },
+  "page-origin": { type: "string" },
   page: { type: "string", default: "/" },
   csrf: { type: "string" },
   orders: { type: "string" },
   restart: { type: "string" },
   settle: { type: "string" },
+  reprice: { type: "string" },
+  log: { type: "string", multiple: true },
   limit: { type: "string", default: "60" },
   wait: { type: "string", default: "300" },
   only: { type: "string", multiple: true },

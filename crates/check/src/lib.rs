@@ -20,7 +20,7 @@ pub use service::Service;
 use options::{Login, Options};
 use serde_json::Value;
 use shop::{Customer, Exchange};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,6 +54,8 @@ pub struct Check {
     customers: RefCell<Vec<Rc<Customer>>>,
     /// The orders that may still be open.
     orders: RefCell<VecDeque<Value>>,
+    /// How many orders of `--order-pattern` were taken.
+    taken: Cell<u32>,
     /// Every response of the shop, with its request.
     responses: RefCell<Vec<(String, Response)>>,
 }
@@ -63,8 +65,8 @@ impl Check {
     #[must_use]
     pub fn new(environment: Box<dyn Environment>, service: Arc<Service>, options: Options) -> Self {
         let orders = RefCell::new(options.orders.iter().cloned().collect());
-        let (customers, responses) = (RefCell::default(), RefCell::default());
-        Self { environment, service, options, customers, orders, responses }
+        let (customers, responses, taken) = (RefCell::default(), RefCell::default(), Cell::default());
+        Self { environment, service, options, customers, orders, taken, responses }
     }
 
     /// Checks one rule.

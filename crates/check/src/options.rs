@@ -12,6 +12,8 @@ The check starts a payment service of its own, a sandbox whose replies it can ch
 them; its database should be a fresh one. Without GUICHET_SECRET_KEY the key is new each time.
 
 Five orders are enough for every rule, because a paid order is used up: --order '{\"id\":\"17\"}' --order '{\"id\":\"18\"}' and so on.
+With --order-pattern '{\"id\":\"N-%d\"}' the check takes as many orders as it needs: N-1, N-2 and so on, each of which the customer could
+place. More lies are then told, each in an order of its own.
 
 --login 'POST /login {\"name\":\"awa\"}' is a method, a path and a body, which is JSON or a form (name=awa). The customer of the
 first one has placed the orders.
@@ -32,11 +34,20 @@ pub struct Options {
     #[cfg_attr(feature = "clap", arg(value_name = "URL", value_parser = shop_address))]
     pub shop: ShopAddress,
     /// An order of the customer that is not paid yet, as the page sends it. May be repeated.
-    #[cfg_attr(feature = "clap", arg(long = "order", value_name = "JSON", required = true, value_parser = order))]
+    #[cfg_attr(feature = "clap", arg(long = "order", value_name = "JSON", required_unless_present = "order_pattern", value_parser = order))]
     pub orders: Vec<Value>,
+    /// Orders of the customer that are all new, with a number from 1 in place of %d: {"id":"N-%d"}.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "JSON", value_parser = order_pattern))]
+    pub order_pattern: Option<OrderPattern>,
     /// The request that signs the customer in; the second one, another customer.
     #[cfg_attr(feature = "clap", arg(long = "login", value_name = "REQUEST", value_parser = login))]
     pub logins: Vec<Login>,
+    /// The shop also sells to customers without a login.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub guests: bool,
+    /// The origin of the shop's page, if it is another one than the shop's address: https://shop.example.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "ORIGIN", value_parser = origin))]
+    pub page_origin: Option<String>,
     /// The page that a customer opens first; it sets the cookies.
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", default_value = "/", value_parser = path))]
     pub page: String,
@@ -52,9 +63,26 @@ pub struct Options {
     /// A command that settles payments once, as cron runs it; without it the shop has a timer.
     #[cfg_attr(feature = "clap", arg(long = "settle", value_name = "CMD"))]
     pub settle_command: Option<String>,
-    /// The seconds in which a payment must be settled, and a request answered.
+    /// A command that changes the price of what the customer orders.
+    #[cfg_attr(feature = "clap", arg(long = "reprice", value_name = "CMD"))]
+    pub reprice_command: Option<String>,
+    /// A file to which the shop writes its log; no secret may be in it. May be repeated.
+    #[cfg_attr(feature = "clap", arg(long = "log", value_name = "FILE"))]
+    pub logs: Vec<String>,
+    /// The seconds in which a payment must be settled, and a request or a command of yours must end.
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds))]
     pub limit: Duration,
+}
+
+/// An order with `%d` in the place of a number.
+#[derive(Clone, Debug)]
+pub struct OrderPattern(String);
+
+impl OrderPattern {
+    /// The order with this number.
+    pub(crate) fn order(&self, number: u32) -> Value {
+        serde_json::from_str(&self.0.replace("%d", &number.to_string())).unwrap_or_default()
+    }
 }
 
 /// A request that signs a customer in: `POST /login {"name":"awa"}`.
@@ -109,6 +137,23 @@ pub fn order(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|_| r#"give the order as JSON: '{"id":"17"}'"#.to_owned())
 }
 
+/// Reads the pattern of new orders.
+pub fn order_pattern(text: &str) -> Result<OrderPattern, String> {
+    let pattern = OrderPattern(text.to_owned());
+    let is_pattern = text.contains("%d") && !pattern.order(1).is_null();
+    is_pattern
+        .then_some(pattern)
+        .ok_or_else(|| r#"give an order as JSON, with %d for its number: '{"id":"N-%d"}'"#.to_owned())
+}
+
+/// Reads an origin: a scheme, a host and perhaps a port.
+pub fn origin(text: &str) -> Result<String, String> {
+    let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let origin = url.map(|url| url.origin().ascii_serialization());
+    let is_whole = |origin: &String| origin == text.trim_end_matches('/');
+    origin.filter(is_whole).ok_or_else(|| "give an origin without a path: https://shop.example".to_owned())
+}
+
 /// Reads the request that signs a customer in.
 pub fn login(text: &str) -> Result<Login, String> {
     let wrong = || r#"give a method, a path and a body: 'POST /login {"name":"awa"}'"#.to_owned();
@@ -160,6 +205,24 @@ mod tests {
         }
         for text in ["", "127.0.0.1:8000", "ftp://127.0.0.1", "http://127.0.0.1/?m=1"] {
             assert!(shop_address(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_orders_is_json_with_a_number() {
+        assert_eq!(order_pattern(r#"{"id":"N-%d"}"#).unwrap().order(7), serde_json::json!({"id": "N-7"}));
+        assert_eq!(order_pattern(r#"{"id":%d}"#).unwrap().order(7), serde_json::json!({"id": 7}));
+        for text in ["", "N-%d", r#"{"id":"N-1"}"#, r#"{"id":N-%d}"#] {
+            assert!(order_pattern(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_origin_of_a_page_has_no_path() {
+        assert_eq!(origin("https://shop.example/").unwrap(), "https://shop.example");
+        assert_eq!(origin("http://localhost:5173").unwrap(), "http://localhost:5173");
+        for text in ["", "shop.example", "https://shop.example/page", "https://awa@shop.example", "null"] {
+            assert!(origin(text).is_err(), "{text}");
         }
     }
 

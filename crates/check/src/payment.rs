@@ -71,7 +71,13 @@ impl Check {
     pub(crate) async fn open_payment(&self) -> Result<(Rc<Customer>, Payment), RuleError> {
         let customer = self.customer(0).await?;
         let mut last = None;
+        let mut fresh = 0;
         loop {
+            // An order of the pattern may be refused, so not all of them are tried.
+            if self.orders.borrow().is_empty() && fresh < 3 {
+                fresh += 1;
+                self.orders.borrow_mut().extend(self.fresh_order());
+            }
             let Some(order) = self.orders.borrow().front().cloned() else {
                 return not_checked(match last {
                     None => "Missing option --order, once more: the orders that were given are paid.".into(),
@@ -85,6 +91,13 @@ impl Check {
             }
             self.orders.borrow_mut().pop_front();
         }
+    }
+
+    /// An order that the shop has not seen; `None` without `--order-pattern`.
+    pub(crate) fn fresh_order(&self) -> Option<Value> {
+        let pattern = self.options.order_pattern.as_ref()?;
+        self.taken.set(self.taken.get() + 1);
+        Some(pattern.order(self.taken.get()))
     }
 
     async fn is_open(&self, payment: &Payment) -> bool {

@@ -105,13 +105,21 @@ struct Texts {
     shop: String,
     #[serde(default)]
     order: Vec<String>,
+    #[serde(rename = "order-pattern")]
+    order_pattern: Option<String>,
     #[serde(default)]
     login: Vec<String>,
+    guests: bool,
+    #[serde(rename = "page-origin")]
+    page_origin: Option<String>,
     page: String,
     csrf: Option<String>,
     orders: Option<String>,
     restart: Option<String>,
     settle: Option<String>,
+    reprice: Option<String>,
+    #[serde(default)]
+    log: Vec<String>,
     limit: String,
     wait: String,
     #[serde(default)]
@@ -133,13 +141,22 @@ impl CheckArguments {
     /// Reads the arguments, an object of texts as JSON. The error says which one is invalid.
     pub fn read(json: &str) -> Result<CheckArguments, String> {
         let texts: Texts = serde_json::from_str(json).map_err(|error| error.to_string())?;
-        if texts.order.is_empty() {
+        if texts.order.is_empty() && texts.order_pattern.is_none() {
             return Err(
                 "Missing option --order: an order of the customer that is not paid yet, as the page sends it".into()
             );
         }
         let options = Options {
             shop: read("<URL>", options::shop_address, &texts.shop)?,
+            order_pattern: texts
+                .order_pattern
+                .map(|text| read("--order-pattern <JSON>", options::order_pattern, &text))
+                .transpose()?,
+            guests: texts.guests,
+            page_origin: texts
+                .page_origin
+                .map(|text| read("--page-origin <ORIGIN>", options::origin, &text))
+                .transpose()?,
             page: read("--page <PATH>", options::path, &texts.page)?,
             logins: read_each("--login <REQUEST>", options::login, &texts.login)?,
             csrf: texts.csrf.map(|text| read("--csrf <COOKIE=HEADER>", options::csrf, &text)).transpose()?,
@@ -147,6 +164,8 @@ impl CheckArguments {
             orders_command: texts.orders,
             restart_command: texts.restart,
             settle_command: texts.settle,
+            reprice_command: texts.reprice,
+            logs: texts.log,
             limit: read("--limit <SECONDS>", options::seconds, &texts.limit)?,
         };
         let wait = read("--wait <SECONDS>", options::seconds, &texts.wait)?;
