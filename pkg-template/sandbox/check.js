@@ -21,7 +21,9 @@ export async function check(args) {
   } catch (why) {
     return stop(NOT_RUN, why);
   }
-  for (let report; (report = await shopCheck.next()) !== undefined; ) {
+  for (let line; (line = shopCheck.progress()) !== undefined; ) {
+    process.stderr.write(`${line}\n`);
+    const report = await shopCheck.next();
     if (!given.json) print(report);
   }
   // Connections of the shop may be open: it is not waited for.

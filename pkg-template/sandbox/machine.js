@@ -34,6 +34,10 @@ export class Machine {
     });
   }
 
+  now() {
+    return performance.now();
+  }
+
   sleep(milliseconds) {
     return new Promise((resolve) => setTimeout(resolve, milliseconds));
   }

@@ -45,6 +45,9 @@ pub trait Environment {
     /// Sends a request.
     fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>>;
 
+    /// The time since some moment before the check.
+    fn now(&self) -> Duration;
+
     /// Waits.
     fn sleep(&self, time: Duration) -> Boxed<'_, ()>;
 

@@ -4,7 +4,9 @@
 //! The shop talks to a [`Service`]: a sandbox behind a recorder that can change, withhold and refuse replies. The rules talk
 //! to the shop through an [`Environment`] alone.
 
+mod books;
 mod environment;
+mod lies;
 pub mod options;
 mod payment;
 mod report;
@@ -13,11 +15,13 @@ mod service;
 mod shop;
 
 pub use environment::{Boxed, CommandError, Environment, Request, Response, SendError};
-pub use report::{Report, instructions, summary};
+pub use report::{Report, instructions, progress, summary};
 pub use rules::{Rule, rules};
 pub use service::Service;
 
+use books::Expected;
 use options::{Login, Options};
+use rules::Late;
 use serde_json::Value;
 use shop::{Customer, Exchange};
 use std::cell::{Cell, RefCell};
@@ -58,6 +62,14 @@ pub struct Check {
     taken: Cell<u32>,
     /// Every response of the shop, with its request.
     responses: RefCell<Vec<(String, Response)>>,
+    /// What the shop's books must say until the end of the check.
+    expected: RefCell<Vec<Expected>>,
+    /// The payments that an operator approves late, once a rule has made them.
+    late: RefCell<Option<Rc<Late>>>,
+    /// Whether the shop did not come back from `--restart`.
+    is_lost: Cell<bool>,
+    /// How long the check has waited for the shop's timer, or for the shop to start.
+    waited: Cell<Duration>,
 }
 
 impl Check {
@@ -65,13 +77,37 @@ impl Check {
     #[must_use]
     pub fn new(environment: Box<dyn Environment>, service: Arc<Service>, options: Options) -> Self {
         let orders = RefCell::new(options.orders.iter().cloned().collect());
-        let (customers, responses, taken) = (RefCell::default(), RefCell::default(), Cell::default());
-        Self { environment, service, options, customers, orders, taken, responses }
+        Self {
+            environment,
+            service,
+            options,
+            customers: RefCell::default(),
+            orders,
+            taken: Cell::default(),
+            responses: RefCell::default(),
+            expected: RefCell::default(),
+            late: RefCell::default(),
+            is_lost: Cell::default(),
+            waited: Cell::default(),
+        }
     }
 
     /// Checks one rule.
     pub async fn rule(&self, rule: &'static Rule) -> Report {
-        Report::new(rule, (rule.run)(self).await, &self.service.secrets())
+        let (begun, waited) = (self.environment.now(), self.waited.get());
+        if self.is_lost.get() {
+            self.is_lost.set(self.open_page(&Customer::default()).await.response.is_err());
+        }
+        if !self.is_lost.get() {
+            self.release_open_payments().await;
+        }
+        let outcome = match self.is_lost.get() {
+            true => not_checked("The shop is not running: it did not come back from --restart."),
+            false => (rule.run)(self).await,
+        };
+        let waited = self.waited.get().saturating_sub(waited);
+        let busy = self.environment.now().saturating_sub(begun).saturating_sub(waited);
+        Report::new(rule, outcome, &self.service.secrets()).after(busy, waited)
     }
 
     /// What is printed before the shop answers.
@@ -171,9 +207,32 @@ impl Check {
                 return None;
             }
             let pause = (waited / 4).clamp(Duration::from_millis(50), Duration::from_secs(1));
-            self.environment.sleep(pause).await;
+            self.pause(pause).await;
             waited += pause;
         }
+    }
+
+    /// Waits for the shop.
+    async fn pause(&self, time: Duration) {
+        self.environment.sleep(time).await;
+        self.waited.set(self.waited.get() + time);
+    }
+
+    /// Restarts the shop by the command of `--restart`, and waits until it answers.
+    async fn restart(&self) -> Outcome {
+        let Some(command) = &self.options.restart_command else {
+            return not_checked("Missing option --restart: a command that restarts the shop.");
+        };
+        self.run(command).await.or_else(|why| not_checked(format!("--restart: {why}")))?;
+        // The login may have been in memory.
+        self.customers.borrow_mut().clear();
+        let visitor = Customer::default();
+        let is_up = async || self.open_page(&visitor).await.response.ok();
+        if self.wait_for(self.options.limit, is_up).await.is_none() {
+            self.is_lost.set(true);
+            return not_checked("After the command of --restart, the shop did not answer.");
+        }
+        Ok(())
     }
 
     /// Runs a command of the shop, which may need the service that the shop uses.
@@ -182,17 +241,25 @@ impl Check {
         run.map(drop).map_err(|error| error.to_string())
     }
 
+    /// Runs the command of `--settle` once. A shop without one has a timer.
+    async fn run_settle(&self) -> Outcome {
+        let Some(command) = &self.options.settle_command else { return Ok(()) };
+        self.run(command).await.or_else(|why| not_checked(format!("--settle: {why}")))
+    }
+
     /// Waits in the same way, and runs the command of `--settle` every five seconds, as cron would.
     async fn wait_while_settling<T>(
         &self,
         limit: Duration,
         mut look: impl AsyncFnMut() -> Option<T>,
     ) -> Result<Option<T>, RuleError> {
-        let Some(command) = &self.options.settle_command else { return Ok(self.wait_for(limit, look).await) };
+        if self.options.settle_command.is_none() {
+            return Ok(self.wait_for(limit, look).await);
+        }
         let every = Duration::from_secs(5);
         let mut left = limit;
         loop {
-            self.run(command).await.map_err(|why| RuleError::NotChecked(format!("--settle: {why}")))?;
+            self.run_settle().await?;
             if let Some(found) = self.wait_for(every.min(left), &mut look).await {
                 return Ok(Some(found));
             }

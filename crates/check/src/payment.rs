@@ -18,28 +18,11 @@ pub(crate) struct Payment {
     pub(crate) exchange: Exchange,
 }
 
-/// What the command of `--orders` has printed about an order.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Books {
-    /// How often the shop marked it paid.
-    pub(crate) paid: usize,
-    /// How many refunds the shop knows to be due.
-    pub(crate) refunds_due: usize,
-}
-
-impl Books {
-    /// Reads the lines `paid` and `refund_due`. Other lines mean nothing.
-    pub(crate) fn read(text: &str) -> Self {
-        let count = |word| text.lines().filter(|line| line.trim() == word).count();
-        Self { paid: count("paid"), refunds_due: count("refund_due") }
+impl Payment {
+    /// The amount that the payment was created with.
+    pub(crate) fn amount(&self) -> &str {
+        self.creation.reply["data"]["amount"].as_str().unwrap_or_default()
     }
-}
-
-/// The reason why a rule is not checked without `--orders`, although nothing wrong was seen.
-pub(crate) fn orders_missing() -> RuleError {
-    RuleError::NotChecked(
-        "Missing option --orders: the shop's answers look right, and only its books say the rest.".into(),
-    )
 }
 
 impl Check {
@@ -57,8 +40,7 @@ impl Check {
             text("checkout_url")?;
             text("status")?;
             let (id, payment_ref, reference) = (text("id")?, text("payment_ref")?, text("merchant_reference")?);
-            let calls = self.service.calls_since(0);
-            let creation = calls.into_iter().find(|call| call.is_creation() && call.reply["data"]["id"] == *id)?;
+            let creation = self.service.creation(&id)?;
             let return_nonce = body["return_nonce"].as_str().map(str::to_owned);
             let (order, exchange) = (order.clone(), exchange.clone());
             Some(Payment { order, id, payment_ref, reference, return_nonce, creation, exchange })
@@ -107,7 +89,7 @@ impl Check {
         is_untouched && !matches!(self.books(payment).await, Ok(Some(books)) if books.paid > 0)
     }
 
-    fn no_payment(&self, exchange: &Exchange) -> String {
+    pub(crate) fn no_payment(&self, exchange: &Exchange) -> String {
         if exchange.is_sign_in_required() && self.options.logins.is_empty() {
             return "Missing option --login: without it the shop sells nothing.".into();
         }
@@ -126,31 +108,40 @@ impl Check {
     pub(crate) async fn status(&self, customer: &Customer, payment: &Payment) -> Exchange {
         self.route_request(customer, "GET", &format!("/intents/{}", payment.payment_ref)).on_own_page().send().await
     }
-
-    /// What the shop's books say about the order; `None` without `--orders`.
-    pub(crate) async fn books(&self, payment: &Payment) -> Result<Option<Books>, RuleError> {
-        let Some(command) = &self.options.orders_command else { return Ok(None) };
-        let mut variables = self.service.variables();
-        variables.extend([
-            ("GUICHET_ORDER", payment.order.to_string()),
-            ("GUICHET_REFERENCE", payment.reference.clone()),
-            ("GUICHET_PAYMENT_REF", payment.payment_ref.clone()),
-        ]);
-        let printed = self.environment.run(command, variables, true).await;
-        printed
-            .map(|text| Some(Books::read(&text)))
-            .map_err(|error| RuleError::NotChecked(format!("--orders: {error}")))
+    /// Whether there are always new orders.
+    pub(crate) fn has_fresh_orders(&self) -> bool {
+        self.options.order_pattern.is_some()
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// A payment of an order that the shop has not seen, if `--order-pattern` gives one, or else one that can still be paid.
+    pub(crate) async fn fresh_payment(&self) -> Result<(Rc<Customer>, Payment), RuleError> {
+        let Some(order) = self.fresh_order() else { return self.open_payment().await };
+        let customer = self.customer(0).await?;
+        match self.buy(&customer, &order).await {
+            Ok(payment) => Ok((customer, payment)),
+            Err(exchange) => not_checked(self.no_payment(&exchange)),
+        }
+    }
 
-    #[test]
-    fn the_books_are_lines_and_other_lines_mean_nothing() {
-        let books = Books::read("unpaid\n paid\r\npaid\nrefund_due\nrepaid\n");
-        assert_eq!((books.paid, books.refunds_due), (2, 1));
-        assert_eq!(Books::read("").paid, 0);
+    /// Cancels a payment, as its customer does, and lets the shop see it. So it is no longer one of the 20 that a customer may have open.
+    pub(crate) async fn release(&self, customer: &Customer, payment: &Payment) {
+        self.service.cancel(&payment.id).await;
+        self.status(customer, payment).await;
+    }
+
+    /// Cancels the payments that earlier rules have left open, if there are always new orders.
+    pub(crate) async fn release_open_payments(&self) {
+        /// So many that a rule can open as many as it needs.
+        const FEW: usize = 6;
+        if !self.has_fresh_orders() {
+            return;
+        }
+        let open = self.service.open_payments().await;
+        let Ok(customer) = self.customer(0).await else { return };
+        for (id, payment_ref) in open.iter().rev().skip(FEW) {
+            self.service.cancel(id).await;
+            let path = format!("/intents/{payment_ref}");
+            self.route_request(&customer, "GET", &path).on_own_page().send().await;
+        }
     }
 }

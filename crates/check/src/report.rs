@@ -4,6 +4,7 @@ use super::{Outcome, Rule, RuleError};
 use guichet::values::printable;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Verdict {
@@ -20,6 +21,10 @@ pub struct Report {
     why: String,
     sent: String,
     came: String,
+    /// The time that the check itself took.
+    busy: Duration,
+    /// The time in which it waited for the shop.
+    waited: Duration,
 }
 
 impl Report {
@@ -30,15 +35,21 @@ impl Report {
             Err(RuleError::Failed { why, sent, came }) => (Verdict::Fail, why, sent, came),
         };
         let [why, sent, came] = [why, sent, came].map(|text| redact(&text, secrets));
-        Self { rule, verdict, why, sent, came }
+        Self { rule, verdict, why, sent, came, busy: Duration::ZERO, waited: Duration::ZERO }
+    }
+
+    /// Notes how long the rule took, and how long it waited for the shop.
+    pub(crate) fn after(self, busy: Duration, waited: Duration) -> Self {
+        Self { busy, waited, ..self }
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let Self { rule, verdict, why, sent, came } = self;
+        let Self { rule, verdict, why, sent, came, busy, waited } = self;
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
         json!({
             "id": rule.id, "title": rule.title, "needs": rule.needs, "verdict": verdict.as_str(), "why": text(why), "sent": text(sent),
-            "came": text(came), "fix": (*verdict == Verdict::Fail).then_some(rule.fix),
+            "came": text(came), "fix": (*verdict == Verdict::Fail).then_some(rule.fix), "guide": guide(rule),
+            "seconds": seconds(*busy), "waited_seconds": seconds(*waited),
         })
     }
 }
@@ -56,11 +67,14 @@ impl Verdict {
 /// A line for the rule. A rule that did not pass has its reason below.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rule, verdict, why, sent, came } = self;
+        let Self { rule, verdict, why, sent, came, .. } = self;
         let verdict = if *verdict == Verdict::Fail { "FAIL" } else { verdict.as_str() };
         write!(f, "{verdict:<12} {:<28} {}", rule.id, rule.title)?;
-        let fix = if self.verdict == Verdict::Fail { rule.fix } else { "" };
-        for (name, text) in [("", why.as_str()), ("sent", sent), ("came", came), ("fix", fix)] {
+        let (fix, guide) = match self.verdict {
+            Verdict::Fail => (rule.fix, guide(rule)),
+            _ => ("", String::new()),
+        };
+        for (name, text) in [("", why.as_str()), ("sent", sent), ("came", came), ("fix", fix), ("guide", &guide)] {
             if !text.is_empty() {
                 f.write_char('\n')?;
                 write!(f, "{:13}{name}{}{}", "", if name.is_empty() { "" } else { ": " }, printable(text))?;
@@ -68,6 +82,20 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
+}
+
+/// The part of the merchant's guide that a rule is about.
+fn guide(rule: &Rule) -> String {
+    format!("docs/shop.md#{}", rule.guide)
+}
+
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 10.0).round() / 10.0
+}
+
+/// What is printed before a rule is checked: a rule may take a minute.
+pub fn progress(rule: &Rule, place: usize, count: usize) -> String {
+    format!("{place}/{count} {}", rule.id)
 }
 
 /// The summary of a check, and its exit code.
@@ -78,7 +106,11 @@ pub fn summary(reports: &[Report], as_json: bool) -> (String, u8) {
         let rules: Vec<Value> = reports.iter().map(Report::to_json).collect();
         json!({"rules": rules, "passed": passed, "failed": failed, "not_checked": not_checked}).to_string()
     } else {
-        format!("\n{passed} passed, {failed} failed, {not_checked} not checked")
+        let total = |time: fn(&Report) -> Duration| reports.iter().map(time).sum::<Duration>().as_secs();
+        let (busy, waited) = (total(|report| report.busy), total(|report| report.waited));
+        format!(
+            "\nThe check took {busy} s, and waited {waited} s more for the shop.\n{passed} passed, {failed} failed, {not_checked} not checked"
+        )
     };
     let exit_code = match (failed, not_checked) {
         (0, 0) => 0,

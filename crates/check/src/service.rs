@@ -1,13 +1,14 @@
 //! The payment service that a checked shop talks to: a sandbox behind a recorder that can change, withhold and refuse replies.
 
+use crate::lies::Lies;
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use guichet_sandbox::{Dropped, InProcess};
-use serde_json::{Map, Value, json};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// The most bytes of a recorded body. The sandbox itself accepts less.
@@ -22,7 +23,10 @@ pub struct Service {
 #[derive(Default)]
 struct State {
     calls: Vec<Call>,
-    interference: Option<Interference>,
+    /// The interferences that have not ended, with their numbers.
+    interferences: Vec<(u64, Interference)>,
+    /// The number of interferences until now.
+    interfered: u64,
     /// The number of calls that wait for the end of [`Kind::Hold`].
     held: usize,
 }
@@ -59,6 +63,21 @@ impl Call {
         self.method == "POST" && self.path == "/v1/payment-intents"
     }
 
+    /// Whether it sends the order of this reference.
+    pub(crate) fn creates(&self, reference: &str) -> bool {
+        self.is_creation() && self.body["merchant_reference"] == reference
+    }
+
+    /// The status that the reply gives of this payment. It is null if the reply has none, or if there is no reply yet.
+    pub(crate) fn status_of<'a>(&'a self, intent: &str) -> &'a Value {
+        let data = &self.reply["data"];
+        let payment = match data {
+            Value::Array(entries) => entries.iter().find(|entry| entry["id"] == intent),
+            _ => (data["id"] == intent).then_some(data),
+        };
+        payment.map_or(&Value::Null, |payment| &payment["status"])
+    }
+
     /// Whether it reads this payment, or a list of payments.
     pub(crate) fn reads(&self, intent: &str) -> bool {
         let path = self.path.split('?').next().unwrap_or_default().strip_prefix("/v1/payment-intents");
@@ -68,26 +87,35 @@ impl Call {
 }
 
 /// What happens to the shop's calls, until it is dropped.
-pub(crate) struct Interfering<'a>(&'a Service);
+pub(crate) struct Interfering<'a>(&'a Service, u64);
 
 /// The calls that are interfered with.
 pub(crate) enum Target {
     Every,
     /// The reads of one payment.
     ReadsOf(String),
+    /// The reads of one payment, and the repeated creation under its reference.
+    Payment {
+        intent: String,
+        reference: String,
+    },
+    /// Every call that creates a payment.
+    Creations,
 }
 
 /// What happens to a call.
 #[derive(Clone)]
 pub(crate) enum Kind {
-    /// These fields of the payment are replaced.
-    Change { intent: String, fields: Map<String, Value> },
+    /// The reply is another one than the true one.
+    Lie(Arc<Lies>),
     /// It is refused with this status.
     Refuse(u16),
     /// The reply is no JSON.
     Malformed,
     /// It is answered after the interference has ended.
     Hold,
+    /// It is executed, and then refused with 503.
+    Lost,
 }
 
 struct Interference {
@@ -99,7 +127,7 @@ struct Interference {
 
 impl Drop for Interfering<'_> {
     fn drop(&mut self) {
-        self.0.state().interference = None;
+        self.0.state().interferences.retain(|(number, _)| *number != self.1);
     }
 }
 
@@ -157,10 +185,11 @@ impl Service {
         self.state().calls[number].reply = replied.clone();
         let body = match kind {
             Some(Kind::Malformed) => Bytes::from_static(b"<html>The service is being repaired.</html>"),
-            Some(Kind::Change { intent, fields }) => {
-                change(&mut replied["data"], &intent, &fields);
+            Some(Kind::Lie(lies)) => {
+                parts.status = lies.tell(parts.status, &mut replied["data"]);
                 Bytes::from(replied.to_string())
             }
+            Some(Kind::Lost) => return Ok(refusal(503)),
             _ => body,
         };
         parts.headers.remove(header::CONTENT_LENGTH);
@@ -170,9 +199,12 @@ impl Service {
     /// Records a call. Returns its number and what happens to it.
     fn record(&self, call: Call) -> (usize, Option<Kind>, watch::Receiver<()>) {
         let mut state = self.state();
-        let interference = state.interference.as_ref().filter(|interference| match &interference.target {
+        let mut interferences = state.interferences.iter().rev().map(|(_, interference)| interference);
+        let interference = interferences.find(|interference| match &interference.target {
             Target::Every => true,
             Target::ReadsOf(intent) => call.reads(intent),
+            Target::Payment { intent, reference } => call.reads(intent) || call.creates(reference),
+            Target::Creations => call.is_creation(),
         });
         let kind = interference.map(|interference| interference.kind.clone());
         let end = interference.map_or_else(|| watch::channel(()).1, |interference| interference.end.subscribe());
@@ -180,10 +212,13 @@ impl Service {
         (state.calls.len() - 1, kind, end)
     }
 
-    /// Interferes with the shop's calls until the returned value is dropped.
+    /// Interferes with the shop's calls until the returned value is dropped. If two interfere with a call, the later one does.
     pub(crate) fn interfere(&self, target: Target, kind: Kind) -> Interfering<'_> {
-        self.state().interference = Some(Interference { target, kind, end: watch::channel(()).0 });
-        Interfering(self)
+        let mut state = self.state();
+        state.interfered += 1;
+        let number = state.interfered;
+        state.interferences.push((number, Interference { target, kind, end: watch::channel(()).0 }));
+        Interfering(self, number)
     }
 
     /// The number of calls that are held.
@@ -199,6 +234,31 @@ impl Service {
     /// The calls after a mark.
     pub(crate) fn calls_since(&self, mark: usize) -> Vec<Call> {
         self.state().calls[mark..].to_vec()
+    }
+
+    /// The call that created a payment, with its reply.
+    pub(crate) fn creation(&self, intent: &str) -> Option<Call> {
+        let state = self.state();
+        state.calls.iter().find(|call| call.is_creation() && call.reply["data"]["id"] == intent).cloned()
+    }
+
+    /// The payments that the shop has created and that can still be paid, the oldest first: each with its `payment_ref`.
+    pub(crate) async fn open_payments(&self) -> Vec<(String, String)> {
+        let created: Vec<(String, String)> = {
+            let state = self.state();
+            let texts = |call: &Call| {
+                let text = |field: &str| call.reply["data"][field].as_str().map(str::to_owned);
+                text("id").zip(text("payment_ref"))
+            };
+            state.calls.iter().filter(|call| call.is_creation()).filter_map(texts).collect()
+        };
+        let mut open: Vec<(String, String)> = Vec::new();
+        for payment in created {
+            if !open.contains(&payment) && self.intent(&payment.0).await["status"] == "requires_action" {
+                open.push(payment);
+            }
+        }
+        open
     }
 
     /// The session tokens that the shop was given.
@@ -244,6 +304,18 @@ impl Service {
         self.call("POST", &path, self.secret_key(), Some(method)).await["data"].take()
     }
 
+    /// Cancels the payment, as the customer does on the hosted page.
+    pub(crate) async fn cancel(&self, intent: &str) -> Value {
+        let path = format!("/v1/payment-intents/{intent}/cancel");
+        self.call("POST", &path, self.secret_key(), Some(json!({}))).await["data"].take()
+    }
+
+    /// Stops waiting for the phone, as the customer does on the hosted page.
+    pub(crate) async fn abandon(&self, intent: &str, attempt: u64) -> Value {
+        let path = format!("/v1/payment-intents/{intent}/abandon");
+        self.call("POST", &path, self.secret_key(), Some(json!({"attempt": attempt}))).await["data"].take()
+    }
+
     /// The payment, as it is.
     pub(crate) async fn intent(&self, id: &str) -> Value {
         self.call("GET", &format!("/v1/payment-intents/{id}"), self.secret_key(), None).await["data"].take()
@@ -269,17 +341,6 @@ impl Service {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Replaces fields of a payment, in a reply or in a list.
-fn change(data: &mut Value, intent: &str, fields: &Map<String, Value>) {
-    match data {
-        Value::Array(entries) => entries.iter_mut().for_each(|entry| change(entry, intent, fields)),
-        Value::Object(payment) if payment.get("id").is_some_and(|id| id == intent) => {
-            payment.extend(fields.clone());
-        }
-        _ => {}
     }
 }
 

@@ -6,7 +6,7 @@ use super::failure::{Failure, NOT_REACHED};
 use super::serve::{listen_address, stop_signal};
 use clap::Args;
 use guichet_check::options::{self, Options};
-use guichet_check::{Check, Rule, Service, instructions, rules, summary};
+use guichet_check::{Check, Rule, Service, instructions, progress, rules, summary};
 use guichet_sandbox::{Config, InProcess, Surroundings, serve};
 use machine::Machine;
 use std::io::Write;
@@ -51,7 +51,9 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
             return Err(Failure::Message(NOT_REACHED, why));
         }
         let mut reports = Vec::new();
-        for rule in rules {
+        for (place, rule) in rules.iter().enumerate() {
+            // A closed pipe does not end the check.
+            let _ = writeln!(std::io::stderr(), "{}", progress(rule, place + 1, rules.len()));
             let report = check.rule(rule).await;
             if !json {
                 print(&report.to_string());

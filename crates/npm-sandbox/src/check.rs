@@ -3,8 +3,8 @@
 
 use guichet_check::options::{self, Options};
 use guichet_check::{
-    Boxed, Check, CommandError, Environment, Report, Request, Response, Rule, SendError, Service, instructions, rules,
-    summary,
+    Boxed, Check, CommandError, Environment, Report, Request, Response, Rule, SendError, Service, instructions,
+    progress, rules, summary,
 };
 use guichet_sandbox::Config;
 use js_sys::{Array, Promise};
@@ -24,6 +24,9 @@ extern "C" {
     /// `"timeout"`, `"no connection"`, or what broke.
     #[wasm_bindgen(method)]
     fn send(this: &Machine, method: &str, url: &str, headers: Array, body: &str, milliseconds: f64) -> Promise;
+    /// The milliseconds since some moment before the check.
+    #[wasm_bindgen(method)]
+    fn now(this: &Machine) -> f64;
     #[wasm_bindgen(method)]
     fn sleep(this: &Machine, milliseconds: f64) -> Promise;
     /// Runs a command with these variables, and discards its output unless it is wanted. Resolves with `[status, stdout, stderr]`,
@@ -83,6 +86,10 @@ fn milliseconds(time: Duration) -> f64 {
 impl Environment for JsEnvironment {
     fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>> {
         Box::pin(self.send(request))
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_secs_f64(self.machine.now() / 1000.0)
     }
 
     fn sleep(&self, time: Duration) -> Boxed<'_, ()> {
@@ -242,6 +249,12 @@ impl ShopCheck {
     #[wasm_bindgen(js_name = shopIsReady)]
     pub async fn shop_is_ready(&self) -> Result<(), String> {
         self.check.shop_is_ready(self.wait).await
+    }
+
+    /// What is printed before the next rule is checked; `undefined` after the last one.
+    pub fn progress(&self) -> Option<String> {
+        let rule = self.rules.get(self.next.get())?;
+        Some(progress(rule, self.next.get() + 1, self.rules.len()))
     }
 
     /// Checks the next rule. Returns its report, and `undefined` after the last one.

@@ -1,10 +1,16 @@
 //! The rules of a safe shop, one function each.
 
-mod books;
 mod errors;
+mod late;
+mod next;
 mod orders;
 mod origins;
+mod replies;
+mod returns;
 mod sessions;
+mod settling;
+
+pub(crate) use late::Late;
 
 use super::{Boxed, Check, Outcome};
 
@@ -16,6 +22,8 @@ pub struct Rule {
     pub title: &'static str,
     /// The options without which it is not checked.
     pub needs: &'static [&'static str],
+    /// The heading of `docs/shop.md` that promises it, as in an address.
+    pub guide: &'static str,
     /// How to fix a shop that breaks it.
     pub fix: &'static str,
     pub(crate) run: fn(&Check) -> Boxed<'_, Outcome>,
@@ -36,6 +44,15 @@ const LOGIN: &str = "--login";
 const TWO_LOGINS: &str = "--login, twice";
 const ORDERS: &str = "--orders";
 const RESTART: &str = "--restart";
+const PATTERN: &str = "--order-pattern";
+const REPRICE: &str = "--reprice";
+
+/// Test phones of the sandbox.
+const PAYS_AT_ONCE: &str = "237670000000";
+const DECLINED_FOR_GOOD: &str = "237670000006";
+const STAYS_PROCESSING: &str = "237670000005";
+/// Declined at once, and approved late.
+const APPROVED_LATE: &str = "237670000012";
 
 /// All rules, in the order in which they are checked: those that pay an order come late, since a paid order is used up.
 pub(crate) const RULES: &[Rule] = &[
@@ -43,6 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "order_becomes_payment",
         title: "An order becomes a payment with all that the page needs",
         needs: &[],
+        guide: "post-guichetintents",
         fix: "Answer POST /intents with {\"intent\": {id, checkout_url, payment_ref, merchant_reference, status}, \"return_nonce\"}, \
               from the reply to the create call.",
         run: |check| Box::pin(orders::order_becomes_payment(check)),
@@ -51,6 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "session_needs_login",
         title: "Only a customer who is signed in gets a session; all others get 401, 403 or 419",
         needs: &[LOGIN],
+        guide: "post-guichetsession",
         fix: "Answer POST /session with 401 unless your own login knows the customer, and create the session for that customer's e-mail.",
         run: |check| Box::pin(sessions::session_needs_login(check)),
     },
@@ -58,6 +77,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "server_decides",
         title: "Price, currency, customer and reference are the server's, whatever the page sends",
         needs: &[],
+        guide: "post-guichetintents",
         fix: "Take only the order's id from the page. Read price, currency and reference from your own data, and the customer from the login.",
         run: |check| Box::pin(orders::server_decides(check)),
     },
@@ -65,6 +85,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "same_order_same_payment",
         title: "The same order twice is one payment",
         needs: &[],
+        guide: "post-guichetintents",
         fix: "Send the same merchant_reference and the same body each time for one order: no time, no random text in it.",
         run: |check| Box::pin(orders::same_order_same_payment(check)),
     },
@@ -72,6 +93,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "same_payment_after_restart",
         title: "The same order is the same payment after a restart",
         needs: &[RESTART],
+        guide: "what-to-store",
         fix: "Derive merchant_reference and return_nonce from stored data and a key that outlives the process.",
         run: |check| Box::pin(orders::same_payment_after_restart(check)),
     },
@@ -79,6 +101,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "return_nonce_agrees",
         title: "return_nonce is the guichet_return of redirect_url, and the same each time",
         needs: &[],
+        guide: "guichet_return-how-the-page-recognizes-its-own-return",
         fix: "Derive 22 characters of [0-9A-Za-z] from the reference (an HMAC). Append guichet_return=<nonce> to redirect_url, and \
               answer the same text as return_nonce. Otherwise a popup never closes.",
         run: |check| Box::pin(orders::return_nonce_agrees(check)),
@@ -87,6 +110,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "other_customer_sees_nothing",
         title: "Another customer's payment is answered like an unknown one: 404",
         needs: &[TWO_LOGINS],
+        guide: "get-guichetintentspayment_ref",
         fix: "Look up a payment by its reference and the signed-in customer together, and answer 404 if there is none.",
         run: |check| Box::pin(orders::other_customer_sees_nothing(check)),
     },
@@ -94,6 +118,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "foreign_origin_refused",
         title: "A request with another site's Origin is refused",
         needs: &[],
+        guide: "refuse-other-sites-requests-csrf",
         fix: FIX_ORIGIN,
         run: |check| Box::pin(origins::refused(check, "Origin", "https://evil.example")),
     },
@@ -101,6 +126,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "null_origin_refused",
         title: "A request with the Origin null is refused",
         needs: &[],
+        guide: "refuse-other-sites-requests-csrf",
         fix: FIX_ORIGIN,
         run: |check| Box::pin(origins::refused(check, "Origin", "null")),
     },
@@ -108,6 +134,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "same_site_refused",
         title: "A request from another origin of the same site is refused",
         needs: &[],
+        guide: "refuse-other-sites-requests-csrf",
         fix: FIX_SITE,
         run: |check| Box::pin(origins::refused(check, "Sec-Fetch-Site", "same-site")),
     },
@@ -115,6 +142,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "cross_site_refused",
         title: "A request from another site is refused by Sec-Fetch-Site",
         needs: &[],
+        guide: "refuse-other-sites-requests-csrf",
         fix: FIX_SITE,
         run: |check| Box::pin(origins::refused(check, "Sec-Fetch-Site", "cross-site")),
     },
@@ -122,6 +150,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "text_plain_refused",
         title: "A body of text/plain is refused",
         needs: &[],
+        guide: "refuse-other-sites-requests-csrf",
         fix: "Accept application/json only, and answer 415 otherwise: a page of another site sends text/plain without asking.",
         run: |check| Box::pin(origins::text_plain_refused(check)),
     },
@@ -129,6 +158,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "foreign_form_refused",
         title: "A form of another site is refused; one of the shop may answer 303 to checkout_url",
         needs: &[],
+        guide: "refuse-other-sites-requests-csrf",
         fix: "Check Origin and Sec-Fetch-Site before the body is read, also for forms, or accept JSON only.",
         run: |check| Box::pin(origins::foreign_form_refused(check)),
     },
@@ -136,6 +166,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "refusing_service",
         title: "If the service refuses, the page gets an error in the service's shape and no wrong status",
         needs: &[],
+        guide: "errors",
         fix: FIX_ERROR,
         run: |check| Box::pin(errors::refusing_service(check)),
     },
@@ -143,6 +174,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "unreadable_service",
         title: "If the service's reply is no JSON, the page gets an error in the service's shape",
         needs: &[],
+        guide: "errors",
         fix: FIX_ERROR,
         run: |check| Box::pin(errors::unreadable_service(check)),
     },
@@ -150,6 +182,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "slow_service",
         title: "If the service does not answer, the page gets an error in time",
         needs: &[],
+        guide: "errors",
         fix: "Give each call to the service a timeout of at most 30 seconds, and answer 503 with an error in the service's shape.",
         run: |check| Box::pin(errors::slow_service(check)),
     },
@@ -157,73 +190,199 @@ pub(crate) const RULES: &[Rule] = &[
         id: "wrong_amount_pays_nothing",
         title: "A payment of another amount pays no order",
         needs: &[ORDERS],
+        guide: "get-guichetintentspayment_ref",
         fix: FIX_COMPARE,
-        run: |check| Box::pin(books::wrong_reply_pays_nothing(check, "amount", "1".into())),
+        run: |check| Box::pin(replies::wrong_amount_pays_nothing(check)),
     },
     Rule {
         id: "wrong_currency_pays_nothing",
         title: "A payment in another currency pays no order",
         needs: &[ORDERS],
+        guide: "get-guichetintentspayment_ref",
         fix: FIX_COMPARE,
-        run: |check| Box::pin(books::wrong_reply_pays_nothing(check, "currency", "UGX".into())),
+        run: |check| Box::pin(replies::wrong_currency_pays_nothing(check)),
     },
     Rule {
         id: "wrong_reference_pays_nothing",
         title: "A payment with another reference pays no order",
         needs: &[ORDERS],
+        guide: "get-guichetintentspayment_ref",
         fix: FIX_COMPARE,
-        run: |check| Box::pin(books::wrong_reply_pays_nothing(check, "merchant_reference", "ANOTHER-ORDER".into())),
+        run: |check| Box::pin(replies::wrong_reference_pays_nothing(check)),
+    },
+    Rule {
+        id: "wrong_id_pays_nothing",
+        title: "A reply about another payment pays no order",
+        needs: &[ORDERS],
+        guide: "get-guichetintentspayment_ref",
+        fix: FIX_COMPARE,
+        run: |check| Box::pin(replies::wrong_id_pays_nothing(check)),
     },
     Rule {
         id: "wrong_owner_pays_nothing",
         title: "A payment of another customer pays no order",
         needs: &[ORDERS],
+        guide: "get-guichetintentspayment_ref",
         fix: FIX_COMPARE,
-        run: |check| {
-            let owner = serde_json::json!({"firstname": "Eve", "lastname": "Eve", "email": "eve@evil.example"});
-            Box::pin(books::wrong_reply_pays_nothing(check, "customer", owner))
-        },
+        run: |check| Box::pin(replies::wrong_owner_pays_nothing(check)),
+    },
+    Rule {
+        id: "only_succeeded_pays",
+        title: "Only the status succeeded, in a reply that is no error, pays an order",
+        needs: &[ORDERS],
+        guide: "settle-every-few-seconds",
+        fix: "Mark the order paid if the HTTP status is 2xx and the status is the text succeeded, and in no other case.",
+        run: |check| Box::pin(replies::only_succeeded_pays(check)),
+    },
+    Rule {
+        id: "unknown_status_is_read_on",
+        title: "A status that the guide does not name is not final",
+        needs: &[],
+        guide: "settle-every-few-seconds",
+        fix: "Name the three final statuses (succeeded, failed, canceled), and go on reading a payment with any other.",
+        run: |check| Box::pin(replies::unknown_status_is_read_on(check)),
+    },
+    Rule {
+        id: "return_page_pays_nothing",
+        title: "The return address pays no order, whatever is in it and whoever opens it",
+        needs: &[ORDERS],
+        guide: "what-happens-in-a-purchase",
+        fix: "Let the return page ask GET /intents/{payment_ref}, which reads the payment with the key. Do nothing because of a parameter.",
+        run: |check| Box::pin(returns::return_page_pays_nothing(check)),
+    },
+    Rule {
+        id: "approvable_until_is_handed_on",
+        title: "The page is told the true status, and until when a declined attempt may still be approved",
+        needs: &[],
+        guide: "get-guichetintentspayment_ref",
+        fix: "Answer with the status of the service's reply, its approvable_until, and its last_payment_error with the approvable_until in it.",
+        run: |check| Box::pin(returns::approvable_until_is_handed_on(check)),
+    },
+    Rule {
+        id: "failed_read_is_no_decline",
+        title: "A service that cannot be reached is no failed payment",
+        needs: &[],
+        guide: "errors",
+        fix: "Change nothing if a call to the service fails: no status, no next reference. Read the payment again in a few seconds.",
+        run: |check| Box::pin(settling::failed_read_is_no_decline(check)),
     },
     Rule {
         id: "decline_gets_next_reference",
-        title: "After a final decline the order gets the next reference, and can be paid",
+        title: "After a final decline or a cancellation the order gets the next reference, once",
         needs: &[],
-        fix: "When a payment is read as failed or canceled, give the order its next merchant_reference (ORDER-17.1), so that the next \
-              POST /intents creates another payment.",
-        run: |check| Box::pin(books::decline_gets_next_reference(check)),
+        guide: "declines-and-the-next-reference",
+        fix: "When a payment is read as failed or canceled, give the order its next merchant_reference (ORDER-17.1), so that the next POST /intents creates another payment. Store the number of each payment, and count its decline once.",
+        run: |check| Box::pin(next::decline_gets_next_reference(check)),
+    },
+    Rule {
+        id: "second_reference_only_after_end",
+        title: "An order gets no second payment while the first one can still be paid",
+        needs: &[],
+        guide: "declines-and-the-next-reference",
+        fix: "Create the next reference only once a payment was read as failed or canceled: not while it is processing, and not after an attempt that was declined.",
+        run: |check| Box::pin(next::second_reference_only_after_end(check)),
+    },
+    Rule {
+        id: "lost_reply_same_payment",
+        title: "If the reply to the creation is lost, the order is the same payment the next time",
+        needs: &[],
+        guide: "what-to-store",
+        fix: "Store the reference and the whole body before you send it, and send what is stored again.",
+        run: |check| Box::pin(next::lost_reply_same_payment(check)),
+    },
+    Rule {
+        id: "same_order_at_once",
+        title: "The same order several times at once is one payment",
+        needs: &[],
+        guide: "post-guichetintents",
+        fix: "Derive merchant_reference from the order, and insert the payment by one statement with a unique key.",
+        run: |check| Box::pin(next::same_order_at_once(check)),
+    },
+    Rule {
+        id: "open_payments_have_a_limit",
+        title: "A customer has at most 20 open payments",
+        needs: &[PATTERN],
+        guide: "post-guichetintents",
+        fix: "Count the customer's payments that are not final and insert the next one in one statement, and answer 409 too_many_open_payments for the 21st. Repeat one that exists all the same.",
+        run: |check| Box::pin(next::open_payments_have_a_limit(check)),
     },
     Rule {
         id: "paid_without_return",
-        title: "A customer who pays and never comes back is settled without a request of a browser",
+        title: "A customer who pays and never comes back is settled once, without a request of a browser",
         needs: &[],
+        guide: "settle-every-few-seconds",
         fix: "Read each open payment with the key every few seconds by a timer, or by a command that cron runs (--settle).",
-        run: |check| Box::pin(books::paid_without_return(check)),
+        run: |check| Box::pin(settling::paid_without_return(check)),
     },
     Rule {
         id: "paid_once",
         title: "Answers at the same time mark the order paid once",
         needs: &[ORDERS],
-        fix: "Mark it by one conditional write (UPDATE orders SET paid = 1 WHERE id = ? AND paid = 0), and ship only if that changed a row.",
-        run: |check| Box::pin(books::paid_once(check)),
+        guide: "settle-every-few-seconds",
+        fix: FIX_ONCE,
+        run: |check| Box::pin(settling::paid_once(check)),
+    },
+    Rule {
+        id: "failing_read_delays_none",
+        title: "A payment whose read fails keeps no other one from being settled",
+        needs: &[ORDERS, PATTERN],
+        guide: "settle-every-few-seconds",
+        fix: "Catch the error of each payment where it is read, and go on with the next one.",
+        run: |check| Box::pin(settling::failing_read_delays_none(check)),
+    },
+    Rule {
+        id: "paid_across_restart",
+        title: "A payment that was made around a restart pays its order once",
+        needs: &[ORDERS, RESTART],
+        guide: "more-than-one-server",
+        fix: "Keep orders and payments in a database, mark an order paid by one conditional statement, and let the timer read what is open after a start.",
+        run: |check| Box::pin(settling::paid_across_restart(check)),
+    },
+    Rule {
+        id: "open_payment_keeps_price",
+        title: "An open payment keeps its price, and the next reference takes today's",
+        needs: &[REPRICE],
+        guide: "declines-and-the-next-reference",
+        fix: "Store the body of each payment and compare the service's reply with that, not with the catalogue. Read the catalogue when the next reference is created.",
+        run: |check| Box::pin(next::open_payment_keeps_price(check)),
     },
     Rule {
         id: "late_approval_pays",
         title: "A late approval that makes the payment succeeded marks the order paid",
         needs: &[ORDERS],
+        guide: "late-and-double-approvals",
         fix: "Go on reading a payment after a declined attempt, until its status is final: last_payment_error is no end.",
-        run: |check| Box::pin(books::late_approval_pays(check)),
+        run: |check| Box::pin(late::late_approval_pays(check)),
     },
     Rule {
         id: "duplicate_is_refunded",
-        title: "A late approval in duplicate_payments is noticed as a refund that is due",
+        title: "Each late approval in duplicate_payments is a refund that is due, once",
         needs: &[ORDERS],
-        fix: "Look at duplicate_payments at every reading, also of a paid order, and store each entry by payment and attempt.",
-        run: |check| Box::pin(books::duplicate_is_refunded(check)),
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::duplicate_is_refunded(check)),
+    },
+    Rule {
+        id: "late_approval_after_end_is_refunded",
+        title: "A late approval of a payment that failed, was canceled or was replaced is a refund that is due, once",
+        needs: &[ORDERS, PATTERN],
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
+    },
+    Rule {
+        id: "books_stay_true",
+        title: "What the books said of an order they still say at the end of the check",
+        needs: &[ORDERS],
+        guide: "settle-every-few-seconds",
+        fix: FIX_ONCE,
+        run: |check| Box::pin(settling::books_stay_true(check)),
     },
     Rule {
         id: "token_in_no_url",
         title: "A session token is in no address, redirect or referrer",
         needs: &[LOGIN],
+        guide: "post-guichetsession",
         fix: "Send the token in the body of the answer to POST /session alone.",
         run: |check| Box::pin(sessions::token_in_no_url(check)),
     },
@@ -231,6 +390,7 @@ pub(crate) const RULES: &[Rule] = &[
         id: "key_in_no_answer",
         title: "The secret key is in no answer of the shop",
         needs: &[],
+        guide: "what-to-store",
         fix: "Keep the key on the server: in no page, script, header or error. Then replace it, since it is known now.",
         run: |check| Box::pin(sessions::key_in_no_answer(check)),
     },
@@ -240,7 +400,12 @@ const FIX_ORIGIN: &str =
     "Refuse a request whose Origin is not your own with 403, on all three routes: null is not your own either.";
 const FIX_SITE: &str =
     "Refuse a request whose Sec-Fetch-Site is neither same-origin nor none with 403, on all three routes.";
-const FIX_COMPARE: &str = "Before an order is marked paid, compare reference, amount, currency and the customer's e-mail of the payment that \
-                           was read with those of the order.";
+const FIX_COMPARE: &str = "Before an order is marked paid, compare id, reference, amount, currency and the customer's e-mail of the payment that \
+                           was read with those that are stored, as whole texts: no conversion to numbers, no prefix, no default.";
+const FIX_ONCE: &str = "Mark the order by one conditional statement that stores which reference paid it (UPDATE orders SET paid_by = :reference \
+                        WHERE id = :order AND paid_by IS NULL). If it changed no row and paid_by is another reference, a refund is due. \
+                        Let a job ship what is paid and not shipped yet, because the process may be killed in between.";
+const FIX_REFUND: &str = "Look at duplicate_payments at every reading, also of a paid order. Read a final payment with declined attempts every \
+                          minute for 24 hours, and store each entry by payment and attempt under a unique key.";
 const FIX_ERROR: &str = "Answer {\"status_code\", \"response_type\": \"error\", \"message\", \"data\": null, \"error\": {\"type\", \"code\", \"errors\": [], \
                          \"request_id\", \"retryable\"}} with 502 or 503. A 401 of the service is about your key: a 401 to the page would say that nobody is signed in.";

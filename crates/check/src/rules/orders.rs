@@ -69,21 +69,14 @@ pub(super) async fn same_order_same_payment(check: &Check) -> Outcome {
 }
 
 pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
-    let Some(command) = &check.options.restart_command else {
+    if check.options.restart_command.is_none() {
         return not_checked("Missing option --restart: a command that restarts the shop.");
-    };
+    }
     let (_, payment) = check.open_payment().await?;
     if same_order_same_payment(check).await.is_err() {
         return not_checked("See same_order_same_payment.");
     }
-    check.run(command).await.or_else(|why| not_checked(format!("--restart: {why}")))?;
-    // The login may have been in memory.
-    check.customers.borrow_mut().clear();
-    let visitor = crate::shop::Customer::default();
-    let is_up = async || check.open_page(&visitor).await.response.ok();
-    if check.wait_for(check.options.limit, is_up).await.is_none() {
-        return not_checked("After the command of --restart, the shop did not answer.");
-    }
+    check.restart().await?;
     let customer = check.customer(0).await?;
     match check.buy(&customer, &payment.order).await {
         Ok(again) if again.id == payment.id => Ok(()),

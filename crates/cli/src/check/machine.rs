@@ -5,10 +5,12 @@ use guichet_check::{Boxed, CommandError, Environment, Request, Response, SendErr
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::Command;
+use tokio::time::Instant;
 
 pub(super) struct Machine {
     http: reqwest::Client,
     limit: Duration,
+    started: Instant,
 }
 
 impl Machine {
@@ -24,7 +26,7 @@ impl Machine {
             .build();
         let http =
             http.map_err(|error| Failure::Message(NOT_REACHED, format!("The HTTP client cannot be set up: {error}.")))?;
-        Ok(Self { http, limit })
+        Ok(Self { http, limit, started: Instant::now() })
     }
 
     async fn send(&self, request: Request) -> Result<Response, SendError> {
@@ -71,6 +73,10 @@ impl Machine {
 impl Environment for Machine {
     fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>> {
         Box::pin(self.send(request))
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
     }
 
     fn sleep(&self, time: Duration) -> Boxed<'_, ()> {

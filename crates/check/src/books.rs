@@ -1,0 +1,189 @@
+//! What the shop's books say of its orders, and what they must say.
+
+use super::payment::Payment;
+use super::{Check, RuleError, not_checked};
+use std::time::Duration;
+
+/// How often a payment is read before its books are final: a reading that was under way at the first one has ended at the last.
+const ENOUGH_READS: usize = 3;
+/// How long the shop may take, after it has read a payment, to write what it did.
+const WRITING: Duration = Duration::from_secs(6);
+
+/// What the command of `--orders` has printed about an order.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Books {
+    /// How often the shop marked it paid.
+    pub(crate) paid: usize,
+    /// How many refunds the shop knows to be due.
+    pub(crate) refunds_due: usize,
+}
+
+impl Books {
+    pub(crate) const UNPAID: Self = Self { paid: 0, refunds_due: 0 };
+    pub(crate) const PAID: Self = Self { paid: 1, refunds_due: 0 };
+
+    /// Reads the lines `paid` and `refund_due`. Other lines mean nothing.
+    pub(crate) fn read(text: &str) -> Self {
+        let count = |word| text.lines().filter(|line| line.trim() == word).count();
+        Self { paid: count("paid"), refunds_due: count("refund_due") }
+    }
+
+    fn exceeds(self, other: Self) -> bool {
+        self.paid > other.paid || self.refunds_due > other.refunds_due
+    }
+}
+
+impl std::fmt::Display for Books {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} × paid, {} × refund_due", self.paid, self.refunds_due)
+    }
+}
+
+/// What the books must say of an order.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    /// What happened: "The customer paid and never came back."
+    pub(crate) what: String,
+    /// The payments of the order. The command may print what is about one payment, or about the whole order.
+    pub(crate) payments: Vec<Payment>,
+    pub(crate) books: Books,
+}
+
+impl Expected {
+    pub(crate) fn new(what: impl Into<String>, payment: &Payment, books: Books) -> Self {
+        Self { what: what.into(), payments: vec![payment.clone()], books }
+    }
+
+    /// A failed rule, because the books say something else.
+    pub(crate) fn fail(&self, found: Books) -> RuleError {
+        let Self { what, payments, books } = self;
+        let references: Vec<&str> = payments.iter().map(|payment| payment.reference.as_str()).collect();
+        let why = format!(
+            "{what} The books must then have {books}. Reference {}, order {}.",
+            references.join(" and "),
+            payments[0].order
+        );
+        RuleError::Failed { why, sent: "nothing: no browser asks".into(), came: format!("The books have {found}.") }
+    }
+}
+
+/// The reason why a rule is not checked without `--orders`, although nothing wrong was seen.
+pub(crate) fn orders_missing() -> RuleError {
+    RuleError::NotChecked(
+        "Missing option --orders: the shop's answers look right, and only its books say the rest.".into(),
+    )
+}
+
+impl Check {
+    /// Checks that the shop's books can be read. `what` is what only they say.
+    pub(crate) fn require_orders(&self, what: &str) -> Result<(), RuleError> {
+        match self.options.orders_command {
+            Some(_) => Ok(()),
+            None => not_checked(format!("Missing option --orders: only the shop's books say {what}.")),
+        }
+    }
+
+    /// What the shop's books say about the order; `None` without `--orders`.
+    pub(crate) async fn books(&self, payment: &Payment) -> Result<Option<Books>, RuleError> {
+        let Some(command) = &self.options.orders_command else { return Ok(None) };
+        let mut variables = self.service.variables();
+        variables.extend([
+            ("GUICHET_ORDER", payment.order.to_string()),
+            ("GUICHET_REFERENCE", payment.reference.clone()),
+            ("GUICHET_PAYMENT_REF", payment.payment_ref.clone()),
+        ]);
+        let printed = self.environment.run(command, variables, true).await;
+        printed
+            .map(|text| Some(Books::read(&text)))
+            .map_err(|error| RuleError::NotChecked(format!("--orders: {error}")))
+    }
+
+    /// What the books say of the payments of one order. A line is counted once if the command prints it for each payment.
+    pub(crate) async fn books_of(&self, payments: &[Payment]) -> Result<Books, RuleError> {
+        let mut most = Books::default();
+        for payment in payments {
+            let books = self.books(payment).await?.ok_or_else(orders_missing)?;
+            most.paid = most.paid.max(books.paid);
+            most.refunds_due = most.refunds_due.max(books.refunds_due);
+        }
+        Ok(most)
+    }
+
+    /// The number of times that the shop has read the payment with its key since a mark and got this status, or any if none is given.
+    pub(crate) fn reads(&self, payment: &Payment, mark: usize, status: Option<&str>) -> usize {
+        let calls = self.service.calls_since(mark);
+        let is_read = |call: &&super::service::Call| {
+            let found = call.status_of(&payment.id);
+            call.with_key && call.reads(&payment.id) && status.map_or(!found.is_null(), |status| found == status)
+        };
+        calls.iter().filter(is_read).count()
+    }
+
+    /// Waits, and asks the shop nothing but its books, until they say what they must. Returns what they say of each order in the end.
+    /// They must say it within the limit, or within this much more for a payment that is read less often.
+    ///
+    /// A payment that was read several times since the mark, by a shop that had time to write it, is not waited for.
+    pub(crate) async fn books_come_to(
+        &self,
+        expected: &[Expected],
+        mark: usize,
+        more: Duration,
+    ) -> Result<Vec<Books>, RuleError> {
+        self.require_orders("what became of the payments")?;
+        let mut found = vec![Books::default(); expected.len()];
+        let mut enough_since: Vec<Option<Duration>> = vec![None; expected.len()];
+        let look = async || {
+            let mut is_over = true;
+            for ((one, found), enough_since) in expected.iter().zip(&mut found).zip(&mut enough_since) {
+                match self.books_of(&one.payments).await {
+                    Ok(books) => *found = books,
+                    Err(error) => return Some(Err(error)),
+                }
+                if *found == one.books || found.exceeds(one.books) {
+                    continue;
+                }
+                let is_read = one.payments.iter().all(|payment| self.reads(payment, mark, None) >= ENOUGH_READS);
+                if is_read {
+                    let since = *enough_since.get_or_insert(self.waited.get());
+                    if self.waited.get().saturating_sub(since) > WRITING {
+                        continue;
+                    }
+                }
+                is_over = false;
+            }
+            is_over.then_some(Ok(()))
+        };
+        self.wait_while_settling(self.options.limit + more, look).await?.transpose()?;
+        Ok(found)
+    }
+
+    /// The same, and the rule fails if one of the books says something else in the end. Otherwise they must say so until the end of the
+    /// check.
+    pub(crate) async fn books_must_come_to(
+        &self,
+        expected: &[Expected],
+        mark: usize,
+        more: Duration,
+    ) -> Result<(), RuleError> {
+        let found = self.books_come_to(expected, mark, more).await?;
+        for (one, found) in expected.iter().zip(found) {
+            if found != one.books {
+                return Err(one.fail(found));
+            }
+        }
+        self.expected.borrow_mut().extend_from_slice(expected);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_books_are_lines_and_other_lines_mean_nothing() {
+        let books = Books::read("unpaid\n paid\r\npaid\nrefund_due\nrepaid\n");
+        assert_eq!((books.paid, books.refunds_due), (2, 1));
+        assert_eq!(Books::read("").paid, 0);
+    }
+}

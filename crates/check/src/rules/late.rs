@@ -1,0 +1,202 @@
+//! Approvals that come late, which no page asks about.
+
+use super::{APPROVED_LATE, DECLINED_FOR_GOOD, PAYS_AT_ONCE};
+use crate::books::{Books, Expected};
+use crate::payment::Payment;
+use crate::{Check, Outcome, RuleError, not_checked};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Declined by the payer after 5 seconds, and approved 240 seconds later.
+const REJECTED_AND_APPROVED: &str = "237670000013";
+/// Approved 30 seconds after the customer has begun.
+const SUCCEEDS_SOON: &str = "237670000001";
+/// More than the 600 seconds after which the latest attempt is approved.
+const UNTIL_APPROVED: u32 = 700;
+/// How often the guide says to read a payment that is final.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What happened to a payment before an operator approved one of its attempts late.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Case {
+    /// It has succeeded by a third attempt: a refund is due for each of the two others.
+    PaidByThirdAttempt,
+    /// An attempt was declined, and the payment can still be paid.
+    Declined,
+    /// The same, by the payer.
+    Rejected,
+    /// The customer stopped waiting for the phone.
+    Abandoned,
+    Failed,
+    Canceled,
+    /// It has failed, and the order's next payment has succeeded.
+    PaidByNextReference,
+}
+
+use Case::{Abandoned, Canceled, Declined, Failed, PaidByNextReference, PaidByThirdAttempt, Rejected};
+
+/// The payments with a late approval, and what the shop's books said of them in the end.
+pub(crate) struct Late(Vec<(Case, Expected, Books)>);
+
+pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
+    judge(check, &[Declined, Rejected, Abandoned]).await
+}
+
+pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
+    judge(check, &[PaidByThirdAttempt]).await
+}
+
+pub(super) async fn late_approval_after_end_is_refunded(check: &Check) -> Outcome {
+    check.require_orders("that a refund is due")?;
+    if !check.has_fresh_orders() {
+        return not_checked("Missing option --order-pattern: each of these payments needs an order of its own.");
+    }
+    judge(check, &[Failed, Canceled, PaidByNextReference]).await
+}
+
+/// The shop's books must say of each case what they must.
+async fn judge(check: &Check, cases: &[Case]) -> Outcome {
+    check.require_orders("what became of a late approval")?;
+    let known = check.late.borrow().clone();
+    let late = match known {
+        Some(late) => late,
+        None => {
+            let late = Rc::new(approve_late(check).await?);
+            check.late.replace(Some(Rc::clone(&late)));
+            late
+        }
+    };
+    let mut count = 0;
+    for (case, expected, found) in &late.0 {
+        if !cases.contains(case) {
+            continue;
+        }
+        if *found != expected.books {
+            return Err(expected.fail(*found));
+        }
+        count += 1;
+        check.expected.borrow_mut().push(expected.clone());
+    }
+    if count == 0 {
+        not_checked("None of the payments came to the state that this rule needs: see the rules about declines.")
+    } else {
+        Ok(())
+    }
+}
+
+/// Makes a payment for each case, moves the service's clock once, and waits for the shop's books once.
+async fn approve_late(check: &Check) -> Result<Late, RuleError> {
+    let every: &[Case] = &[PaidByThirdAttempt, Declined, Rejected, Abandoned, Failed, Canceled, PaidByNextReference];
+    // Without fresh orders there are two for these rules.
+    let cases = if check.has_fresh_orders() { every } else { &every[..2] };
+    let begun = check.service.mark();
+    let mut made = Vec::new();
+    for case in cases {
+        let (_, payment) = check.fresh_payment().await?;
+        decline_first(check, *case, &payment).await;
+        if !check.has_fresh_orders() {
+            // The next case takes another order.
+            check.set_aside(&payment);
+        }
+        made.push((*case, payment));
+    }
+    // The customer of the rejected attempt has typed a wrong code on the phone by now.
+    check.service.advance(6).await;
+    see_decline(check, begun, &made).await?;
+
+    let mut expected = Vec::new();
+    for (case, payment) in made {
+        let Some(one) = expect(check, case, &payment).await? else { continue };
+        expected.push((case, one));
+    }
+    let mark = check.service.mark();
+    check.service.advance(UNTIL_APPROVED).await;
+    for (case, one) in &expected {
+        let intent = check.service.intent(&one.payments[0].id).await;
+        let duplicates = intent["duplicate_payments"].as_array().map_or(0, Vec::len);
+        let is_approved = duplicates == one.books.refunds_due && (duplicates > 0 || intent["status"] == "succeeded");
+        if !is_approved {
+            return not_checked(format!("The sandbox approved no attempt late ({case:?}): {intent}"));
+        }
+    }
+    let only: Vec<Expected> = expected.iter().map(|(_, one)| one.clone()).collect();
+    let found = check.books_come_to(&only, mark, MINUTE).await?;
+    Ok(Late(expected.into_iter().zip(found).map(|((case, one), found)| (case, one, found)).collect()))
+}
+
+/// What the customer does, until the operator has declined the attempt that it approves late.
+async fn decline_first(check: &Check, case: Case, payment: &Payment) {
+    let (service, id) = (&check.service, &payment.id);
+    match case {
+        Rejected => drop(service.pay(id, REJECTED_AND_APPROVED).await),
+        Abandoned => {
+            service.pay(id, SUCCEEDS_SOON).await;
+            service.abandon(id, 1).await;
+        }
+        _ => drop(service.pay(id, APPROVED_LATE).await),
+    }
+    match case {
+        PaidByThirdAttempt => {
+            service.pay(id, APPROVED_LATE).await;
+            service.pay(id, PAYS_AT_ONCE).await;
+        }
+        Failed | PaidByNextReference => drop(service.pay(id, DECLINED_FOR_GOOD).await),
+        Canceled => drop(service.cancel(id).await),
+        Declined | Rejected | Abandoned => {}
+    }
+}
+
+/// Waits until the shop has read by itself what the customer did, so that it could take the decline for the end.
+async fn see_decline(check: &Check, mark: usize, made: &[(Case, Payment)]) -> Outcome {
+    let mut statuses = Vec::new();
+    for (_, payment) in made {
+        statuses.push(check.service.intent(&payment.id).await["status"].as_str().unwrap_or_default().to_owned());
+    }
+    let has_seen = async || {
+        let mut all = made.iter().zip(&statuses);
+        all.all(|((_, payment), status)| check.reads(payment, mark, Some(status)) > 0).then_some(())
+    };
+    check.wait_while_settling(check.options.limit, has_seen).await?;
+    // It has got the last reply, and may still write.
+    check.pause(Duration::from_millis(500)).await;
+    Ok(())
+}
+
+/// What the books must say of the payment after the late approval; `None` if the order got no next payment.
+async fn expect(check: &Check, case: Case, payment: &Payment) -> Result<Option<Expected>, RuleError> {
+    let expected = |what: &str, books| Ok(Some(Expected::new(what, payment, books)));
+    let refund = Books { paid: 0, refunds_due: 1 };
+    match case {
+        PaidByThirdAttempt => expected(
+            "The customer paid by a third attempt, and then an operator approved both attempts that it had declined: the customer has paid three times.",
+            Books { paid: 1, refunds_due: 2 },
+        ),
+        Declined => expected("An attempt was declined, and the operator approved it ten minutes later.", Books::PAID),
+        Rejected => expected(
+            "The payer rejected an attempt, and the operator approved it all the same, four minutes later.",
+            Books::PAID,
+        ),
+        Abandoned => {
+            expected("The customer stopped waiting for the phone, and then approved the payment there.", Books::PAID)
+        }
+        Failed => {
+            expected("The payment failed, and then an operator approved an attempt that it had declined.", refund)
+        }
+        Canceled => expected(
+            "The customer canceled the payment after a declined attempt, and then an operator approved that attempt.",
+            refund,
+        ),
+        PaidByNextReference => {
+            let customer = check.customer(0).await?;
+            let next = match check.buy(&customer, &payment.order).await {
+                Ok(next) if next.id != payment.id => next,
+                // Another rule is about this.
+                _ => return Ok(None),
+            };
+            check.service.pay(&next.id, PAYS_AT_ONCE).await;
+            let what = "A payment failed, the order's next payment was paid, and then an operator approved an attempt of the first one.";
+            let payments = vec![payment.clone(), next];
+            Ok(Some(Expected { what: what.into(), payments, books: Books { paid: 1, refunds_due: 1 } }))
+        }
+    }
+}

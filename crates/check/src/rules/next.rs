@@ -1,0 +1,303 @@
+//! An order's next payment: when it may exist, at which price, and how many a customer may have open.
+
+use super::replies::wait_for_read;
+use super::settling::same_payment_still;
+use super::{DECLINED_FOR_GOOD, PAYS_AT_ONCE, STAYS_PROCESSING};
+use crate::books::{Books, Expected};
+use crate::payment::Payment;
+use crate::service::{Kind, Target};
+use crate::shop::{Customer, Exchange};
+use crate::{Check, Outcome, RuleError, not_checked};
+use futures_util::future::join_all;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Test phones of the sandbox.
+const INSUFFICIENT_FUNDS: &str = "237670000002";
+const ASKS_FOR_CODE: &str = "237670000010";
+/// The payments that a customer may have open.
+const MOST_OPEN: usize = 20;
+
+pub(super) async fn decline_gets_next_reference(check: &Check) -> Outcome {
+    let (customer, payment) = check.fresh_payment().await?;
+    check.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
+    let exchange = see_end(check, &customer, &payment, "failed").await?;
+    if check.books(&payment).await?.is_some_and(|books| books.paid > 0) {
+        return Err(exchange.fail("The payment was declined for good, and the shop marked the order paid."));
+    }
+    let next = next_payment(check, &customer, &[&payment], "declined").await?;
+    // A decline counts once, however often it is read.
+    check.status(&customer, &payment).await;
+    wait_for_read(check, &[&payment]).await?;
+    same_payment_still(check, &customer, &next, "A decline that the shop had counted was read again").await?;
+
+    check.service.cancel(&next.id).await;
+    see_end(check, &customer, &next, "canceled").await?;
+    let third = next_payment(check, &customer, &[&payment, &next], "canceled").await?;
+    if check.has_fresh_orders() {
+        check.release(&customer, &third).await;
+    }
+    Ok(())
+}
+
+/// The page asks, twice, and is told that the payment has this final status.
+async fn see_end(check: &Check, customer: &Customer, payment: &Payment, status: &str) -> Result<Exchange, RuleError> {
+    let exchange = check.status(customer, payment).await;
+    if exchange.json()["status"] != status {
+        return Err(exchange.fail(format!("The payment is {status}, and the page was not told so.")));
+    }
+    Ok(check.status(customer, payment).await)
+}
+
+/// The order's payment after these, which nobody can pay any more.
+async fn next_payment(check: &Check, customer: &Customer, ended: &[&Payment], how: &str) -> Result<Payment, RuleError> {
+    let order = &ended[0].order;
+    match check.buy(customer, order).await {
+        Ok(next) if ended.iter().all(|ended| ended.id != next.id) => Ok(next),
+        Ok(same) => Err(same.exchange.fail(format!("The order got the {how} payment again, which nobody can pay."))),
+        Err(exchange) => Err(exchange.fail(format!("The order's payment was {how}, and it did not get another one."))),
+    }
+}
+
+pub(super) async fn second_reference_only_after_end(check: &Check) -> Outcome {
+    let (customer, payment) = check.fresh_payment().await?;
+    let mut steps: Vec<(&str, &str)> = vec![
+        (STAYS_PROCESSING, "The payment is processing"),
+        (ASKS_FOR_CODE, "The payment waits for the customer's one-time code"),
+    ];
+    if check.has_fresh_orders() {
+        steps.insert(1, (INSUFFICIENT_FUNDS, "An attempt was declined, and the customer may try again"));
+    }
+    let mut attempts = 0;
+    for (phone, what) in steps {
+        check.service.pay(&payment.id, phone).await;
+        attempts += 1;
+        check.service.advance(1).await;
+        check.status(&customer, &payment).await;
+        wait_for_read(check, &[&payment]).await?;
+        same_payment_still(check, &customer, &payment, what).await?;
+        if phone == STAYS_PROCESSING {
+            check.service.abandon(&payment.id, attempts).await;
+            check.status(&customer, &payment).await;
+            let what = "The customer stopped waiting for the phone, and the payment can still be paid";
+            same_payment_still(check, &customer, &payment, what).await?;
+        }
+    }
+    // The order has an end that every shop must know, so that it can be paid by a later rule.
+    check.release(&customer, &payment).await;
+    Ok(())
+}
+
+/// The service executes the creation, and its reply is lost. The order is the same payment then.
+pub(super) async fn lost_reply_same_payment(check: &Check) -> Outcome {
+    let (customer, order) = unsent_order(check).await?;
+    let mark = check.service.mark();
+    let mut exchange = None;
+    for kind in [Kind::Refuse(503), Kind::Lost] {
+        let _interfering = check.service.interfere(Target::Creations, kind);
+        let sent = check.route_request(&customer, "POST", "/intents").on_own_page().json(&order).send().await;
+        exchange = Some(sent);
+    }
+    let sent = check.buy(&customer, &order).await;
+    let calls = check.service.calls_since(mark);
+    let bodies: HashSet<String> =
+        calls.iter().filter(|call| call.is_creation()).map(|call| call.body.to_string()).collect();
+    match sent {
+        Ok(payment) if bodies.len() == 1 => {
+            if check.has_fresh_orders() {
+                check.release(&customer, &payment).await;
+            }
+            Ok(())
+        }
+        Ok(payment) => {
+            let why = format!(
+                "The service's reply to the creation was lost twice, and the shop then sent another body, so the order may have two payments: {}",
+                bodies.into_iter().collect::<Vec<_>>().join(", ")
+            );
+            Err(payment.exchange.fail(why))
+        }
+        Err(again) => {
+            let before = exchange.map(|exchange| exchange.response_text()).unwrap_or_default();
+            Err(again.fail(format!(
+                "The service's reply to the creation was lost ({before}), and then the order did not become a payment."
+            )))
+        }
+    }
+}
+
+/// The same order is sent several times at the same moment.
+pub(super) async fn same_order_at_once(check: &Check) -> Outcome {
+    let (customer, order) = unsent_order(check).await?;
+    let mark = check.service.mark();
+    let sent = join_all((0..4).map(|_| check.buy(&customer, &order))).await;
+    let calls = check.service.calls_since(mark);
+    let created: HashSet<&str> = calls
+        .iter()
+        .filter_map(|call| {
+            let id = call.reply["data"]["id"].as_str();
+            id.filter(|_| call.is_creation())
+        })
+        .collect();
+    let payments: Vec<Payment> = sent.into_iter().filter_map(Result::ok).collect();
+    let outcome = match payments.first() {
+        Some(first) if created.len() > 1 => {
+            let why = format!(
+                "The order was sent four times at once, and became {} payments: the customer may pay each.",
+                created.len()
+            );
+            Err(first.exchange.fail(why))
+        }
+        _ => Ok(()),
+    };
+    if let (Some(first), true) = (payments.first(), check.has_fresh_orders()) {
+        check.release(&customer, first).await;
+    }
+    outcome
+}
+
+/// An order whose next payment the shop has not created yet.
+async fn unsent_order(check: &Check) -> Result<(Rc<Customer>, Value), RuleError> {
+    if let Some(order) = check.fresh_order() {
+        return Ok((check.customer(0).await?, order));
+    }
+    let (customer, payment) = check.open_payment().await?;
+    check.release(&customer, &payment).await;
+    Ok((customer, payment.order))
+}
+
+pub(super) async fn open_payments_have_a_limit(check: &Check) -> Outcome {
+    if !check.has_fresh_orders() {
+        return not_checked("Missing option --order-pattern: it takes 21 orders.");
+    }
+    let customer = check.customer(0).await?;
+    let before: HashSet<String> = check.service.open_payments().await.into_iter().map(|(id, _)| id).collect();
+    let mut opened = Vec::new();
+    let mut refused = None;
+    while opened.len() <= MOST_OPEN && refused.is_none() {
+        let order = check.fresh_order().unwrap_or_default();
+        match check.buy(&customer, &order).await {
+            Ok(payment) => opened.push(payment),
+            Err(exchange) => refused = Some(exchange),
+        }
+    }
+    let outcome = limit_holds(check, &customer, &opened, refused, before.len()).await;
+    let customer = check.customer(0).await?;
+    for (id, payment_ref) in check.service.open_payments().await {
+        if !before.contains(&id) {
+            check.service.cancel(&id).await;
+            check.route_request(&customer, "GET", &format!("/intents/{payment_ref}")).on_own_page().send().await;
+        }
+    }
+    outcome
+}
+
+async fn limit_holds(
+    check: &Check,
+    customer: &Customer,
+    opened: &[Payment],
+    refused: Option<Exchange>,
+    before: usize,
+) -> Outcome {
+    let Some(first) = opened.first() else {
+        return not_checked(refused.map(|exchange| check.no_payment(&exchange)).unwrap_or_default());
+    };
+    let Some(refused) = refused else {
+        let last = &opened[opened.len() - 1].exchange;
+        let why =
+            format!("The customer has {} payments open, and the shop created each: no limit.", opened.len() + before);
+        return Err(last.fail(why));
+    };
+    if refused.status() != 409 || refused.json()["error"]["code"] != "too_many_open_payments" {
+        let why = "One more open payment was refused, but not with 409 and the code too_many_open_payments.";
+        return Err(refused.fail(why));
+    }
+    match check.buy(customer, &first.order).await {
+        Ok(again) if again.id == first.id => {}
+        Ok(again) => return Err(again.exchange.fail("An order that has a payment got another one.")),
+        Err(exchange) => {
+            return Err(exchange
+                .fail("An order that has an open payment was refused because of the limit: it must be repeated."));
+        }
+    }
+    // Another login of the same customer is the same customer.
+    if !check.options.logins.is_empty() {
+        let again = Rc::new(check.sign_in(0).await?);
+        // The shop may have ended the login before.
+        check.customers.borrow_mut()[0] = Rc::clone(&again);
+        let order = check.fresh_order().unwrap_or_default();
+        if let Ok(payment) = check.buy(&again, &order).await {
+            let why = "The customer signed in again, and could open one more payment: the limit is the customer's and not the login's.";
+            return Err(payment.exchange.fail(why));
+        }
+    }
+    // There is room for one, and several orders come at the same moment.
+    let customer = &check.customer(0).await?;
+    check.release(customer, first).await;
+    let orders: Vec<Value> = (0..4).filter_map(|_| check.fresh_order()).collect();
+    let sent = join_all(orders.iter().map(|order| check.buy(customer, order))).await;
+    let created: Vec<Payment> = sent.into_iter().filter_map(Result::ok).collect();
+    match created.get(1) {
+        Some(second) => Err(second.exchange.fail(format!(
+            "There was room for one open payment, and of four orders at the same time {} became payments.",
+            created.len()
+        ))),
+        None => Ok(()),
+    }
+}
+
+pub(super) async fn open_payment_keeps_price(check: &Check) -> Outcome {
+    let Some(command) = &check.options.reprice_command else {
+        return not_checked("Missing option --reprice: a command that changes a price.");
+    };
+    let (customer, open) = check.fresh_payment().await?;
+    let declined = if check.has_fresh_orders() { check.fresh_payment().await?.1 } else { open.clone() };
+    let price = open.amount().to_owned();
+    check.run(command).await.or_else(|why| not_checked(format!("--reprice: {why}")))?;
+    let what = "The price of the order changed while its payment was open";
+    same_payment_still(check, &customer, &open, what).await?;
+    let exchange = check.status(&customer, &open).await;
+    if !exchange.is_success() {
+        return Err(exchange.fail(format!("{what}, and the page no longer gets its status.")));
+    }
+    if check.has_fresh_orders() && check.options.orders_command.is_some() {
+        let mark = check.service.mark();
+        check.service.pay(&open.id, PAYS_AT_ONCE).await;
+        let what =
+            format!("{what}, and the customer paid the {price} that the payment has. An open payment keeps its price.");
+        check.books_must_come_to(&[Expected::new(what, &open, Books::PAID)], mark, Duration::ZERO).await?;
+    }
+    price_ends(check, &customer, &declined, &price).await
+}
+
+/// The next reference of an order takes today's price, or the order has ended.
+async fn price_ends(check: &Check, customer: &Customer, declined: &Payment, price: &str) -> Outcome {
+    check.service.pay(&declined.id, DECLINED_FOR_GOOD).await;
+    check.status(customer, declined).await;
+    let sent = check.buy(customer, &declined.order).await;
+    let today = match check.fresh_order() {
+        Some(order) => check.buy(customer, &order).await.ok().map(|payment| payment.amount().to_owned()),
+        None => None,
+    };
+    match sent {
+        Ok(next) if next.id == declined.id => not_checked("See decline_gets_next_reference."),
+        Ok(_) if today.as_deref() == Some(price) => {
+            not_checked("The command of --reprice changed no price: a new order costs the same.")
+        }
+        Ok(next) if today.as_deref().map_or(next.amount() != price, |today| next.amount() == today) => Ok(()),
+        Ok(next) => {
+            let today = today.unwrap_or_else(|| "another one".into());
+            let why = format!(
+                "The payment was declined for good, and the price had changed meanwhile. The next reference costs {}, and today's price is {today}.",
+                next.amount()
+            );
+            Err(next.exchange.fail(why))
+        }
+        Err(exchange) if exchange.json()["error"]["code"] == "order_ended" => Ok(()),
+        Err(exchange) => {
+            let why = "The payment was declined for good after the price had changed, and the order got neither another payment nor 409 order_ended.";
+            Err(exchange.fail(why))
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What the shop believes: only a reply that this payment has succeeded, in this amount and currency, of this customer, pays this order.
+
+use super::PAYS_AT_ONCE;
+use crate::books::{Books, Expected, orders_missing};
+use crate::lies::{Lie, Lies};
+use crate::payment::Payment;
+use crate::service::{Interfering, Kind, Target};
+use crate::shop::Customer;
+use crate::{Check, Outcome, RuleError, not_checked};
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The payments among which the lies of a rule are shared out.
+const PAYMENTS: usize = 6;
+
+/// What a lie may name: the payment, another one of the same customer, and the e-mail of another customer.
+struct Subject<'a> {
+    payment: &'a Payment,
+    other: Option<&'a Payment>,
+    other_email: Option<&'a str>,
+}
+
+pub(super) async fn wrong_amount_pays_nothing(check: &Check) -> Outcome {
+    lies_pay_nothing(check, |subject| {
+        let amount = subject.payment.amount();
+        let Ok(units) = amount.parse::<u64>() else { return vec![Lie::succeeded("amount", json!("1"))] };
+        let mut wrong = vec![json!("1"), json!("0"), json!(""), Value::Null, json!(true), json!(1), json!([])];
+        // One unit less and more; a value that is this one once it is rounded, cut or read as a float; one that begins with it.
+        let less = units.saturating_sub(1);
+        wrong.extend([json!(less.to_string()), json!((units + 1).to_string()), json!(less), json!(units + 1)]);
+        wrong.extend([
+            json!(format!("{less}.99999999999999999999")),
+            json!(format!("{amount}.4")),
+            json!(format!("{less}.6")),
+        ]);
+        wrong.extend([json!(format!("{amount}0")), json!(format!("{amount}x")), json!(format!("-{amount}"))]);
+        if units >= 10 {
+            wrong.extend([json!((units / 10).to_string()), json!((units / 100).to_string())]);
+            let step = 10_u64.pow(units.ilog10() / 2 + 1);
+            wrong.extend([json!((units + step).to_string()), json!((units / step * step + step / 2 + 1).to_string())]);
+        }
+        wrong.retain(|value| value.as_u64() != Some(units) && value.as_str() != Some(amount));
+        let lies = wrong.into_iter().map(|value| Lie::succeeded("amount", value));
+        lies.chain([Lie::succeeded_without("amount")]).collect()
+    })
+    .await
+}
+
+pub(super) async fn wrong_currency_pays_nothing(check: &Check) -> Outcome {
+    lies_pay_nothing(check, |subject| {
+        let currency = subject.payment.creation.reply["data"]["currency"].as_str().unwrap_or_default();
+        let near = [format!("{currency}X"), format!("X{currency}"), currency.chars().take(2).collect()];
+        let others = ["XOF", "UGX", "USD", ""].map(str::to_owned).into_iter().filter(|other| other != currency);
+        let wrong = others.chain(near).map(Value::from).chain([Value::Null, json!(true)]);
+        let lies = wrong.map(|value| Lie::succeeded("currency", value));
+        lies.chain([Lie::succeeded_without("currency")]).collect()
+    })
+    .await
+}
+
+pub(super) async fn wrong_reference_pays_nothing(check: &Check) -> Outcome {
+    lies_pay_nothing(check, |subject| {
+        let reference = &subject.payment.reference;
+        let mut wrong = near_texts(reference);
+        wrong.extend(["ANOTHER-ORDER".into(), format!("{reference}.1"), format!("{reference}-1")]);
+        wrong.extend(subject.other.map(|other| other.reference.clone()));
+        let wrong = wrong.into_iter().map(Value::from).chain([Value::Null, json!(""), json!(true)]);
+        let lies = wrong.map(|value| Lie::succeeded("merchant_reference", value));
+        lies.chain([Lie::succeeded_without("merchant_reference")]).collect()
+    })
+    .await
+}
+
+pub(super) async fn wrong_id_pays_nothing(check: &Check) -> Outcome {
+    lies_pay_nothing(check, |subject| {
+        let wrong = near_texts(&subject.payment.id).into_iter().chain(["pi_another".to_owned()]).map(Value::from);
+        let wrong = wrong.chain([Value::Null, json!("")]).chain(subject.other.map(|other| json!(other.id)));
+        let mut lies: Vec<Lie> = wrong.map(|value| Lie::succeeded("id", value)).collect();
+        lies.push(Lie::succeeded_without("id"));
+        // The whole reply is about another payment of this customer.
+        lies.extend(subject.other.map(|other| {
+            let mut whole = other.creation.reply["data"].clone();
+            whole["status"] = json!("succeeded");
+            Lie::fields(whole)
+        }));
+        lies
+    })
+    .await
+}
+
+pub(super) async fn wrong_owner_pays_nothing(check: &Check) -> Outcome {
+    lies_pay_nothing(check, |subject| {
+        // A shop that sends no e-mail has none to compare.
+        let Some(email) = subject.payment.creation.body["email"].as_str() else { return Vec::new() };
+        let (name, host) = email.split_once('@').unwrap_or((email, "example.com"));
+        let mut wrong = vec!["eve@evil.example".into(), format!("x{email}"), format!("{email}.evil.example")];
+        wrong.extend([format!("{name}@evil.example"), format!("eve@{host}"), format!("{name}+eve@{host}")]);
+        wrong.extend([String::new(), name.to_owned(), email.chars().skip(1).collect()]);
+        wrong.extend(subject.other_email.map(str::to_owned));
+        wrong.retain(|other| other.to_lowercase() != email.to_lowercase());
+        let wrong = wrong.into_iter().map(Value::from).chain([Value::Null, json!(true)]);
+        let customer = |email: Value| json!({"firstname": "Eve", "lastname": "Eve", "email": email});
+        let lies = wrong.map(|email| Lie::succeeded("customer", customer(email)));
+        let without = [json!({"firstname": "Eve", "lastname": "Eve"}), Value::Null];
+        let lies = lies.chain(without.map(|customer| Lie::succeeded("customer", customer)));
+        lies.chain([Lie::succeeded_without("customer")]).collect()
+    })
+    .await
+}
+
+pub(super) async fn only_succeeded_pays(check: &Check) -> Outcome {
+    lies_pay_nothing(check, |subject| {
+        let amount = subject.payment.amount();
+        let statuses =
+            ["processing", "requires_action", "pending", "paid", "success", "approved", "authorized", "refunded"];
+        let near = ["SUCCEEDED", "succeeded ", "succeeded_partially", "not_succeeded", "unsucceeded"];
+        let wrong = statuses.into_iter().chain(near).map(Value::from);
+        let wrong = wrong.chain([Value::Null, json!(true), json!(1), json!(["succeeded"])]);
+        let mut lies: Vec<Lie> = wrong.map(|status| Lie::fields(json!({"status": status}))).collect();
+        for status in ["requires_action", "processing"] {
+            lies.push(Lie::fields(json!({
+                "status": status, "attempts": 1, "paid": true, "amount_received": amount, "last_payment_error": null,
+                "payment_method": {"type": "mobile_money", "phone": "237670000000"}, "next_action": null,
+            })));
+        }
+        for status in [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::NOT_FOUND, StatusCode::PAYMENT_REQUIRED] {
+            lies.push(Lie::succeeded_with_http(status));
+        }
+        lies
+    })
+    .await
+}
+
+/// An unknown status is none that is final: the shop goes on reading.
+pub(super) async fn unknown_status_is_read_on(check: &Check) -> Outcome {
+    let (customer, payment) = check.fresh_payment().await?;
+    let lies = ["under_review", "reversed"].map(|status| Lie::fields(json!({"status": status})));
+    let interfering = lie(check, &payment, &Arc::new(Lies::new(&payment.id, lies.into())));
+    for _ in 0..2 {
+        let exchange = check.status(&customer, &payment).await;
+        if ["succeeded", "failed", "canceled"].iter().any(|status| exchange.json()["status"] == *status) {
+            let why = "The service answered with a status that this page does not know, and the page was told that the payment has ended.";
+            return Err(exchange.fail(why));
+        }
+    }
+    wait_for_read(check, &[&payment]).await?;
+    drop(interfering);
+    match check.buy(&customer, &payment.order).await {
+        Ok(again) if again.id != payment.id => {
+            let why = "The service answered with an unknown status, and the order got another payment: the customer may pay both.";
+            return Err(again.exchange.fail(why));
+        }
+        _ => {}
+    }
+    if !check.has_fresh_orders() {
+        return Ok(());
+    }
+    let mark = check.service.mark();
+    check.service.pay(&payment.id, PAYS_AT_ONCE).await;
+    let what =
+        "The service gave a status that the guide does not name, and then the customer paid and never came back.";
+    check.books_must_come_to(&[Expected::new(what, &payment, Books::PAID)], mark, Duration::ZERO).await
+}
+
+/// Texts that differ from this one in case, by a prefix, a suffix, white space or width.
+fn near_texts(text: &str) -> Vec<String> {
+    let wide = |c: char| match c {
+        '!'..='~' => char::from_u32(c as u32 + 0xfee0).unwrap_or(c),
+        _ => c,
+    };
+    let shorter: String = text.chars().take(text.chars().count().saturating_sub(1)).collect();
+    let mut near = vec![text.to_lowercase(), text.to_uppercase(), text.chars().map(wide).collect(), shorter];
+    near.extend(["0", " ", "\n", "\u{200b}", "\u{0}"].map(|end| format!("{text}{end}")));
+    near.extend(["X", " ", "0"].map(|start| format!("{start}{text}")));
+    near.retain(|other| other != text && !other.is_empty());
+    near
+}
+
+/// The service gives untrue replies about payments that nobody has paid: their orders stay unpaid.
+async fn lies_pay_nothing(check: &Check, lies: impl Fn(&Subject<'_>) -> Vec<Lie>) -> Outcome {
+    let (customer, first) = check.fresh_payment().await?;
+    let mut payments = vec![first];
+    while check.has_fresh_orders() && payments.len() < PAYMENTS {
+        payments.push(check.fresh_payment().await?.1);
+    }
+    let other = match payments.last() {
+        Some(last) if payments.len() > 1 => Some(last.clone()),
+        _ => second_payment(check, &customer).await,
+    };
+    let other_email = other_email(check).await;
+    let told: Vec<Arc<Lies>> = payments
+        .iter()
+        .enumerate()
+        .map(|(place, payment)| {
+            let other = other.as_ref().filter(|other| other.id != payment.id).or(payments.first());
+            let other = other.filter(|other| other.id != payment.id);
+            let subject = Subject { payment, other, other_email: other_email.as_deref() };
+            let shared_out = lies(&subject).into_iter().skip(place).step_by(payments.len());
+            Arc::new(Lies::new(&payment.id, shared_out.collect()))
+        })
+        .collect();
+    if told.iter().all(|lies| lies.len() == 0) {
+        return Ok(());
+    }
+    let outcome = tell(check, &customer, &payments, &told, other.as_ref()).await;
+    for payment in &payments {
+        if check.has_fresh_orders() {
+            check.release(&customer, payment).await;
+        } else {
+            check.set_aside(payment);
+        }
+    }
+    outcome
+}
+
+async fn tell(
+    check: &Check,
+    customer: &Rc<Customer>,
+    payments: &[Payment],
+    told: &[Arc<Lies>],
+    other: Option<&Payment>,
+) -> Outcome {
+    let lying: Vec<Interfering<'_>> =
+        payments.iter().zip(told).map(|(payment, lies)| lie(check, payment, lies)).collect();
+    for (payment, lies) in payments.iter().zip(told) {
+        for _ in 0..lies.len() {
+            let before = lies.told();
+            let exchange = check.status(customer, payment).await;
+            let is_told = exchange.is_success() && exchange.json()["status"] == "succeeded" && lies.told() > before;
+            if is_told {
+                let why = "The page was told that the payment has succeeded.";
+                return Err(exchange.fail(format!("{} {why}", said(lies))));
+            }
+            must_be_unpaid(check, payment, payment, lies).await?;
+        }
+        if lies.len() > 0 {
+            // The shop reads the payment in the reply to a repeated creation too. What the page gets is not judged here.
+            drop(check.buy(customer, &payment.order).await);
+        }
+    }
+    let lied_about: Vec<&Payment> =
+        payments.iter().zip(told).filter(|(_, lies)| lies.len() > 0).map(|(payment, _)| payment).collect();
+    let rounds = told.iter().map(|lies| lies.len()).max().unwrap_or_default();
+    for _ in 0..rounds {
+        if !wait_for_read(check, &lied_about).await? {
+            break;
+        }
+    }
+    let is_read = told.iter().any(|lies| lies.told() > 0);
+    // The shop has got the reply that was told last, and may still write.
+    check.environment.sleep(Duration::from_millis(300)).await;
+    drop(lying);
+    for (payment, lies) in payments.iter().zip(told) {
+        must_be_unpaid(check, payment, payment, lies).await?;
+        if let Some(other) = other {
+            must_be_unpaid(check, other, payment, lies).await?;
+        }
+    }
+    if check.options.orders_command.is_none() {
+        return Err(orders_missing());
+    }
+    if check.has_fresh_orders() {
+        let what = "The service gave untrue replies about a payment that nobody had paid.";
+        let expected = lied_about.iter().map(|payment| Expected::new(what, payment, Books::UNPAID));
+        check.expected.borrow_mut().extend(expected);
+    }
+    if is_read { Ok(()) } else { not_checked("The shop did not read the payment.") }
+}
+
+fn said(lies: &Lies) -> String {
+    format!("Nobody paid, and the service's replies about the payment had {lies} (told {} times).", lies.told())
+}
+
+async fn must_be_unpaid(check: &Check, order: &Payment, payment: &Payment, lies: &Lies) -> Outcome {
+    let Some(books) = check.books(order).await? else { return Ok(()) };
+    if books.paid == 0 {
+        return Ok(());
+    }
+    let (order, reference) = (&order.order, &order.reference);
+    Err(RuleError::Failed {
+        why: format!("{} The shop marked the order {order} of {reference} paid.", said(lies)),
+        sent: format!("replies to the shop's reads of {}, and to its creation under {}", payment.id, payment.reference),
+        came: format!("The books have {books}."),
+    })
+}
+
+fn lie<'a>(check: &'a Check, payment: &Payment, lies: &Arc<Lies>) -> Interfering<'a> {
+    let target = Target::Payment { intent: payment.id.clone(), reference: payment.reference.clone() };
+    check.service.interfere(target, Kind::Lie(Arc::clone(lies)))
+}
+
+/// Waits until the shop has read each of these payments by itself. Returns whether it did: a timer that reads every few seconds does in
+/// a tenth of the limit.
+pub(super) async fn wait_for_read(check: &Check, payments: &[&Payment]) -> Result<bool, RuleError> {
+    let mark = check.service.mark();
+    let is_read = |payment: &&Payment| {
+        check.service.calls_since(mark).iter().any(|call| call.with_key && call.reads(&payment.id))
+    };
+    let all_read = async || payments.iter().all(is_read).then_some(());
+    Ok(check.wait_while_settling(check.options.limit / 10, all_read).await?.is_some())
+}
+
+/// The payment of another order of `--order`.
+async fn second_payment(check: &Check, customer: &Rc<Customer>) -> Option<Payment> {
+    let order = check.orders.borrow().get(1).cloned()?;
+    let payment = check.buy(customer, &order).await.ok()?;
+    // An order that an earlier rule has paid is no victim.
+    let is_unpaid = matches!(check.books(&payment).await, Ok(Some(books)) if books.paid == 0);
+    is_unpaid.then_some(payment)
+}
+
+/// The e-mail for which the shop creates the sessions of the second customer.
+async fn other_email(check: &Check) -> Option<String> {
+    let other = check.customer(1).await.ok()?;
+    let mark = check.service.mark();
+    check.route_request(&other, "POST", "/session").on_own_page().json(&json!({})).send().await;
+    let calls = check.service.calls_since(mark);
+    let created = calls.iter().find(|call| call.path == "/v1/sessions/create")?;
+    created.body["customer_email"].as_str().map(str::to_owned)
+}

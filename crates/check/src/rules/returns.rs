@@ -1,0 +1,192 @@
+//! The return page and the status route: what an address says proves nothing, and what the service says is handed on.
+
+use super::{DECLINED_FOR_GOOD, PAYS_AT_ONCE, STAYS_PROCESSING};
+use crate::books::{Books, Expected, orders_missing};
+use crate::payment::Payment;
+use crate::shop::{Customer, Exchange, RequestBuilder};
+use crate::{Check, Outcome, RuleError, not_checked};
+use serde_json::Value;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The headers of a browser that fetches a page before anyone has opened it.
+const PREFETCH: [(&str, &str); 3] =
+    [("Sec-Purpose", "prefetch;prerender"), ("Purpose", "prefetch"), ("X-Moz", "prefetch")];
+
+/// Nobody has paid the order. Its return address is opened with every lie, and the order stays unpaid.
+pub(super) async fn return_page_pays_nothing(check: &Check) -> Outcome {
+    let (customer, payment) = check.fresh_payment().await?;
+    let Some(addresses) = addresses(check, &payment, paid_payment(check).await?.as_ref()) else {
+        return not_checked(format!("The redirect_url of the payment is no address of {}.", check.options.shop.origin));
+    };
+    let stranger = Rc::new(Customer::default());
+    let mut visitors = vec![Rc::clone(&customer), stranger];
+    if check.options.logins.len() > 1 {
+        visitors.push(check.customer(1).await?);
+    }
+    for visitor in &visitors {
+        for address in &addresses {
+            for method in ["GET", "HEAD"] {
+                open(check, visitor, method, address).send().await;
+            }
+        }
+        let mut prefetched = open(check, visitor, "GET", &addresses[0]);
+        for (name, value) in PREFETCH {
+            prefetched = prefetched.header(name, value);
+        }
+        prefetched.send().await;
+        // Once more, as in another tab.
+        open(check, visitor, "GET", &addresses[0]).send().await;
+        must_be_unpaid(check, &payment, &addresses).await?;
+    }
+    let exchange = check.status(&customer, &payment).await;
+    if exchange.json()["status"] == "succeeded" {
+        let why = "The return address was opened with status=succeeded, nobody paid, and the page was told that the payment has succeeded.";
+        return Err(exchange.fail(why));
+    }
+    check.run_settle().await?;
+    check.pause(Duration::from_millis(500)).await;
+    must_be_unpaid(check, &payment, &addresses).await?;
+    if check.options.orders_command.is_none() {
+        return Err(orders_missing());
+    }
+    if check.has_fresh_orders() {
+        let what = "The return address was opened with lies in it, and nobody paid.";
+        check.expected.borrow_mut().push(Expected::new(what, &payment, Books::UNPAID));
+        check.release(&customer, &payment).await;
+    }
+    Ok(())
+}
+
+/// A payment of another order that the shop has marked paid.
+async fn paid_payment(check: &Check) -> Result<Option<Payment>, RuleError> {
+    let known = check.expected.borrow().iter().find(|one| one.books == Books::PAID).map(|one| one.payments[0].clone());
+    if known.is_some() || !check.has_fresh_orders() || check.options.orders_command.is_none() {
+        return Ok(known);
+    }
+    let (_, payment) = check.fresh_payment().await?;
+    let mark = check.service.mark();
+    check.service.pay(&payment.id, PAYS_AT_ONCE).await;
+    let expected = [Expected::new("The customer paid and never came back.", &payment, Books::PAID)];
+    // Another rule is about a shop that does not mark it.
+    check.books_come_to(&expected, mark, Duration::ZERO).await?;
+    Ok(Some(payment))
+}
+
+/// Paths of the shop with lies in their query: the return address, the page, and the status route. `None` if the shop returns elsewhere.
+fn addresses(check: &Check, payment: &Payment, paid: Option<&Payment>) -> Option<Vec<String>> {
+    let returns = url::Url::parse(payment.creation.body["redirect_url"].as_str()?).ok()?;
+    if returns.origin().ascii_serialization() != check.options.shop.origin {
+        return None;
+    }
+    let with_query = |path: &str, pairs: &[(&str, &str)]| {
+        let mut url = returns.join(path).ok()?;
+        url.query_pairs_mut().extend_pairs(pairs);
+        Some(format!("{}?{}", url.path(), url.query().unwrap_or_default()))
+    };
+    let back = format!("{}?{}", returns.path(), returns.query().unwrap_or_default());
+    let status = format!("{}/intents/{}", check.options.shop.routes, payment.payment_ref);
+    let nonce = payment.return_nonce.as_deref().unwrap_or_default();
+    let of = |payment: &Payment, status: &'static str| {
+        let Payment { id, payment_ref, reference, .. } = payment;
+        [
+            ("payment_intent", id.clone()),
+            ("payment_ref", payment_ref.clone()),
+            ("merchant_reference", reference.clone()),
+            ("status", status.into()),
+        ]
+    };
+    let mut lies = vec![of(payment, "succeeded"), of(payment, "failed"), of(payment, "canceled")];
+    if let Some(paid) = paid {
+        // A payment that was really made, for another order: as a whole, and mixed with this one.
+        lies.push(of(paid, "succeeded"));
+        let mut mixed = of(payment, "succeeded");
+        mixed[0].1.clone_from(&paid.id);
+        mixed[1].1.clone_from(&paid.payment_ref);
+        lies.push(mixed);
+        let mut mixed = of(paid, "succeeded");
+        mixed[2].1.clone_from(&payment.reference);
+        lies.push(mixed);
+    }
+    let mut found = Vec::new();
+    for lie in &lies {
+        let pairs: Vec<(&str, &str)> = lie.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        found.extend(with_query(&back, &pairs));
+        let with_nonce = [&pairs[..], &[("guichet_return", nonce), ("paid", "1"), ("success", "true")]].concat();
+        found.extend(with_query(&check.options.page, &with_nonce));
+        found.extend(with_query(&status, &with_nonce));
+    }
+    Some(found)
+}
+
+async fn must_be_unpaid(check: &Check, payment: &Payment, addresses: &[String]) -> Outcome {
+    let Some(books) = check.books(payment).await? else { return Ok(()) };
+    if books.paid == 0 {
+        return Ok(());
+    }
+    Err(RuleError::Failed {
+        why: format!(
+            "Nobody paid {}, and the shop marked the order paid when its return address was opened.",
+            payment.reference
+        ),
+        sent: format!("GET and HEAD, by the customer and by others: {}", addresses.join(" ")),
+        came: format!("The books have {books}."),
+    })
+}
+
+/// As a browser does: it comes to a page from another site, which the hosted page is, and asks a route from the shop's own page.
+fn open<'a>(check: &'a Check, visitor: &'a Customer, method: &'static str, address: &str) -> RequestBuilder<'a> {
+    let request = check.request(visitor, method, address);
+    if address.starts_with(&format!("{}/", check.options.shop.routes)) {
+        return request.on_own_page();
+    }
+    request
+        .header("Sec-Fetch-Site", "cross-site")
+        .header("Sec-Fetch-Mode", "navigate")
+        .header("Sec-Fetch-Dest", "document")
+}
+
+/// What the page needs to say what is known: until when a declined attempt may still be approved.
+pub(super) async fn approvable_until_is_handed_on(check: &Check) -> Outcome {
+    let (customer, payment) = check.fresh_payment().await?;
+    // An attempt that the operator never approves, so that no refund comes into the books later.
+    check.service.pay(&payment.id, STAYS_PROCESSING).await;
+    check.service.abandon(&payment.id, 1).await;
+    hands_on(check, &customer, &payment).await?;
+    check.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
+    hands_on(check, &customer, &payment).await
+}
+
+async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outcome {
+    let exchange = check.status(customer, payment).await;
+    let intent = check.service.intent(&payment.id).await;
+    let told = data(&exchange);
+    if told["status"] != intent["status"] {
+        let why = format!("The payment is {}, and the page was not told so.", intent["status"]);
+        return Err(exchange.fail(why));
+    }
+    let until = |object: &Value| object["approvable_until"].clone();
+    for (name, is, must) in [
+        ("approvable_until", until(&told), until(&intent)),
+        (
+            "last_payment_error.approvable_until",
+            until(&told["last_payment_error"]),
+            until(&intent["last_payment_error"]),
+        ),
+    ] {
+        if is != must {
+            let why = format!(
+                "An attempt was declined, and the operator may still approve it. The answer has {name} {is}, and the service's reply {must}: \
+                 the page would say that the payment has failed, and the customer would pay twice."
+            );
+            return Err(exchange.fail(why));
+        }
+    }
+    Ok(())
+}
+
+/// The answer, or what is in its envelope.
+fn data(exchange: &Exchange) -> Value {
+    let mut body = exchange.json();
+    if body["data"].is_object() { body["data"].take() } else { body }
+}
