@@ -1,4 +1,4 @@
-// `guichet-sandbox check`: says which rules of a safe shop a merchant's server keeps. The rules and their reports are in the wasm.
+// `guichet-sandbox check`: tests a shop from outside, and names the rules that it breaks. The rules and their reports are in the wasm.
 import { CheckArguments, checkHelp } from "./core/guichet_sandbox.js";
 import { Machine } from "./machine.js";
 import { serve } from "./serve.js";
@@ -22,7 +22,7 @@ export async function check(args) {
     return stop(NOT_RUN, why);
   }
   for (let line; (line = shopCheck.progress()) !== undefined; ) {
-    process.stderr.write(`${line}\n`);
+    if (!given.json && process.stderr.isTTY) process.stderr.write(`${line}\n`);
     const report = await shopCheck.next();
     if (!given.json) print(report);
   }
@@ -58,7 +58,7 @@ function stop(exitCode, why) {
 }
 
 const HELP = `\
-Say which rules of a safe shop a merchant's server keeps
+Test a shop's payments from outside, and name the rules that it breaks
 
 Usage: guichet-sandbox check [OPTIONS] <--order <JSON>|--order-pattern <JSON>> <URL>
 

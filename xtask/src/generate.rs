@@ -15,7 +15,7 @@ const TESTS: [&str; 2] = ["up_to_date", "check::a_right_shop"];
 
 const FILES: [&str; 7] = [
     "README.md",
-    "docs/check.md",
+    "docs/check-rules.md",
     "docs/errors.md",
     "docs/openapi.json",
     "docs/trust.md",

@@ -48,7 +48,7 @@ usage: cargo xtask <command>
                   installed, the dependencies' licences, sources and advisories,
                   and semver checks against the last tag
   generate        write the files that follow from the code (docs/errors.md,
-                  docs/trust.md, docs/openapi.json, docs/check.md, README.md,
+                  docs/trust.md, docs/openapi.json, docs/check-rules.md, README.md,
                   sandbox.d.ts); --check: fail and name them if one is stale
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)

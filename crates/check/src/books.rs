@@ -4,10 +4,10 @@ use super::payment::Payment;
 use super::{Check, RuleError, not_checked};
 use std::time::Duration;
 
-/// How often a payment is read before its books are final: a reading that was under way at the first one has ended at the last.
-const ENOUGH_READS: usize = 3;
-/// How long the shop may take, after it has read a payment, to write what it did.
-const WRITING: Duration = Duration::from_secs(6);
+/// How often a payment is read, as it is now, before its books are final: a reading that was under way at the first one has ended.
+const ENOUGH_READS: usize = 4;
+/// How long the shop may take after these to write what it did.
+const WRITING: Duration = Duration::from_secs(10);
 
 /// What the command of `--orders` has printed about an order.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -130,6 +130,15 @@ impl Check {
         more: Duration,
     ) -> Result<Vec<Books>, RuleError> {
         self.require_orders("what became of the payments")?;
+        let mut statuses = Vec::new();
+        for payment in expected.iter().flat_map(|one| &one.payments) {
+            let status = self.service.intent(&payment.id).await["status"].as_str().unwrap_or_default().to_owned();
+            statuses.push((payment.id.as_str(), status));
+        }
+        let is_read = |payment: &Payment| {
+            let status = statuses.iter().find(|(id, _)| *id == payment.id).map(|(_, status)| status.as_str());
+            self.reads(payment, mark, status) >= ENOUGH_READS
+        };
         let mut found = vec![Books::default(); expected.len()];
         let mut enough_since: Vec<Option<Duration>> = vec![None; expected.len()];
         let look = async || {
@@ -142,8 +151,7 @@ impl Check {
                 if *found == one.books || found.exceeds(one.books) {
                     continue;
                 }
-                let is_read = one.payments.iter().all(|payment| self.reads(payment, mark, None) >= ENOUGH_READS);
-                if is_read {
+                if one.payments.iter().all(is_read) {
                     let since = *enough_since.get_or_insert(self.waited.get());
                     if self.waited.get().saturating_sub(since) > WRITING {
                         continue;

@@ -66,7 +66,7 @@ pub struct Check {
     expected: RefCell<Vec<Expected>>,
     /// The payments that an operator approves late, once a rule has made them.
     late: RefCell<Option<Rc<Late>>>,
-    /// Whether the shop did not come back from `--restart`.
+    /// Whether the shop did not come back after a command.
     is_lost: Cell<bool>,
     /// How long the check has waited for the shop's timer, or for the shop to start.
     waited: Cell<Duration>,
@@ -102,7 +102,7 @@ impl Check {
             self.release_open_payments().await;
         }
         let outcome = match self.is_lost.get() {
-            true => not_checked("The shop is not running: it did not come back from --restart."),
+            true => not_checked("The shop is not running: it did not come back after a command of an earlier rule."),
             false => (rule.run)(self).await,
         };
         let waited = self.waited.get().saturating_sub(waited);
@@ -226,11 +226,16 @@ impl Check {
         self.run(command).await.or_else(|why| not_checked(format!("--restart: {why}")))?;
         // The login may have been in memory.
         self.customers.borrow_mut().clear();
+        self.comes_back("--restart").await
+    }
+
+    /// Waits until the shop answers after a command.
+    async fn comes_back(&self, option: &str) -> Outcome {
         let visitor = Customer::default();
         let is_up = async || self.open_page(&visitor).await.response.ok();
         if self.wait_for(self.options.limit, is_up).await.is_none() {
             self.is_lost.set(true);
-            return not_checked("After the command of --restart, the shop did not answer.");
+            return not_checked(format!("After the command of {option}, the shop did not answer."));
         }
         Ok(())
     }

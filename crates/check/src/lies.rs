@@ -72,6 +72,11 @@ impl Lies {
         self.lies.len()
     }
 
+    /// Whether one of them replaces the payment's id.
+    pub(crate) fn replace_id(&self) -> bool {
+        self.lies.iter().any(|lie| lie.fields.contains_key("id") || lie.missing == Some("id"))
+    }
+
     /// How many were told.
     pub(crate) fn told(&self) -> usize {
         *self.counter()

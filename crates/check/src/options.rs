@@ -24,7 +24,9 @@ marked it paid, and a line `refund_due` for each refund that the shop knows to b
 the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
 
 Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked, or the arguments are invalid; 3 the check
-could not run to its end: the shop did not answer or did not call the service, a port is taken, or it was stopped.";
+could not run to its end: the shop did not answer or did not call the service, a port is taken, or it was stopped.
+
+A shop that passes has not been proved safe: docs/check.md says what the check cannot see from outside.";
 
 /// The options of a check: the shop, its orders and its commands. With the feature `clap` they are the arguments of a command.
 #[derive(Debug)]

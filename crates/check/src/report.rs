@@ -109,7 +109,7 @@ pub fn summary(reports: &[Report], as_json: bool) -> (String, u8) {
         let total = |time: fn(&Report) -> Duration| reports.iter().map(time).sum::<Duration>().as_secs();
         let (busy, waited) = (total(|report| report.busy), total(|report| report.waited));
         format!(
-            "\nThe check took {busy} s, and waited {waited} s more for the shop.\n{passed} passed, {failed} failed, {not_checked} not checked"
+            "\nThe check took {busy} s, and waited {waited} s more for the shop.\n\n{passed} passed, {failed} failed, {not_checked} not checked"
         )
     };
     let exit_code = match (failed, not_checked) {

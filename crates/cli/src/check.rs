@@ -1,4 +1,4 @@
-//! `guichet check`: says which rules of a safe shop a merchant's server keeps.
+//! `guichet check`: tests a shop from outside, and names the rules that it breaks.
 
 mod machine;
 
@@ -9,7 +9,7 @@ use guichet_check::options::{self, Options};
 use guichet_check::{Check, Rule, Service, instructions, progress, rules, summary};
 use guichet_sandbox::{Config, InProcess, Surroundings, serve};
 use machine::Machine;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -52,8 +52,10 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
         }
         let mut reports = Vec::new();
         for (place, rule) in rules.iter().enumerate() {
-            // A closed pipe does not end the check.
-            let _ = writeln!(std::io::stderr(), "{}", progress(rule, place + 1, rules.len()));
+            if !json && std::io::stderr().is_terminal() {
+                // A closed pipe does not end the check.
+                let _ = writeln!(std::io::stderr(), "{}", progress(rule, place + 1, rules.len()));
+            }
             let report = check.rule(rule).await;
             if !json {
                 print(&report.to_string());

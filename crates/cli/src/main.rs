@@ -75,7 +75,7 @@ enum Command {
     Reset(control_api::ResetArgs),
     /// Test which decisions of this project hold at a service's test environment.
     Probe(probe::ProbeArgs),
-    /// Check a merchant's server: test its three routes as a customer, without a login, and over a failing network.
+    /// Test a shop's payments from outside, and name the rules that it breaks.
     Check(check::CheckArgs),
     /// Print shell completions: `guichet completions bash > ~/.local/share/bash-completion/completions/guichet`.
     Completions {

@@ -37,6 +37,18 @@ async function theExampleServerKeepsEveryRule() {
       await startShop();
       return response.end();
     }
+    if (pathname === "/reprice") {
+      // The database of the example is for one process.
+      shop.kill("SIGKILL");
+      await once(shop, "exit");
+      rmSync("express/shop.sqlite.lock", { recursive: true, force: true });
+      const update = `import sqlite from "node-sqlite3-wasm";
+        new sqlite.Database("shop.sqlite").run("UPDATE products SET amount = '47500' WHERE id = 'trainers'");`;
+      const [code] = await once(spawn("node", ["--input-type=module", "-e", update], { cwd: "express", stdio: "inherit" }), "exit");
+      assert.equal(code, 0);
+      await startShop();
+      return response.end();
+    }
     const order = searchParams.get("reference").replace(/\.\d+$/, "");
     const lines = log.filter((line) => line.split(/[ :.]/)[0] === order);
     response.end(lines.map((line) => (line.endsWith(" is paid.") ? "paid\n" : "refund_due\n")).join(""));
@@ -49,8 +61,9 @@ process.stdout.write(await r.text());\n`;
 
   const orders = [17, 18, 19, 20, 21].flatMap((id) => ["--order", JSON.stringify({ id: `${id}`, product: "trainers" })]);
   const logins = ["awa", "paul"].flatMap((name) => ["--login", `POST /sign-in {"customer":"${name}"}`]);
-  const commands = ["--restart", "node express/ask.mjs restart", "--orders", "node express/ask.mjs orders"];
-  const check = start([origin, ...orders, ...logins, ...commands, "--listen", "127.0.0.1:0", "--json"]);
+  const commands = ["restart", "orders", "reprice"].flatMap((name) => [`--${name}`, `node express/ask.mjs ${name}`]);
+  const pattern = ["--order-pattern", '{"id":"N-%d","product":"trainers"}'];
+  const check = start([origin, ...orders, ...pattern, ...logins, ...commands, "--listen", "127.0.0.1:0", "--json"]);
   [log, service] = [[], JSON.parse(await check.firstLine)];
   await startShop();
   const { code, stdout, stderr } = await check.ended;

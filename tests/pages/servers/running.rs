@@ -188,6 +188,11 @@ impl ShopServer {
         for customer in ["awa", "paul"] {
             command.args(["--login", &format!(r#"POST /sign-in {{"customer":"{customer}"}}"#)]);
         }
+        command.args(["--order-pattern", r#"{"id":"N-%d","product":"trainers"}"#]);
+        // The loop below changes the price.
+        let reprice = self.file("reprice");
+        let wait = format!(": > '{0}'; while [ -e '{0}' ]; do sleep 0.05; done", reprice.display());
+        command.args(["--reprice", &wait]);
         // The loop below starts it again.
         command.args(["--restart", &format!("kill -9 {}", self.process.id())]);
         command.args(["--orders", &self.books()]);
@@ -207,6 +212,10 @@ impl ShopServer {
             if begun.elapsed() > Duration::from_secs(600) {
                 check.kill().unwrap();
                 panic!("the check takes more than 10 minutes:\n{}", fs::read_to_string(report).unwrap());
+            }
+            if reprice.exists() {
+                self.execute("UPDATE products SET amount = '47500'").await;
+                fs::remove_file(&reprice).unwrap();
             }
             if self.process.try_wait().unwrap().is_some() {
                 self.process = spawn(self.server, &self.folder, &self.url, &self.settings);

@@ -255,6 +255,8 @@ pub(super) async fn open_payment_keeps_price(check: &Check) -> Outcome {
     let declined = if check.has_fresh_orders() { check.fresh_payment().await?.1 } else { open.clone() };
     let price = open.amount().to_owned();
     check.run(command).await.or_else(|why| not_checked(format!("--reprice: {why}")))?;
+    // The command may have restarted it.
+    check.comes_back("--reprice").await?;
     let what = "The price of the order changed while its payment was open";
     same_payment_still(check, &customer, &open, what).await?;
     let exchange = check.status(&customer, &open).await;

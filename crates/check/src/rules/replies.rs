@@ -234,8 +234,8 @@ async fn tell(
                 let why = "The page was told that the payment has succeeded.";
                 return Err(exchange.fail(format!("{} {why}", said(lies))));
             }
-            must_be_unpaid(check, payment, payment, lies).await?;
         }
+        must_be_unpaid(check, payment, payment, lies).await?;
         if lies.len() > 0 {
             // The shop reads the payment in the reply to a repeated creation too. What the page gets is not judged here.
             drop(check.buy(customer, &payment.order).await);
@@ -288,7 +288,9 @@ async fn must_be_unpaid(check: &Check, order: &Payment, payment: &Payment, lies:
 }
 
 fn lie<'a>(check: &'a Check, payment: &Payment, lies: &Arc<Lies>) -> Interfering<'a> {
-    let target = Target::Payment { intent: payment.id.clone(), reference: payment.reference.clone() };
+    let (intent, reference) = (payment.id.clone(), payment.reference.clone());
+    // A creation names no id, so its reply is compared by the reference alone.
+    let target = if lies.replace_id() { Target::ReadsOf(intent) } else { Target::Payment { intent, reference } };
     check.service.interfere(target, Kind::Lie(Arc::clone(lies)))
 }
 

@@ -72,7 +72,8 @@ pub(super) async fn paid_once(check: &Check) -> Outcome {
         // Two runs of the command at once, as two servers or a slow run make them.
         let Some(command) = &check.options.settle_command else { return Ok(()) };
         let (first, second) = join(check.run(command), check.run(command)).await;
-        first.and(second).or_else(|why| not_checked(format!("--settle: {why}")))
+        // One of them may refuse to run beside the other.
+        first.or(second).or_else(|why| not_checked(format!("--settle: {why}")))
     };
     let releasing = async {
         let all_held = async || (check.service.held() >= AT_ONCE).then_some(());
