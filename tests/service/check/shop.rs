@@ -134,6 +134,8 @@ struct Payment {
     declined: u32,
     paid: bool,
     given_up: bool,
+    /// How many were created before it.
+    place: usize,
     was_asked: bool,
     reads_since_paid: u32,
     refunds: Vec<u64>,
@@ -178,7 +180,13 @@ async fn keep_settling(server: Arc<Server>) {
         let requested = |name: &str| server.folder.join(name).exists();
         let settle = requested("settle");
         if settle || server.broken != Broken::NoTimer {
-            let references: Vec<String> = server.state.lock().unwrap().payments.keys().cloned().collect();
+            let references = {
+                let books = server.state.lock().unwrap();
+                let mut payments: Vec<_> =
+                    books.payments.iter().map(|(name, payment)| (payment.place, name.clone())).collect();
+                payments.sort();
+                payments.into_iter().map(|(_, name)| name)
+            };
             for payment_ref in references {
                 let (ended, given_up) = {
                     let books = server.state.lock().unwrap();
@@ -268,7 +276,9 @@ async fn intents(State(server): State<Arc<Server>>, headers: HeaderMap, body: By
     }
     let intent = created?["data"].take();
     let text = |name: &str| intent[name].as_str().unwrap_or_default().to_owned();
+    let place = server.state.lock().unwrap().payments.len();
     let payment = Payment {
+        place,
         id: text("id"),
         reference: reference.clone(),
         order: id.to_owned(),
