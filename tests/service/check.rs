@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 /// The shops that are checked at the same time. They mostly wait.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 12;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_right_shop_passes_every_rule() {

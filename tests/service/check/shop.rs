@@ -578,7 +578,7 @@ impl Server {
             let was_paid = if self.broken == Broken::MarksTwice { payment.paid } else { stored.paid };
             stored.reads_since_paid += 1;
             let marks_again = (for_page && self.is(Money::MarksAtEachStatus))
-                || (stored.reads_since_paid == 30 && self.is(Money::MarksAgainLater));
+                || (stored.reads_since_paid == 10 && self.is(Money::MarksAgainLater));
             if !was_paid || marks_again {
                 stored.paid = true;
                 self.write(&stored.reference, "paid");
