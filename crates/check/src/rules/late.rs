@@ -1,5 +1,6 @@
 //! Approvals that come late, which no page asks about.
 
+use super::replies::wait_for_read;
 use super::{APPROVED_LATE, DECLINED_FOR_GOOD, PAYS_AT_ONCE};
 use crate::books::{Books, Expected};
 use crate::payment::Payment;
@@ -120,7 +121,14 @@ async fn approve_late(check: &Check) -> Result<Late, RuleError> {
         }
     }
     let only: Vec<Expected> = expected.iter().map(|(_, one)| one.clone()).collect();
-    let found = check.books_come_to(&only, mark, MINUTE).await?;
+    let mut found = check.books_come_to(&only, mark, MINUTE).await?;
+    // The next reading finds the same entries.
+    let read: Vec<&Payment> = only.iter().flat_map(|one| &one.payments).collect();
+    wait_for_read(check, &read).await?;
+    check.pause(Duration::from_millis(500)).await;
+    for (one, found) in only.iter().zip(&mut found) {
+        *found = check.books_of(&one.payments).await?;
+    }
     Ok(Late(expected.into_iter().zip(found).map(|((case, one), found)| (case, one, found)).collect()))
 }
 

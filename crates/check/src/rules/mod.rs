@@ -54,7 +54,8 @@ const STAYS_PROCESSING: &str = "237670000005";
 /// Declined at once, and approved late.
 const APPROVED_LATE: &str = "237670000012";
 
-/// All rules, in the order in which they are checked: those that pay an order come late, since a paid order is used up.
+/// All rules, in the order in which they are checked. Those about late approvals come early, so that the shop reads these payments again
+/// before the last look into the books; other rules that pay an order come late, since a paid order is used up.
 pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "order_becomes_payment",
@@ -185,6 +186,30 @@ pub(crate) const RULES: &[Rule] = &[
         guide: "errors",
         fix: "Give each call to the service a timeout of at most 30 seconds, and answer 503 with an error in the service's shape.",
         run: |check| Box::pin(errors::slow_service(check)),
+    },
+    Rule {
+        id: "late_approval_pays",
+        title: "A late approval that makes the payment succeeded marks the order paid",
+        needs: &[ORDERS],
+        guide: "late-and-double-approvals",
+        fix: "Go on reading a payment after a declined attempt, until its status is final: last_payment_error is no end.",
+        run: |check| Box::pin(late::late_approval_pays(check)),
+    },
+    Rule {
+        id: "duplicate_is_refunded",
+        title: "Each late approval in duplicate_payments is a refund that is due, once",
+        needs: &[ORDERS],
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::duplicate_is_refunded(check)),
+    },
+    Rule {
+        id: "late_approval_after_end_is_refunded",
+        title: "A late approval of a payment that failed, was canceled or was replaced is a refund that is due, once",
+        needs: &[ORDERS, PATTERN],
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
     },
     Rule {
         id: "wrong_amount_pays_nothing",
@@ -345,30 +370,6 @@ pub(crate) const RULES: &[Rule] = &[
         guide: "declines-and-the-next-reference",
         fix: "Store the body of each payment and compare the service's reply with that, not with the catalogue. Read the catalogue when the next reference is created.",
         run: |check| Box::pin(next::open_payment_keeps_price(check)),
-    },
-    Rule {
-        id: "late_approval_pays",
-        title: "A late approval that makes the payment succeeded marks the order paid",
-        needs: &[ORDERS],
-        guide: "late-and-double-approvals",
-        fix: "Go on reading a payment after a declined attempt, until its status is final: last_payment_error is no end.",
-        run: |check| Box::pin(late::late_approval_pays(check)),
-    },
-    Rule {
-        id: "duplicate_is_refunded",
-        title: "Each late approval in duplicate_payments is a refund that is due, once",
-        needs: &[ORDERS],
-        guide: "late-and-double-approvals",
-        fix: FIX_REFUND,
-        run: |check| Box::pin(late::duplicate_is_refunded(check)),
-    },
-    Rule {
-        id: "late_approval_after_end_is_refunded",
-        title: "A late approval of a payment that failed, was canceled or was replaced is a refund that is due, once",
-        needs: &[ORDERS, PATTERN],
-        guide: "late-and-double-approvals",
-        fix: FIX_REFUND,
-        run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
     },
     Rule {
         id: "books_stay_true",
