@@ -76,7 +76,7 @@ enum Command {
     /// Test which decisions of this project hold at a service's test environment.
     Probe(probe::ProbeArgs),
     /// Test a shop's payments from outside, and name the rules that it breaks.
-    Check(check::CheckArgs),
+    Check(Box<check::CheckArgs>),
     /// Print shell completions: `guichet completions bash > ~/.local/share/bash-completion/completions/guichet`.
     Completions {
         /// The shell.
@@ -113,7 +113,7 @@ async fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitC
         return Ok(ExitCode::SUCCESS);
     }
     match Guichet::from_arg_matches(&matches)?.command {
-        Command::Check(args) => return check::check(args).await,
+        Command::Check(args) => return check::check(*args).await,
         Command::Sandbox(args) => serve::sandbox(args).await?,
         Command::Clock(args) => control_api::clock(args).await?,
         Command::Faults(args) => control_api::faults(args).await?,
