@@ -132,12 +132,16 @@ pub(super) async fn paid_across_restart(check: &Check) -> Outcome {
     };
     let (_, restarted) = join(asking, restarting).await;
     restarted?;
-    check.books_must_come_to(&expected, mark, Duration::ZERO).await?;
+    check.books_must_come_to(&expected[1..], mark, Duration::ZERO).await?;
     // A start may mark it once more.
     check.run_settle().await?;
     check.pause(check.options.limit / 10).await;
     for one in &expected {
-        stays(check, one).await?;
+        let found = check.books_of(&one.payments).await?;
+        // Books that are a log may lack the line of a process that was killed after it had marked the order.
+        if found.paid > 1 || (found.paid == 0 && one.payments[0].id != asked.id) {
+            return Err(one.fail(found));
+        }
     }
     Ok(())
 }
