@@ -243,7 +243,8 @@ async fn tell(
     }
     let lied_about: Vec<&Payment> =
         payments.iter().zip(told).filter(|(_, lies)| lies.len() > 0).map(|(payment, _)| payment).collect();
-    let rounds = told.iter().map(|lies| lies.len()).max().unwrap_or_default();
+    // Without fresh orders one payment has all the lies, and each was told to the status route above.
+    let rounds = told.iter().map(|lies| lies.len()).max().unwrap_or_default().min(4);
     for _ in 0..rounds {
         if !wait_for_read(check, &lied_about).await? {
             break;
