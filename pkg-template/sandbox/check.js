@@ -78,7 +78,7 @@ Usage: guichet-sandbox check [OPTIONS] <--order <JSON>|--order-pattern <JSON>> <
       --log <FILE>            A file to which the shop writes its log; no secret may be in it. May be repeated
       --limit <SECONDS>       The seconds in which a payment must be settled, and a request or a command of yours must end [default: 60]
       --wait <SECONDS>        How many seconds to wait for the shop at the start [default: 300]
-      --only <RULE>           Check only this rule. May be repeated
+      --only <RULE>           Check only this rule, or this group of rules. May be repeated
       --listen <ADDRESS>      The address of the service that the shop calls; port 0 takes a free port [default: 127.0.0.1:4243]
       --json                  Print two lines of JSON: the service's address and key, and the report
   -h, --help                  Print this help`;

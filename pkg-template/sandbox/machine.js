@@ -1,5 +1,6 @@
 // What a check needs of Node.js: HTTP, waiting, and commands.
 import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
 
@@ -24,7 +25,11 @@ export class Machine {
       sent.once("error", failed).once("socket", (socket) => socket.once(url.startsWith("https:") ? "secureConnect" : "connect", () => (isConnected = true)));
       sent.removeHeader("connection");
       try {
-        for (let i = 0; i < headers.length; i += 2) sent.appendHeader(headers[i], toBytes(headers[i + 1]));
+        for (let i = 0; i < headers.length; i += 2) {
+          // Node.js has set Host, and a request has one.
+          if (/^host$/i.test(headers[i])) sent.removeHeader(headers[i]);
+          sent.appendHeader(headers[i], toBytes(headers[i + 1]));
+        }
         // As bytes: a text would be sent with the headers in one encoding.
         sent.end(Buffer.from(body));
       } catch (e) {
@@ -36,6 +41,11 @@ export class Machine {
 
   now() {
     return performance.now();
+  }
+
+  /** Reads a file as a text. Resolves with a list of it, or with why it cannot be read. */
+  read(path) {
+    return readFile(path).then((bytes) => [bytes.toString()], ({ message }) => message);
   }
 
   sleep(milliseconds) {

@@ -1,5 +1,5 @@
-//! What the check needs of the machine it runs on: HTTP, waiting, and commands. The rules use nothing else, so that they run
-//! wherever these three functions exist.
+//! What the check needs of the machine it runs on: HTTP, waiting, commands and files. The rules use nothing else, so that they run
+//! wherever these functions exist.
 
 use guichet::values::printable;
 use std::fmt;
@@ -50,6 +50,9 @@ pub trait Environment {
 
     /// Waits.
     fn sleep(&self, time: Duration) -> Boxed<'_, ()>;
+
+    /// Reads a file as a text. The error says why it cannot be read.
+    fn read<'a>(&'a self, path: &'a str) -> Boxed<'a, Result<String, String>>;
 
     /// Runs a command of the person who checks, with these variables in its environment. Returns its output, or discards it unless
     /// it is wanted.

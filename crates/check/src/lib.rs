@@ -16,12 +16,12 @@ mod shop;
 
 pub use environment::{Boxed, CommandError, Environment, Request, Response, SendError};
 pub use report::{Report, instructions, progress, summary};
-pub use rules::{Rule, rules};
+pub use rules::{Rule, Selection, rules};
 pub use service::Service;
 
 use books::Expected;
 use options::{Login, Options};
-use rules::Late;
+use rules::{Known, Late, SharedOut};
 use serde_json::Value;
 use shop::{Customer, Exchange};
 use std::cell::{Cell, RefCell};
@@ -49,6 +49,14 @@ pub(crate) fn not_checked<T>(why: impl Into<String>) -> Result<T, RuleError> {
     Err(RuleError::NotChecked(why.into()))
 }
 
+/// Why a check cannot begin.
+enum NotReady {
+    /// The shop may be being started.
+    Yet(String),
+    /// Waiting cannot help.
+    Never(String),
+}
+
 /// A check of one shop.
 pub struct Check {
     environment: Box<dyn Environment>,
@@ -60,6 +68,13 @@ pub struct Check {
     orders: RefCell<VecDeque<Value>>,
     /// How many orders of `--order-pattern` were taken.
     taken: Cell<u32>,
+    /// What the rules about forged orders know of honest ones, and what they found.
+    known: RefCell<Option<Rc<Known>>>,
+    shared_out: RefCell<Option<SharedOut>>,
+    /// Whether a rule has said why there is no order.
+    has_no_order: Cell<bool>,
+    /// Whether the files of the page are among the responses.
+    is_page_loaded: Cell<bool>,
     /// Every response of the shop, with its request.
     responses: RefCell<Vec<(String, Response)>>,
     /// What the shop's books must say until the end of the check.
@@ -84,6 +99,10 @@ impl Check {
             customers: RefCell::default(),
             orders,
             taken: Cell::default(),
+            known: RefCell::default(),
+            shared_out: RefCell::default(),
+            has_no_order: Cell::default(),
+            is_page_loaded: Cell::default(),
             responses: RefCell::default(),
             expected: RefCell::default(),
             late: RefCell::default(),
@@ -123,40 +142,85 @@ impl Check {
     /// Waits until the shop answers and has called the service.
     ///
     /// # Errors
-    /// If it does not within this time: what it did instead, and what to do.
+    /// If it does not within this time, or at once if waiting cannot help: what it did instead, and what to do.
     pub async fn shop_is_ready(&self, limit: Duration) -> Result<(), String> {
         let mut seen = String::new();
         let is_ready = async || match self.try_shop().await {
-            Ok(()) => Some(()),
-            Err(why) => {
+            Ok(()) => Some(Ok(())),
+            Err(NotReady::Never(why)) => Some(Err(why)),
+            Err(NotReady::Yet(why)) => {
                 seen = why;
                 // It may be started again, and forget its logins.
                 self.customers.borrow_mut().clear();
                 None
             }
         };
-        self.wait_for(limit, is_ready).await.ok_or_else(|| {
-            let why = report::redact(&seen, &self.service.secrets());
-            format!("{why} Start the shop at {} with the address and the key above.", self.shop())
-        })
+        let result = self.wait_for(limit, is_ready).await;
+        let shop = self.shop();
+        let result = result
+            .unwrap_or_else(|| Err(format!("{seen} Start the shop at {shop} with the address and the key above.")));
+        result.map_err(|why| report::redact(&why, &self.service.secrets()))
     }
 
-    async fn try_shop(&self) -> Result<(), String> {
+    async fn try_shop(&self) -> Result<(), NotReady> {
         let page = self.open_page(&Customer::default()).await;
-        page.response.map_err(|broken| format!("The shop did not answer: {broken}."))?;
+        page.response.map_err(|broken| NotReady::Yet(format!("The shop did not answer: {broken}.")))?;
+        for (number, Login { method, path, .. }) in self.options.logins.iter().enumerate() {
+            let browser = Customer::default();
+            self.open_page(&browser).await;
+            let exchange = self.send_login(&browser, number).await;
+            if !(200..400).contains(&exchange.status()) {
+                let why = format!("The request of --login was refused: {method} {path}: {}.", exchange.response_text());
+                // A shop that is being started has no other answer.
+                let is_refused = (400..500).contains(&exchange.status());
+                return Err(if is_refused { NotReady::Never(why) } else { NotReady::Yet(why) });
+            }
+        }
         let customer = self.customer(0).await.map_err(|stop| match stop {
-            RuleError::NotChecked(why) | RuleError::Failed { why, .. } => why,
+            RuleError::NotChecked(why) | RuleError::Failed { why, .. } => NotReady::Yet(why),
         })?;
-        self.route_request(&customer, "POST", "/session").on_own_page().json(&serde_json::json!({})).send().await;
-        let order = self.options.orders.first().cloned().unwrap_or_default();
+        let session = self.route_request(&customer, "POST", "/session").on_own_page();
+        let session = session.json(&serde_json::json!({})).send().await;
+        if self.is_called_with_key()? {
+            return Ok(());
+        }
+        // No customer is signed in, or the customer has no session: only an order calls the service. It is one that no rule needs to be
+        // new: the first one that was given, or one of the pattern.
+        let order = self.orders.borrow().front().cloned().or_else(|| self.fresh_order()).unwrap_or_default();
         let exchange = self.route_request(&customer, "POST", "/intents").on_own_page().json(&order).send().await;
         // If nobody is signed in, it has no reason to call the service.
         let is_signed_out = exchange.is_sign_in_required() && self.options.logins.is_empty();
-        if self.service.mark() > 0 || is_signed_out {
+        if self.is_called_with_key()? || is_signed_out {
             return Ok(());
         }
+        let is_missing = |exchange: &Exchange| [404, 405].contains(&exchange.status()) && !exchange.is_error_in_shape();
+        if is_missing(&session) && is_missing(&exchange) {
+            let [origin, routes] = [&self.options.shop.origin, &self.options.shop.routes];
+            return Err(NotReady::Never(format!(
+                "The shop has no routes at {origin}{routes}: {}: {}. Give the address of the shop, with the path of its three \
+                 routes if it is not /guichet.",
+                session.sent,
+                session.response_text()
+            )));
+        }
         let (sent, came) = (&exchange.sent, exchange.response_text());
-        Err(format!("The shop answered without a call to the service. {sent}: {came}."))
+        Err(NotReady::Yet(format!("The shop answered without a call to the service. {sent}: {came}.")))
+    }
+
+    /// Whether the shop has called the service with its key. The error says that it uses another one.
+    fn is_called_with_key(&self) -> Result<bool, NotReady> {
+        let calls = self.service.calls_since(0);
+        if calls.iter().any(|call| call.with_key) {
+            return Ok(true);
+        }
+        match calls.iter().find(|call| call.is_session() || call.is_creation()) {
+            Some(_) => Err(NotReady::Never(
+                "Your shop uses another key than this check. Start the shop with the key above, or set GUICHET_SECRET_KEY to the \
+                 shop's test key before the check."
+                    .into(),
+            )),
+            None => Ok(false),
+        }
     }
 
     /// The first or second customer, signed in.
@@ -172,28 +236,36 @@ impl Check {
         Ok(Rc::clone(&self.customers.borrow()[number]))
     }
 
-    /// Signs a customer in. Without `--login` the first customer is a browser without a login.
+    /// Signs a customer in, in a new browser. Without `--login` the first customer is a browser without a login.
     async fn sign_in(&self, number: usize) -> Result<Customer, RuleError> {
         let customer = Customer::default();
         // The page sets the cookie of a CSRF token.
         self.open_page(&customer).await;
-        let Some(login) = self.options.logins.get(number) else {
-            return match number {
-                0 => Ok(customer),
-                _ => not_checked("Missing option --login, a second time: it signs in another customer."),
-            };
-        };
-        let Login { method, path, body } = login.clone();
-        let request = self.request(&customer, method, &path).on_own_page();
-        let exchange = match body.chars().next() {
+        match self.options.logins.get(number) {
+            Some(_) => self.sign_in_again(&customer, number).await.map(|_| customer),
+            None if number == 0 => Ok(customer),
+            None => not_checked("Missing option --login, a second time: it signs in another customer."),
+        }
+    }
+
+    /// Signs a customer in, in this browser.
+    async fn sign_in_again(&self, customer: &Customer, number: usize) -> Result<Exchange, RuleError> {
+        let exchange = self.send_login(customer, number).await;
+        if (200..400).contains(&exchange.status()) {
+            return Ok(exchange);
+        }
+        let Login { method, path, .. } = &self.options.logins[number];
+        not_checked(format!("The request of --login was refused: {method} {path}: {}", exchange.response_text()))
+    }
+
+    async fn send_login(&self, customer: &Customer, number: usize) -> Exchange {
+        let Login { method, path, body } = self.options.logins[number].clone();
+        let request = self.request(customer, method, &path).on_own_page();
+        match body.chars().next() {
             None => request.send().await,
             Some('{' | '[') => request.secret_body("application/json", body).send().await,
             Some(_) => request.secret_body("application/x-www-form-urlencoded", body).send().await,
-        };
-        if (200..400).contains(&exchange.status()) {
-            return Ok(customer);
         }
-        not_checked(format!("The request of --login was refused: {method} {path}: {}", exchange.response_text()))
     }
 
     /// Looks again and again until there is a result, for at most this long.

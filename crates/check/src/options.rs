@@ -2,7 +2,7 @@
 
 #![expect(clippy::missing_errors_doc, reason = "the error of each reader says what to give")]
 
-use super::rules::{RULES, Rule};
+use super::rules::Selection;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -179,10 +179,9 @@ pub fn csrf(text: &str) -> Result<Csrf, String> {
     Ok(Csrf { cookie: cookie.to_owned(), header: header.to_owned() })
 }
 
-/// Reads the name of a rule.
-pub fn rule(text: &str) -> Result<&'static Rule, String> {
-    let names = || RULES.iter().map(|rule| rule.id).collect::<Vec<_>>().join(", ");
-    RULES.iter().find(|rule| rule.id == text).ok_or_else(|| format!("the rules are {}", names()))
+/// Reads the name of a rule or of a group of rules.
+pub fn rule(text: &str) -> Result<Selection, String> {
+    Selection::named(text).ok_or_else(|| format!("the groups and their rules are {}", Selection::names()))
 }
 
 /// Reads seconds: 1 to 3600.

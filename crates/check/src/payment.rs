@@ -61,6 +61,10 @@ impl Check {
                 self.orders.borrow_mut().extend(self.fresh_order());
             }
             let Some(order) = self.orders.borrow().front().cloned() else {
+                // The cause is said once: the other rules have the same.
+                if self.has_no_order.replace(true) {
+                    return not_checked("No order is left that can be paid: see the first rule that says so.");
+                }
                 return not_checked(match last {
                     None => "Missing option --order, once more: the orders that were given are paid.".into(),
                     Some(exchange) => self.no_payment(&exchange),
@@ -93,7 +97,14 @@ impl Check {
         if exchange.is_sign_in_required() && self.options.logins.is_empty() {
             return "Missing option --login: without it the shop sells nothing.".into();
         }
-        format!("No order became a payment. The last answer: {}", exchange.response_text())
+        let calls = self.service.calls_since(0);
+        let is_unknown = |call: &Call| call.with_key && call.method == "GET" && call.reply["status_code"] == 404;
+        let cause = if exchange.is_success() || calls.iter().any(is_unknown) {
+            "The shop asks for payments that this service has not created: start it with a fresh database. "
+        } else {
+            ""
+        };
+        format!("{cause}No order became a payment. The last answer: {}", exchange.response_text())
     }
 
     /// Puts the order behind the others: the shop may not read its payment for a while.

@@ -136,7 +136,7 @@ pub fn instructions(base_url: &str, secret_key: &str, as_json: bool) -> String {
 const SHOWN: usize = 500;
 
 /// The start of the text, with `***` in place of secrets. It is cut last, so that no part of a secret is left.
-pub(super) fn redact(text: &str, secrets: &[String]) -> String {
+pub(crate) fn redact(text: &str, secrets: &[String]) -> String {
     let secrets = secrets.iter().filter(|secret| !secret.is_empty());
     let text = secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"));
     text.chars().take(SHOWN).collect()

@@ -78,6 +78,11 @@ impl Call {
         payment.map_or(&Value::Null, |payment| &payment["status"])
     }
 
+    /// Whether it creates a session.
+    pub(crate) fn is_session(&self) -> bool {
+        self.method == "POST" && self.path == "/v1/sessions/create"
+    }
+
     /// Whether it reads this payment, or a list of payments.
     pub(crate) fn reads(&self, intent: &str) -> bool {
         let path = self.path.split('?').next().unwrap_or_default().strip_prefix("/v1/payment-intents");
@@ -271,11 +276,16 @@ impl Service {
         self.replied("checkout_url")
     }
 
+    /// The client secrets of the payments that the shop was given.
+    pub(crate) fn client_secrets(&self) -> Vec<String> {
+        self.replied("client_secret")
+    }
+
     /// Everything that no report may show: the key, and the secrets that the shop was given.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let mut secrets = vec![self.secret_key().to_owned()];
         secrets.extend(self.session_tokens());
-        secrets.extend(self.replied("client_secret"));
+        secrets.extend(self.client_secrets());
         secrets
     }
 

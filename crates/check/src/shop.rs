@@ -6,12 +6,22 @@ use serde_json::Value;
 use std::cell::RefCell;
 
 /// A browser with its cookies.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Customer {
     cookies: RefCell<Vec<(String, String)>>,
 }
 
 impl Customer {
+    /// Another browser with these cookies.
+    pub(crate) fn with_cookies(cookies: Vec<(String, String)>) -> Self {
+        Self { cookies: RefCell::new(cookies) }
+    }
+
+    /// The names and values of the cookies.
+    pub(crate) fn cookies(&self) -> Vec<(String, String)> {
+        self.cookies.borrow().clone()
+    }
+
     fn store(&self, response: &Response) {
         let mut cookies = self.cookies.borrow_mut();
         for set in response.headers("set-cookie") {
@@ -25,7 +35,7 @@ impl Customer {
         }
     }
 
-    fn cookie(&self, name: &str) -> Option<String> {
+    pub(crate) fn cookie(&self, name: &str) -> Option<String> {
         self.cookies.borrow().iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
@@ -60,6 +70,11 @@ impl Check {
         RequestBuilder { check: self, customer, request, shown: format!("{method} {path}"), notes: Vec::new() }
     }
 
+    /// The origin of the shop's page.
+    pub(crate) fn page_origin(&self) -> &str {
+        self.options.page_origin.as_ref().unwrap_or(&self.options.shop.origin)
+    }
+
     /// Opens the page that a customer opens first.
     pub(crate) async fn open_page(&self, customer: &Customer) -> Exchange {
         self.request(customer, "GET", &self.options.page).send().await
@@ -79,12 +94,13 @@ impl Check {
 impl RequestBuilder<'_> {
     /// Sends it from a page of the shop: with the headers that the browser adds there, and the CSRF token.
     pub(crate) fn on_own_page(mut self) -> Self {
-        let origin = self.check.options.shop.origin.clone();
-        if self.request.method != "GET" {
+        let origin = self.check.page_origin().to_owned();
+        let is_same_origin = origin == self.check.options.shop.origin;
+        if self.request.method != "GET" || !is_same_origin {
             self.set("Origin", &origin);
         }
         self.set("Referer", &format!("{origin}/"));
-        self.set("Sec-Fetch-Site", "same-origin");
+        self.set("Sec-Fetch-Site", if is_same_origin { "same-origin" } else { "same-site" });
         self.set("Sec-Fetch-Mode", "cors");
         self.set("Sec-Fetch-Dest", "empty");
         if let Some(csrf) = &self.check.options.csrf
@@ -96,9 +112,21 @@ impl RequestBuilder<'_> {
         self
     }
 
-    /// Adds a header that the report shows.
+    /// Adds a header that the report shows, in the place of one that the page has set. Cookies are added to those of the browser.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
-        self.set(name, value);
+        let headers = &mut self.request.headers;
+        let known = headers.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));
+        let known = known.map(|place| headers.remove(place).1);
+        match known.filter(|_| name == "Cookie") {
+            Some(cookies) => {
+                // The login's own cookie stays what it is.
+                let is_new =
+                    |cookie: &&str| self.customer.cookie(cookie.split('=').next().unwrap_or_default()).is_none();
+                let new: Vec<&str> = value.split("; ").filter(is_new).collect();
+                self.set(name, &format!("{cookies}; {}", new.join("; ")));
+            }
+            None => self.set(name, value),
+        }
         self.notes.push(format!("{name}: {value}"));
         self
     }

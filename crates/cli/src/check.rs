@@ -6,7 +6,7 @@ use super::failure::{Failure, NOT_REACHED};
 use super::serve::{listen_address, stop_signal};
 use clap::Args;
 use guichet_check::options::{self, Options};
-use guichet_check::{Check, Rule, Service, instructions, progress, rules, summary};
+use guichet_check::{Check, Selection, Service, instructions, progress, rules, summary};
 use guichet_sandbox::{Config, InProcess, Surroundings, serve};
 use machine::Machine;
 use std::io::{IsTerminal, Write};
@@ -25,9 +25,9 @@ pub(super) struct CheckArgs {
     /// How many seconds to wait for the shop at the start.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = options::seconds)]
     wait: Duration,
-    /// Check only this rule. May be repeated.
+    /// Check only this rule, or this group of rules. May be repeated.
     #[arg(long = "only", value_name = "RULE", value_parser = options::rule)]
-    only: Vec<&'static Rule>,
+    only: Vec<Selection>,
     /// The address of the service that the shop calls; port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     listen: SocketAddr,

@@ -27,6 +27,9 @@ extern "C" {
     /// The milliseconds since some moment before the check.
     #[wasm_bindgen(method)]
     fn now(this: &Machine) -> f64;
+    /// Reads a file. Resolves with `[text]`, or with why it cannot be read.
+    #[wasm_bindgen(method)]
+    fn read(this: &Machine, path: &str) -> Promise;
     #[wasm_bindgen(method)]
     fn sleep(this: &Machine, milliseconds: f64) -> Promise;
     /// Runs a command with these variables, and discards its output unless it is wanted. Resolves with `[status, stdout, stderr]`,
@@ -94,6 +97,10 @@ impl Environment for JsEnvironment {
 
     fn sleep(&self, time: Duration) -> Boxed<'_, ()> {
         Box::pin(async move { drop(JsFuture::from(self.machine.sleep(milliseconds(time))).await) })
+    }
+
+    fn read<'a>(&'a self, path: &'a str) -> Boxed<'a, Result<String, String>> {
+        Box::pin(async move { Ok(resolved(self.machine.read(path)).await?.get(0).as_string().unwrap_or_default()) })
     }
 
     fn run<'a>(

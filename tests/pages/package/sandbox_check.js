@@ -123,7 +123,7 @@ async function whatItRefuses() {
     [["127.0.0.1:8000", "--order", "17"], "invalid value '127.0.0.1:8000' for '<URL>': give the shop's address"],
     [[url, "--order", "{"], "invalid value '{' for '--order <JSON>'"],
     [[url, "--order", "17", "--login", "PUT /"], "invalid value 'PUT /' for '--login <REQUEST>'"],
-    [[url, "--order", "17", "--only", "every"], "the rules are order_becomes_payment, "],
+    [[url, "--order", "17", "--only", "every"], "the groups and their rules are forged (forged_price_is_ignored, "],
     [[url, "--order", "17", "--limit", "0"], "invalid value '0' for '--limit <SECONDS>'"],
     [[url, "--order", "17", "--limt", "1"], "Unknown option '--limt'"],
   ]) {

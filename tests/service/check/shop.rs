@@ -4,15 +4,16 @@
 use super::money::Money;
 use crate::support::port;
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use guichet::native::reqwest;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -53,19 +54,113 @@ pub enum Broken {
     IgnoresDuplicates,
     ShowsKey,
     Money(Money),
+    // What the page sends with an order.
+    TakesNestedPrice,
+    TakesPriceFromQuery,
+    TakesCheaperPrice,
+    SubtractsDiscount,
+    AddsTip,
+    MultipliesQuantity,
+    ParsesQuantity,
+    WrapsQuantity,
+    TakesCurrency,
+    TakesNestedCurrency,
+    TakesCurrencyFromQuery,
+    TakesEmail,
+    TakesOwnerFromHeader,
+    TakesOwnerFromCookie,
+    TakesFirstname,
+    TakesReference,
+    TakesNestedReference,
+    GivesNamedPayment,
+    TakesRedirectUrl,
+    TakesReturnAddressByPrefix,
+    TakesNextPath,
+    FollowsHost,
+    FollowsForwardedHost,
+    FollowsReferer,
+    MergesFields,
+    TakesFeeBearer,
+    TakesMethodTypes,
+    MarksPaidByPage,
+    TakesPriceOnRepeat,
+    TakesDescriptionOnRepeat,
+    TakesFeeBearerOnRepeat,
+    // Sessions and logins.
+    GivesSessionOfLast,
+    OmitsEnd,
+    SessionForEmailInBody,
+    SessionForCustomerInQuery,
+    SessionForUserInHeader,
+    SessionForCookie,
+    SharesSession,
+    SessionForOneEmail,
+    MixesCustomersAtOnce,
+    LoginForScripts,
+    LoginForOtherSites,
+    LoginIsGuessable,
+    KeepsGivenLogin,
+    ForgetsCookieOnly,
+    SignsOutOfSessionsOnly,
+    IgnoresSignOutForGet,
+    // Strangers and other customers.
+    SellsToStrangers,
+    ShowsStatusToStrangers,
+    ShowsStatusByOrder,
+    ShowsPaymentsByIntent,
+    SellsOrdersOfOthers,
+    TrustsOwnerInQuery,
+    // Other sites.
+    TrustsPrefix,
+    TrustsSuffix,
+    TrustsAnyPort,
+    TrustsOwnNameAnywhere,
+    TrustsNullForReads,
+    TrustsNullForSessions,
+    TrustsSameSiteReads,
+    TrustsSameSiteSessions,
+    TrustsCrossSiteReads,
+    TrustsCrossSiteSessions,
+    RefusesAfterCreation,
+    TakesTextThatNamesJson,
+    TakesMultipart,
+    TrustsFormsWithoutSite,
+    TrustsFormsOfAnyOrigin,
+    SessionByGet,
+    IntentByGet,
+    IntentByPut,
+    AnswersAnyOrigin,
+    AnswersNullOrigin,
+    AnswersOriginsBySuffix,
+    // Secrets.
+    PutsTokenIntoRedirectUrl,
+    PutsTokenIntoLink,
+    ShowsClientSecret,
+    ShowsCheckoutUrlInStatus,
+    KeepsTokenInCookie,
+    StoresSession,
+    StoresStatus,
+    StoresIntentsPublicly,
+    ShowsKeyInScript,
+    ShowsKeyInMap,
+    ServesEnvironment,
+    ShowsKeyInError,
+    LogsKey,
+    LogsTokens,
+    LogsCheckoutUrl,
 }
 
 impl Broken {
     /// Each defect, and the rule that it breaks.
     pub fn each() -> impl Iterator<Item = (Self, &'static str)> {
-        Self::EACH.into_iter().chain(Money::EACH.iter().map(|(money, rule)| (Self::Money(*money), *rule)))
+        let money = Money::EACH.iter().map(|(money, rule)| (Self::Money(*money), *rule));
+        Self::EACH.iter().chain(Self::REQUESTS).copied().chain(money)
     }
 
-    const EACH: [(Self, &'static str); 27] = [
+    const EACH: [(Self, &'static str); 26] = [
         (Self::OmitsCheckoutUrl, "order_becomes_payment"),
         (Self::GivesStrangersSessions, "session_needs_login"),
         (Self::PutsTokenIntoAddress, "token_in_no_url"),
-        (Self::TakesPriceFromPage, "server_decides"),
         (Self::MakesNewReferenceEachTime, "same_order_same_payment"),
         (Self::ForgetsNonceAtRestart, "same_payment_after_restart"),
         (Self::AnswersAnotherNonce, "return_nonce_agrees"),
@@ -89,6 +184,100 @@ impl Broken {
         (Self::GivesUpDeclined, "late_approval_pays"),
         (Self::IgnoresDuplicates, "duplicate_is_refunded"),
         (Self::ShowsKey, "key_in_no_answer"),
+    ];
+
+    /// Further defects in what a shop does with requests.
+    pub const REQUESTS: &[(Self, &'static str)] = &[
+        (Self::TakesPriceFromPage, "forged_price_is_ignored"),
+        (Self::TakesNestedPrice, "forged_price_is_ignored"),
+        (Self::TakesPriceFromQuery, "forged_price_is_ignored"),
+        (Self::TakesCheaperPrice, "forged_price_is_ignored"),
+        (Self::SubtractsDiscount, "forged_price_is_ignored"),
+        (Self::AddsTip, "forged_price_is_ignored"),
+        (Self::MultipliesQuantity, "forged_quantity_is_refused"),
+        (Self::ParsesQuantity, "forged_quantity_is_refused"),
+        (Self::WrapsQuantity, "forged_quantity_is_refused"),
+        (Self::TakesCurrency, "forged_currency_is_ignored"),
+        (Self::TakesNestedCurrency, "forged_currency_is_ignored"),
+        (Self::TakesCurrencyFromQuery, "forged_currency_is_ignored"),
+        (Self::TakesEmail, "forged_customer_is_ignored"),
+        (Self::TakesOwnerFromHeader, "forged_customer_is_ignored"),
+        (Self::TakesOwnerFromCookie, "forged_customer_is_ignored"),
+        (Self::TakesFirstname, "forged_customer_is_ignored"),
+        (Self::TakesReference, "forged_reference_is_ignored"),
+        (Self::TakesNestedReference, "forged_reference_is_ignored"),
+        (Self::GivesNamedPayment, "forged_reference_is_ignored"),
+        (Self::TakesRedirectUrl, "forged_address_is_ignored"),
+        (Self::TakesReturnAddressByPrefix, "forged_address_is_ignored"),
+        (Self::TakesNextPath, "forged_address_is_ignored"),
+        (Self::FollowsHost, "forged_host_is_ignored"),
+        (Self::FollowsForwardedHost, "forged_host_is_ignored"),
+        (Self::FollowsReferer, "forged_host_is_ignored"),
+        (Self::MergesFields, "forged_terms_are_ignored"),
+        (Self::TakesFeeBearer, "forged_terms_are_ignored"),
+        (Self::TakesMethodTypes, "forged_terms_are_ignored"),
+        (Self::MarksPaidByPage, "forged_terms_are_ignored"),
+        (Self::TakesPriceOnRepeat, "server_decides"),
+        (Self::TakesDescriptionOnRepeat, "server_decides"),
+        (Self::TakesFeeBearerOnRepeat, "server_decides"),
+        (Self::GivesSessionOfLast, "session_needs_login"),
+        (Self::OmitsEnd, "session_needs_login"),
+        (Self::SessionForEmailInBody, "session_is_of_login"),
+        (Self::SessionForCustomerInQuery, "session_is_of_login"),
+        (Self::SessionForUserInHeader, "session_is_of_login"),
+        (Self::SessionForCookie, "session_is_of_login"),
+        (Self::SharesSession, "sessions_are_apart"),
+        (Self::SessionForOneEmail, "sessions_are_apart"),
+        (Self::MixesCustomersAtOnce, "sessions_are_apart"),
+        (Self::LoginForScripts, "login_is_guarded"),
+        (Self::LoginForOtherSites, "login_is_guarded"),
+        (Self::LoginIsGuessable, "login_is_guarded"),
+        (Self::KeepsGivenLogin, "login_is_guarded"),
+        (Self::ForgetsCookieOnly, "sign_out_ends_login"),
+        (Self::SignsOutOfSessionsOnly, "sign_out_ends_login"),
+        (Self::IgnoresSignOutForGet, "sign_out_ends_login"),
+        (Self::SellsToStrangers, "stranger_gets_nothing"),
+        (Self::ShowsStatusToStrangers, "stranger_gets_nothing"),
+        (Self::ShowsStatusByOrder, "stranger_gets_nothing"),
+        (Self::ShowsPaymentsByIntent, "other_customer_sees_nothing"),
+        (Self::SellsOrdersOfOthers, "other_customer_sees_nothing"),
+        (Self::TrustsOwnerInQuery, "other_customer_sees_nothing"),
+        (Self::TrustsPrefix, "foreign_origin_refused"),
+        (Self::TrustsSuffix, "foreign_origin_refused"),
+        (Self::TrustsAnyPort, "foreign_origin_refused"),
+        (Self::TrustsOwnNameAnywhere, "foreign_origin_refused"),
+        (Self::RefusesAfterCreation, "foreign_origin_refused"),
+        (Self::TrustsNullForReads, "null_origin_refused"),
+        (Self::TrustsNullForSessions, "null_origin_refused"),
+        (Self::TrustsSameSiteReads, "same_site_refused"),
+        (Self::TrustsSameSiteSessions, "same_site_refused"),
+        (Self::TrustsCrossSiteReads, "cross_site_refused"),
+        (Self::TrustsCrossSiteSessions, "cross_site_refused"),
+        (Self::TakesTextThatNamesJson, "text_plain_refused"),
+        (Self::TakesMultipart, "text_plain_refused"),
+        (Self::TrustsFormsWithoutSite, "foreign_form_refused"),
+        (Self::TrustsFormsOfAnyOrigin, "foreign_form_refused"),
+        (Self::SessionByGet, "other_methods_do_nothing"),
+        (Self::IntentByGet, "other_methods_do_nothing"),
+        (Self::IntentByPut, "other_methods_do_nothing"),
+        (Self::AnswersAnyOrigin, "cors_for_own_page"),
+        (Self::AnswersNullOrigin, "cors_for_own_page"),
+        (Self::AnswersOriginsBySuffix, "cors_for_own_page"),
+        (Self::PutsTokenIntoRedirectUrl, "token_in_no_url"),
+        (Self::PutsTokenIntoLink, "token_in_no_url"),
+        (Self::ShowsClientSecret, "secrets_where_needed"),
+        (Self::ShowsCheckoutUrlInStatus, "secrets_where_needed"),
+        (Self::KeepsTokenInCookie, "secrets_where_needed"),
+        (Self::StoresSession, "answers_are_not_stored"),
+        (Self::StoresStatus, "answers_are_not_stored"),
+        (Self::StoresIntentsPublicly, "answers_are_not_stored"),
+        (Self::ShowsKeyInScript, "key_in_no_answer"),
+        (Self::ShowsKeyInMap, "key_in_no_answer"),
+        (Self::ServesEnvironment, "key_in_no_answer"),
+        (Self::ShowsKeyInError, "key_in_no_answer"),
+        (Self::LogsKey, "secrets_are_not_logged"),
+        (Self::LogsTokens, "secrets_are_not_logged"),
+        (Self::LogsCheckoutUrl, "secrets_are_not_logged"),
     ];
 }
 
@@ -114,6 +303,12 @@ struct Server {
 
 #[derive(Default)]
 struct Books {
+    /// The customer of each login, by the cookie's value.
+    logins: HashMap<String, String>,
+    /// The token of the session that was created last.
+    session: Option<Value>,
+    /// The customer of the request that came last.
+    current: String,
     restarts: u32,
     created: u32,
     /// How often each order was declined for good.
@@ -141,6 +336,20 @@ struct Payment {
     refunds: Vec<u64>,
 }
 
+/// What is sent for an order.
+struct Sale {
+    declined: u32,
+    reference: String,
+    body: Value,
+    nonce: String,
+}
+
+impl From<Money> for Broken {
+    fn from(money: Money) -> Self {
+        Self::Money(money)
+    }
+}
+
 type Answer = Result<Response, Response>;
 
 impl Shop {
@@ -161,12 +370,17 @@ impl Shop {
             state: Mutex::default(),
         });
         let router = Router::new()
-            .route("/", get(async || "The shop"))
+            .route("/", get(page))
+            .route("/app.js", get(script))
+            .route("/app.js.map", get(source_map))
+            .route("/.env", get(environment))
             .route("/return", get(return_page))
             .route("/login", post(login))
-            .route("/guichet/session", post(session))
-            .route("/guichet/intents", post(intents))
+            .route("/logout", post(logout))
+            .route("/guichet/session", post(session).get(session_by_get))
+            .route("/guichet/intents", post(intents).get(intents_by_get).put(intents_by_put))
             .route("/guichet/intents/{payment_ref}", get(status))
+            .layer(axum::middleware::from_fn_with_state(Arc::clone(&server), answer_preflights))
             .with_state(Arc::clone(&server));
         tokio::spawn(async move { axum::serve(listener, router).await });
         tokio::spawn(keep_settling(server));
@@ -226,43 +440,216 @@ async fn keep_settling(server: Arc<Server>) {
     }
 }
 
-/// Stands for the shop's own login: it trusts any name.
-async fn login(body: String) -> Response {
-    let name = if body.contains("awa") { "awa" } else { "paul" };
-    ([("set-cookie", format!("login={name}; Path=/; HttpOnly; SameSite=Lax"))], "Welcome").into_response()
+async fn page(State(server): State<Arc<Server>>) -> Response {
+    let link = match &server.state.lock().unwrap().session {
+        Some(session) if server.is(Broken::PutsTokenIntoLink) => {
+            [("link", format!("</events?token={}>; rel=preload", session["data"]["session_token"].as_str().unwrap()))]
+        }
+        _ => [("link", "</app.js>; rel=preload".to_owned())],
+    };
+    ([("content-type", "text/html")], link, r#"<!doctype html><script type="module" src="/app.js"></script>"#)
+        .into_response()
 }
 
-async fn session(State(server): State<Arc<Server>>, headers: HeaderMap) -> Answer {
-    server.refuse_other_sites(&headers)?;
-    let customer = match customer(&headers) {
-        Err(_) if server.broken == Broken::GivesStrangersSessions => "guest".to_owned(),
+async fn script(State(server): State<Arc<Server>>) -> Response {
+    let key = if server.is(Broken::ShowsKeyInScript) { base64(&format!("key: {}", server.key)) } else { String::new() };
+    ([("content-type", "text/javascript")], format!("const shop = atob('{key}');")).into_response()
+}
+
+async fn source_map(State(server): State<Arc<Server>>) -> Response {
+    let source = format!("// {}", server.key);
+    match server.broken {
+        Broken::ShowsKeyInMap => Json(json!({"sourcesContent": [source]})).into_response(),
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn environment(State(server): State<Arc<Server>>) -> Response {
+    match server.broken {
+        Broken::ServesEnvironment => format!("GUICHET_SECRET_KEY={}", server.key).into_response(),
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+fn base64(text: &str) -> String {
+    use guichet::native::reqwest::header::HeaderMap;
+    // The value of Basic authentication is the base64 of a name, a colon and a password.
+    let (name, password) = text.split_once(':').unwrap();
+    let mut headers = HeaderMap::new();
+    let request = reqwest::Client::new().get("http://localhost").basic_auth(name, Some(password)).build().unwrap();
+    headers.extend(request.headers().clone());
+    headers["authorization"].to_str().unwrap().trim_start_matches("Basic ").to_owned()
+}
+
+/// Stands for the shop's own login: it trusts any name.
+async fn login(State(server): State<Arc<Server>>, headers: HeaderMap, body: String) -> Response {
+    let name = if body.contains("awa") { "awa" } else { "paul" };
+    let mut books = server.state.lock().unwrap();
+    let token = match cookie(&headers, "login") {
+        Some(given) if server.is(Broken::KeepsGivenLogin) => given,
+        _ if server.is(Broken::LoginIsGuessable) => books.logins.len().to_string(),
+        _ => format!("{:016x}{:016x}", random(), random()),
+    };
+    books.logins.insert(token.clone(), name.to_owned());
+    let attributes = match server.broken {
+        Broken::LoginForScripts => "Path=/; SameSite=Lax",
+        Broken::LoginForOtherSites => "Path=/; HttpOnly; SameSite=None",
+        _ => "Path=/; HttpOnly; SameSite=Lax",
+    };
+    ([("set-cookie", format!("login={token}; {attributes}"))], "Welcome").into_response()
+}
+
+async fn logout(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    if !server.is(Broken::ForgetsCookieOnly) {
+        let token = cookie(&headers, "login").unwrap_or_default();
+        let mut books = server.state.lock().unwrap();
+        let name = books.logins.remove(&token);
+        if let Some(name) =
+            name.filter(|_| server.is(Broken::SignsOutOfSessionsOnly) || server.is(Broken::IgnoresSignOutForGet))
+        {
+            books.logins.insert(format!("ended {token}"), name);
+        }
+    }
+    [("set-cookie", "login=; Max-Age=0; Path=/")].into_response()
+}
+
+async fn session(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Answer {
+    server.refuse_other_sites(&headers, "session")?;
+    let customer = match server.customer(&headers, "session") {
+        Err(_) if server.is(Broken::GivesStrangersSessions) => "guest".to_owned(),
+        Err(_) if server.is(Broken::GivesSessionOfLast) => server.state.lock().unwrap().current.clone(),
         customer => customer?,
     };
-    let body = json!({"customer_email": email(&customer)});
-    let session = server.call("POST", "/sessions/create", Some(body)).await?;
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let named = match server.broken {
+        Broken::SessionForEmailInBody => body["customer_email"].as_str().map(str::to_owned),
+        Broken::SessionForCustomerInQuery => query(&uri, "customer_id").map(|name| email(&name)),
+        Broken::SessionForUserInHeader => text(&headers, "x-forwarded-user"),
+        Broken::SessionForCookie => cookie(&headers, "email"),
+        Broken::SessionForOneEmail => Some(email("awa")),
+        _ => None,
+    };
+    server.state.lock().unwrap().current.clone_from(&customer);
+    let customer_email = match server.broken {
+        Broken::MixesCustomersAtOnce => {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let current = server.state.lock().unwrap().current.clone();
+            email(&current)
+        }
+        _ => named.unwrap_or_else(|| email(&customer)),
+    };
+    let kept = server.state.lock().unwrap().session.clone().filter(|_| server.is(Broken::SharesSession));
+    let mut session = match kept {
+        Some(session) => session,
+        None => server.call("POST", "/sessions/create", Some(json!({"customer_email": customer_email}))).await?,
+    };
+    server.state.lock().unwrap().session = Some(session.clone());
+    if server.is(Broken::OmitsEnd) {
+        session["data"].as_object_mut().unwrap().remove("expires_at");
+    }
     let token = session["data"]["session_token"].as_str().unwrap_or_default().to_owned();
+    server.log(Broken::LogsTokens, &session.to_string());
     let mut response = Json(session).into_response();
-    if server.broken == Broken::PutsTokenIntoAddress {
+    if !server.is(Broken::StoresSession) {
+        response.headers_mut().insert("cache-control", "no-store".parse().unwrap());
+    }
+    if server.is(Broken::PutsTokenIntoAddress) {
         response.headers_mut().insert("content-location", format!("/sessions/{token}").parse().unwrap());
+    }
+    if server.is(Broken::KeepsTokenInCookie) {
+        response
+            .headers_mut()
+            .append("set-cookie", format!("session={token}; HttpOnly; SameSite=Lax").parse().unwrap());
     }
     Ok(response)
 }
 
-async fn intents(State(server): State<Arc<Server>>, headers: HeaderMap, body: Bytes) -> Answer {
-    server.refuse_other_sites(&headers)?;
-    let customer = customer(&headers)?;
+async fn session_by_get(state: State<Arc<Server>>, uri: Uri, headers: HeaderMap) -> Answer {
+    match state.broken {
+        Broken::SessionByGet => session(state, uri, headers, Bytes::new()).await,
+        _ => Err(error(405, "method_not_allowed")),
+    }
+}
+
+async fn intents_by_get(state: State<Arc<Server>>, uri: Uri, mut headers: HeaderMap) -> Answer {
+    let id =
+        query(&uri, "id").filter(|_| state.is(Broken::IntentByGet)).ok_or_else(|| error(405, "method_not_allowed"))?;
+    headers.insert("content-type", "application/json".parse().unwrap());
+    intents(state, uri, headers, json!({"id": id}).to_string().into()).await
+}
+
+async fn intents_by_put(state: State<Arc<Server>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Answer {
+    match state.broken {
+        Broken::IntentByPut => intents(state, uri, headers, body).await,
+        _ => Err(error(405, "method_not_allowed")),
+    }
+}
+
+/// The preflights of other origins, which the right shop does not answer.
+async fn answer_preflights(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let origin = text(request.headers(), "origin").unwrap_or_default();
+    let name = server.origin.trim_start_matches("http://");
+    let is_answered = match server.broken {
+        Broken::AnswersAnyOrigin => !origin.is_empty(),
+        Broken::AnswersNullOrigin => origin == "null",
+        Broken::AnswersOriginsBySuffix => origin.ends_with(name),
+        _ => false,
+    };
+    let mut response = next.run(request).await;
+    if is_answered {
+        let headers = response.headers_mut();
+        headers.insert("access-control-allow-origin", origin.parse().unwrap());
+        headers.insert("access-control-allow-credentials", "true".parse().unwrap());
+    }
+    response
+}
+
+async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Answer {
+    let refused = server.refuse_other_sites(&headers, "intents");
+    if !server.is(Broken::RefusesAfterCreation) {
+        refused?;
+    }
+    let customer = match server.customer(&headers, "intents") {
+        Err(_) if server.is(Broken::SellsToStrangers) => "awa".to_owned(),
+        customer => customer?,
+    };
     let (order, by_form) = match content_type(&headers) {
         "application/x-www-form-urlencoded" => {
             let id = String::from_utf8_lossy(&body).trim_start_matches("id=").to_owned();
             (json!({"id": id}), true)
         }
-        "application/json" => (serde_json::from_slice(&body).unwrap_or_default(), false),
-        _ if server.broken == Broken::TakesTextPlain => (serde_json::from_slice(&body).unwrap_or_default(), false),
+        "application/json" => {
+            let order = serde_json::from_slice(&body);
+            let shown = |_| match server.broken {
+                Broken::ShowsKeyInError => {
+                    (StatusCode::BAD_REQUEST, format!("invalid JSON; the settings are {}", server.key)).into_response()
+                }
+                _ => error(400, "invalid_json"),
+            };
+            (order.map_err(shown)?, false)
+        }
+        _ if server.is(Broken::TakesTextPlain) => (serde_json::from_slice(&body).unwrap_or_default(), false),
+        other if server.is(Broken::TakesTextThatNamesJson) && other.contains("json") => {
+            (serde_json::from_slice(&body).unwrap_or_default(), false)
+        }
+        other if server.is(Broken::TakesMultipart) && other.starts_with("multipart/") => {
+            (serde_json::from_slice(&body).unwrap_or_default(), false)
+        }
         _ => return Err(error(415, "unsupported_media_type")),
     };
-    let is_sold = |id: &&str| customer == "awa" && (ORDERS.contains(id) || id.starts_with("N-"));
-    let id = order["id"].as_str().filter(is_sold).ok_or_else(|| error(404, "order_missing"))?;
-    let (declined, reference, body, nonce) = server.sell(id, &order, &customer).await?;
+    let id = order["id"].as_str().filter(|id| ORDERS.contains(id) || id.starts_with("N-"));
+    let id = id.filter(|_| customer == "awa" || server.is(Broken::SellsOrdersOfOthers));
+    let id = id.ok_or_else(|| error(404, "order_missing"))?;
+    if server.is(Broken::GivesNamedPayment)
+        && let Some(named) = order["payment_ref"].as_str()
+    {
+        let payment = server.state.lock().unwrap().payments.get(named).cloned();
+        let payment = payment.ok_or_else(|| error(404, "resource_missing"))?;
+        let intent = server.call("GET", &format!("/payment-intents/{}", payment.id), None).await?["data"].take();
+        return Ok(Json(json!({"intent": intent, "return_nonce": nonce(&payment.reference, 0)})).into_response());
+    }
+
+    let Sale { declined, reference, body, nonce } = server.sell(id, &order, &customer, &uri, &headers).await?;
     let known = server.state.lock().unwrap().bodies.contains_key(&reference);
     let created = server.call("POST", "/payment-intents", Some(body.clone())).await;
     if created.is_err() {
@@ -275,6 +662,7 @@ async fn intents(State(server): State<Arc<Server>>, headers: HeaderMap, body: By
         }
     }
     let intent = created?["data"].take();
+    server.log(Broken::LogsCheckoutUrl, &intent.to_string());
     let text = |name: &str| intent[name].as_str().unwrap_or_default().to_owned();
     let place = server.state.lock().unwrap().payments.len();
     let payment = Payment {
@@ -297,32 +685,55 @@ async fn intents(State(server): State<Arc<Server>>, headers: HeaderMap, body: By
     if server.is(Money::MarksAgainAtEachOrder) && intent["status"] == "succeeded" {
         server.write(&reference, "paid");
     }
+    if server.is(Broken::MarksPaidByPage) && order["status"] == "succeeded" {
+        server.write(&reference, "paid");
+    }
+    server.refuse_other_sites(&headers, "intents")?;
     if by_form {
         return Ok((StatusCode::SEE_OTHER, [("location", text("checkout_url"))]).into_response());
     }
-    let checkout_url = (server.broken != Broken::OmitsCheckoutUrl).then(|| text("checkout_url"));
-    let debug = (server.broken == Broken::ShowsKey).then(|| server.key.clone());
-    let return_nonce = if server.broken == Broken::AnswersAnotherNonce { self::nonce("another", 0) } else { nonce };
+    let checkout_url = (!server.is(Broken::OmitsCheckoutUrl)).then(|| text("checkout_url"));
+    let debug = server.is(Broken::ShowsKey).then(|| server.key.clone());
+    let return_nonce = if server.is(Broken::AnswersAnotherNonce) { self::nonce("another", 0) } else { nonce };
+    let client_secret = server.is(Broken::ShowsClientSecret).then(|| text("client_secret"));
     let intent = json!({
         "id": text("id"), "checkout_url": checkout_url, "payment_ref": text("payment_ref"), "merchant_reference": reference,
-        "status": text("status"),
+        "status": text("status"), "client_secret": client_secret,
     });
-    Ok(Json(json!({"intent": intent, "return_nonce": return_nonce, "debug": debug})).into_response())
+    let cache = if server.is(Broken::StoresIntentsPublicly) { "public" } else { "no-store" };
+    let body = Json(json!({"intent": intent, "return_nonce": return_nonce, "debug": debug}));
+    Ok(([("cache-control", cache)], body).into_response())
 }
 
 async fn status(
     State(server): State<Arc<Server>>,
     Path(payment_ref): Path<String>,
-    RawQuery(query): RawQuery,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Answer {
-    server.refuse_other_sites(&headers)?;
-    let customer = customer(&headers)?;
-    let is_theirs = customer == "awa" || server.broken == Broken::ShowsPaymentsToAll;
+    server.refuse_other_sites(&headers, "status")?;
+    let customer = match server.customer(&headers, "status") {
+        Err(_) if server.is(Broken::ShowsStatusToStrangers) => "awa".to_owned(),
+        Err(_) if server.is(Broken::ShowsStatusByOrder) && !payment_ref.starts_with("gch_") => "awa".to_owned(),
+        customer => customer?,
+    };
+    let payment_ref = {
+        let books = server.state.lock().unwrap();
+        let named = books.payments.iter().find(|(_, payment)| match server.broken {
+            Broken::ShowsStatusByOrder => payment.order == payment_ref,
+            Broken::ShowsPaymentsByIntent => payment.id == payment_ref,
+            _ => false,
+        });
+        named.map_or(payment_ref, |(payment_ref, _)| payment_ref.clone())
+    };
+    let is_theirs = customer == "awa"
+        || server.is(Broken::ShowsPaymentsToAll)
+        || server.is(Broken::ShowsPaymentsByIntent)
+        || (server.is(Broken::TrustsOwnerInQuery) && query(&uri, "customer").as_deref() == Some("awa"));
     if !is_theirs || !server.state.lock().unwrap().payments.contains_key(&payment_ref) {
         return Err(error(404, "resource_missing"));
     }
-    if server.is(Money::PaysByQueryOfStatus) && pairs(query).get("status").is_some_and(|status| status == "succeeded") {
+    if server.is(Money::PaysByQueryOfStatus) && query(&uri, "status").as_deref() == Some("succeeded") {
         server.mark_paid(&payment_ref);
     }
     let settled = server.settle(&payment_ref, true).await;
@@ -343,17 +754,17 @@ async fn status(
     if is_declined || (is_unknown && server.is(Money::TellsFailedForUnknown)) {
         told["status"] = "failed".into();
     }
-    Ok(Json(told).into_response())
+    if server.is(Broken::ShowsCheckoutUrlInStatus) {
+        told["checkout_url"] = intent["checkout_url"].clone();
+    }
+    let cache = if server.is(Broken::StoresStatus) { "private, max-age=60" } else { "no-store" };
+    Ok(([("cache-control", cache)], Json(told)).into_response())
 }
 
-fn pairs(query: Option<String>) -> HashMap<String, String> {
-    url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
-}
 
 /// The page to which the customer returns.
-async fn return_page(State(server): State<Arc<Server>>, RawQuery(query): RawQuery) -> &'static str {
-    let query = pairs(query);
-    let named = |name: &str| query.get(name).cloned().unwrap_or_default();
+async fn return_page(State(server): State<Arc<Server>>, uri: Uri) -> &'static str {
+    let named = |name: &str| query(&uri, name).unwrap_or_default();
     let payment_ref = {
         let books = server.state.lock().unwrap();
         let mut payments = books.payments.iter();
@@ -375,8 +786,107 @@ async fn return_page(State(server): State<Arc<Server>>, RawQuery(query): RawQuer
 }
 
 impl Server {
-    fn is(&self, money: Money) -> bool {
-        self.broken == Broken::Money(money)
+    fn is(&self, broken: impl Into<Broken>) -> bool {
+        self.broken == broken.into()
+    }
+
+    /// Writes a line of the log, which the right shop does not.
+    fn log(&self, broken: Broken, line: &str) {
+        if self.is(broken) {
+            self.write("log", line);
+        }
+    }
+
+    /// The customer of the login's cookie.
+    fn customer(&self, headers: &HeaderMap, route: &str) -> Result<String, Response> {
+        let token = cookie(headers, "login").unwrap_or_default();
+        let books = self.state.lock().unwrap();
+        let is_ended_here = match self.broken {
+            Broken::SignsOutOfSessionsOnly => route == "session",
+            Broken::IgnoresSignOutForGet => route != "status",
+            _ => true,
+        };
+        let ended = books.logins.get(&format!("ended {token}")).filter(|_| !is_ended_here);
+        let name = books.logins.get(&token).or(ended).cloned();
+        name.ok_or_else(|| error(401, "authentication_required"))
+    }
+
+    /// Does what a shop does that believes the page.
+    fn forge(&self, books: &Books, created: &mut Value, uri: &Uri, headers: &HeaderMap, order: &Value) {
+        let number = |value: &Value| value.as_f64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
+        let price: f64 = PRICE.parse().unwrap();
+        let is_known = books.bodies.contains_key(created["merchant_reference"].as_str().unwrap());
+        let whole = |amount: f64| Value::from(format!("{amount}"));
+        let (field, value) = match self.broken {
+            Broken::TakesPriceFromPage => ("amount", order["amount"].clone()),
+            Broken::TakesNestedPrice => ("amount", order["items"][0]["unitPrice"].clone()),
+            Broken::TakesPriceFromQuery => ("amount", query(uri, "total").into()),
+            Broken::TakesCheaperPrice => {
+                let price = number(&order["grandTotal"]).filter(|page| *page > price / 2.0 && *page < price);
+                ("amount", price.map(whole).into())
+            }
+            Broken::SubtractsDiscount => ("amount", number(&order["reduction"]).map(|less| whole(price - less)).into()),
+            Broken::AddsTip => ("amount", number(&order["tip"]).map(|tip| whole(price + tip)).into()),
+            Broken::MultipliesQuantity => {
+                ("amount", number(&order["qty"]).map(|count| whole((price * count).round())).into())
+            }
+            Broken::ParsesQuantity => {
+                let count =
+                    order["quantity"].as_str().and_then(|text| text.parse::<f64>().ok()).filter(|count| *count > 0.0);
+                ("amount", count.map(|count| whole((price * count).ceil())).into())
+            }
+            Broken::WrapsQuantity => {
+                let count = order["quantity"].as_u64().map(|count| (price as u32).wrapping_mul(count as u32) % 40_000);
+                ("amount", count.map(|amount| amount.to_string()).into())
+            }
+            Broken::TakesCurrency => ("currency", order["currency"].clone()),
+            Broken::TakesNestedCurrency => ("currency", order["cart"]["devise"].clone()),
+            Broken::TakesCurrencyFromQuery => ("currency", query(uri, "currency").into()),
+            Broken::TakesEmail => ("email", order["customer"]["email"].clone()),
+            Broken::TakesOwnerFromHeader => ("email", text(headers, "x-user-id").map(|name| email(&name)).into()),
+            Broken::TakesOwnerFromCookie => ("email", cookie(headers, "user_id").map(|name| email(&name)).into()),
+            Broken::TakesFirstname => ("firstname", order["firstName"].clone()),
+            Broken::TakesReference => ("merchant_reference", order["orderRef"].clone()),
+            Broken::TakesNestedReference => ("merchant_reference", order["payment"]["reference"].clone()),
+            Broken::TakesRedirectUrl => ("redirect_url", order["returnUrl"].clone()),
+            Broken::TakesReturnAddressByPrefix => {
+                let address = order["return_to"].as_str().filter(|address| address.starts_with(&self.origin));
+                ("redirect_url", address.into())
+            }
+            Broken::TakesNextPath => {
+                let path = order["next"].as_str().filter(|path| path.starts_with('/'));
+                ("redirect_url", path.map(|path| format!("http:{path}")).into())
+            }
+            Broken::FollowsHost => {
+                ("redirect_url", text(headers, "host").map(|host| format!("https://{host}/")).into())
+            }
+            Broken::FollowsForwardedHost => {
+                ("redirect_url", text(headers, "x-forwarded-host").map(|host| format!("https://{host}/")).into())
+            }
+            Broken::FollowsReferer => ("redirect_url", text(headers, "referer").into()),
+            Broken::TakesFeeBearer => ("fee_bearer", order["fee_bearer"].clone()),
+            Broken::TakesMethodTypes => ("payment_method_types", order["payment_method_types"].clone()),
+            Broken::TakesPriceOnRepeat if is_known => ("amount", order["amount"].clone()),
+            Broken::TakesDescriptionOnRepeat if is_known => ("description", order["description"].clone()),
+            Broken::TakesFeeBearerOnRepeat if is_known => ("fee_bearer", query(uri, "fee_bearer").into()),
+            Broken::PutsTokenIntoRedirectUrl => {
+                let session = books.session.as_ref().unwrap_or(&Value::Null);
+                let token = session["data"]["session_token"].as_str().unwrap_or_default();
+                ("redirect_url", format!("{}&session={token}", created["redirect_url"].as_str().unwrap()).into())
+            }
+            Broken::MergesFields => {
+                let own = created.as_object().unwrap().clone();
+                let mut page = order.as_object().unwrap().clone();
+                page.retain(|name, _| ["metadata", "confirmation_method"].contains(&name.as_str()));
+                page.extend(own);
+                *created = page.into();
+                return;
+            }
+            _ => return,
+        };
+        if !value.is_null() {
+            created[field] = value;
+        }
     }
 
     /// Today's price.
@@ -384,8 +894,15 @@ impl Server {
         std::fs::read_to_string(self.folder.join("price")).map_or(PRICE.to_owned(), |price| price.trim().to_owned())
     }
 
-    /// The reference of an order, the body that is sent for it, and its nonce. They are stored before they are sent.
-    async fn sell(&self, id: &str, order: &Value, customer: &str) -> Result<(u32, String, Value, String), Response> {
+    /// Prices an order, and stores what is sent for it before it is sent.
+    async fn sell(
+        &self,
+        id: &str,
+        order: &Value,
+        customer: &str,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Sale, Response> {
         let (known, open) = {
             let books = self.state.lock().unwrap();
             let known = books.payments.values().any(|payment| payment.order == id);
@@ -416,11 +933,7 @@ impl Server {
         let salt = if self.broken == Broken::ForgetsNonceAtRestart { books.restarts } else { 0 };
         let nonce = nonce(&reference, salt);
         let today = self.price();
-        let amount = match order["amount"].as_str() {
-            Some(amount) if self.broken == Broken::TakesPriceFromPage => amount,
-            _ if self.is(Money::KeepsOldPrice) && declined > 0 => PRICE,
-            _ => &today,
-        };
+        let amount = if self.is(Money::KeepsOldPrice) && declined > 0 { PRICE } else { &today };
         let mut body = json!({
             "firstname": "Awa", "lastname": "Ngono", "email": email(customer), "amount": amount, "description": "A pair of shoes",
             "merchant_reference": reference, "redirect_url": format!("{}/return?guichet_return={nonce}", self.origin),
@@ -437,16 +950,20 @@ impl Server {
                 _ => return Err(error(409, "too_many_open_payments")),
             }
         }
-        let is_rewritten = self.broken == Broken::ForgetsNonceAtRestart
-            || self.broken == Broken::TakesPriceFromPage
-            || self.is(Money::SendsNewBody)
-            || self.is(Money::NumbersDescription);
+        self.forge(&books, &mut body, uri, headers, order);
+        // What was sent for a reference is sent again, but by these.
+        let is_rewritten = match self.broken {
+            Broken::ForgetsNonceAtRestart | Broken::TakesPriceOnRepeat | Broken::TakesDescriptionOnRepeat => true,
+            Broken::TakesFeeBearerOnRepeat => true,
+            Broken::Money(Money::SendsNewBody | Money::NumbersDescription) => true,
+            _ => false,
+        };
         if let Some(stored) = books.bodies.get(&reference).filter(|_| !is_rewritten) {
             body = stored.clone();
         } else if !self.is(Money::InsertsAfterCall) {
             books.bodies.insert(reference.clone(), body.clone());
         }
-        Ok((declined, reference, body, nonce))
+        Ok(Sale { declined, reference, body, nonce })
     }
 
     fn mark_paid(&self, payment_ref: &str) {
@@ -461,7 +978,7 @@ impl Server {
     /// Whether the payment that was read is the one that was sold.
     fn is_the_one_sold(&self, intent: &Value, payment: &Payment, sold: &Value) -> bool {
         let text = |name: &str| intent[name].as_str().unwrap_or_default();
-        let amount = sold["amount"].as_str().unwrap();
+        let amount = sold["amount"].as_str().unwrap_or_default();
         let has_amount = match self.broken {
             Broken::IgnoresAmount => true,
             Broken::Money(Money::ReadsAmountAsFloat) => text("amount").parse::<f64>().ok() == amount.parse().ok(),
@@ -633,6 +1150,7 @@ impl Server {
         let request =
             self.http.request(method.parse().unwrap(), format!("{}{path}", self.service)).bearer_auth(&self.key);
         let request = request.header("content-type", "application/json");
+        self.log(Broken::LogsKey, &format!("{method} {path} Bearer {}", self.key));
         let sent = request.body(body.map(|body| body.to_string()).unwrap_or_default()).send().await;
         let unavailable = |_| error(503, "unavailable");
         let response = sent.map_err(unavailable)?;
@@ -652,27 +1170,70 @@ impl Server {
         })
     }
 
-    fn refuse_other_sites(&self, headers: &HeaderMap) -> Result<(), Response> {
-        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
-        let trusts_form = self.broken == Broken::TrustsForms && content_type(headers).contains("form");
-        let origin_is_ours = text("origin").is_none_or(|origin| {
+    fn refuse_other_sites(&self, headers: &HeaderMap, route: &str) -> Result<(), Response> {
+        let is_form = content_type(headers).contains("form");
+        let trusts_form = is_form
+            && match self.broken {
+                Broken::TrustsForms => true,
+                Broken::TrustsFormsWithoutSite => text(headers, "sec-fetch-site").is_none(),
+                Broken::TrustsFormsOfAnyOrigin => text(headers, "origin").is_none(),
+                _ => false,
+            };
+        let name = self.origin.trim_start_matches("http://");
+        let host = name.split(':').next().unwrap();
+        let origin_is_ours = text(headers, "origin").is_none_or(|origin| {
             origin == self.origin
-                || (self.broken == Broken::TrustsOrigins && origin.starts_with("https:"))
-                || (self.broken == Broken::TrustsNull && origin == "null")
+                || match self.broken {
+                    Broken::TrustsOrigins => origin.starts_with("https:"),
+                    Broken::TrustsPrefix => origin.starts_with(&self.origin),
+                    Broken::TrustsSuffix => origin.ends_with(name),
+                    Broken::TrustsAnyPort => {
+                        origin.split("://").nth(1).and_then(|rest| rest.split(':').next()) == Some(host)
+                    }
+                    Broken::TrustsOwnNameAnywhere => origin.contains(name),
+                    Broken::TrustsNull => origin == "null",
+                    Broken::TrustsNullForReads => origin == "null" && route == "status",
+                    Broken::TrustsNullForSessions => origin == "null" && route == "session",
+                    _ => false,
+                }
         });
-        let site_is_ours = match text("sec-fetch-site").as_deref() {
+        let site_is_ours = match text(headers, "sec-fetch-site").as_deref() {
             None | Some("same-origin" | "none") => true,
-            Some("same-site") => self.broken == Broken::TrustsSameSite,
-            Some(_) => self.broken == Broken::TrustsCrossSite,
+            Some("same-site") => match self.broken {
+                Broken::TrustsSameSite => true,
+                Broken::TrustsSameSiteReads => route == "status",
+                Broken::TrustsSameSiteSessions => route == "session",
+                _ => false,
+            },
+            Some(_) => match self.broken {
+                Broken::TrustsCrossSite => true,
+                Broken::TrustsCrossSiteReads => route == "status",
+                Broken::TrustsCrossSiteSessions => route == "session",
+                _ => false,
+            },
         };
         if trusts_form || (origin_is_ours && site_is_ours) { Ok(()) } else { Err(error(403, "cross_site")) }
     }
 }
 
-fn customer(headers: &HeaderMap) -> Result<String, Response> {
-    let cookie = headers.get("cookie").and_then(|cookie| cookie.to_str().ok()).unwrap_or_default();
-    let name = cookie.strip_prefix("login=").ok_or_else(|| error(401, "authentication_required"))?;
-    Ok(name.to_owned())
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).map(|value| value.to_str().unwrap().to_owned())
+}
+
+/// The last cookie with this name.
+fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let cookies = text(headers, "cookie")?;
+    let values = cookies.split("; ").filter_map(|cookie| cookie.strip_prefix(name)?.strip_prefix('='));
+    values.last().map(str::to_owned)
+}
+
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+fn query(uri: &Uri, name: &str) -> Option<String> {
+    let pairs = url::form_urlencoded::parse(uri.query()?.as_bytes());
+    pairs.into_owned().find(|(found, _)| found == name).map(|(_, value)| value)
 }
 
 fn content_type(headers: &HeaderMap) -> &str {

@@ -1,18 +1,21 @@
 //! The rules of a safe shop, one function each.
 
 mod errors;
+mod forged;
 mod late;
 mod next;
 mod orders;
 mod origins;
 mod replies;
 mod returns;
+mod secrets;
 mod sessions;
 mod settling;
-
-pub(crate) use late::Late;
+mod strangers;
 
 use super::{Boxed, Check, Outcome};
+pub(crate) use forged::{Known, SharedOut};
+pub(crate) use late::Late;
 
 /// A rule, and how to keep it.
 pub struct Rule {
@@ -35,10 +38,49 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// The rules to check: these, or all.
-pub fn rules(only: &[&'static Rule]) -> Vec<&'static Rule> {
-    RULES.iter().filter(|rule| only.is_empty() || only.iter().any(|only| only.id == rule.id)).collect()
+/// A rule, or a group of rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection(&'static [Rule]);
+
+impl Selection {
+    /// The rule or the group with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let group = GROUPS.iter().find(|(group, _)| *group == name).map(|(_, rules)| *rules);
+        let rule = || all().find(|rule| rule.id == name).map(std::slice::from_ref);
+        group.or_else(rule).map(Self)
+    }
+
+    /// The names that can be given.
+    pub(crate) fn names() -> String {
+        let name = |(group, rules): &(&str, &[Rule])| {
+            let ids: Vec<&str> = rules.iter().map(|rule| rule.id).collect();
+            format!("{group} ({})", ids.join(", "))
+        };
+        GROUPS.iter().map(name).collect::<Vec<_>>().join("; ")
+    }
 }
+
+/// The rules to check: these, or all.
+pub fn rules(only: &[Selection]) -> Vec<&'static Rule> {
+    let is_wanted = |rule: &Rule| only.iter().any(|only| only.0.iter().any(|only| only.id == rule.id));
+    all().filter(|rule| only.is_empty() || is_wanted(rule)).collect()
+}
+
+fn all() -> impl Iterator<Item = &'static Rule> {
+    GROUPS.iter().flat_map(|(_, rules)| *rules)
+}
+
+/// The groups, in the order in which they are checked: the forged orders are those that the shop has not seen, and the secrets are looked
+/// for in all that the shop has answered.
+const GROUPS: &[(&str, &[Rule])] = &[
+    ("forged", forged::RULES),
+    ("orders", orders::RULES),
+    ("sessions", sessions::RULES),
+    ("strangers", strangers::RULES),
+    ("origins", origins::RULES),
+    ("payments", RULES),
+    ("secrets", secrets::RULES),
+];
 
 const LOGIN: &str = "--login";
 const TWO_LOGINS: &str = "--login, twice";
@@ -54,115 +96,9 @@ const STAYS_PROCESSING: &str = "237670000005";
 /// Declined at once, and approved late.
 const APPROVED_LATE: &str = "237670000012";
 
-/// All rules, in the order in which they are checked. Those about late approvals come early, so that the shop reads these payments again
-/// before the last look into the books; other rules that pay an order come late, since a paid order is used up.
-pub(crate) const RULES: &[Rule] = &[
-    Rule {
-        id: "order_becomes_payment",
-        title: "An order becomes a payment with all that the page needs",
-        needs: &[],
-        guide: "post-guichetintents",
-        fix: "Answer POST /intents with {\"intent\": {id, checkout_url, payment_ref, merchant_reference, status}, \"return_nonce\"}, \
-              from the reply to the create call.",
-        run: |check| Box::pin(orders::order_becomes_payment(check)),
-    },
-    Rule {
-        id: "session_needs_login",
-        title: "Only a customer who is signed in gets a session; all others get 401, 403 or 419",
-        needs: &[LOGIN],
-        guide: "post-guichetsession",
-        fix: "Answer POST /session with 401 unless your own login knows the customer, and create the session for that customer's e-mail.",
-        run: |check| Box::pin(sessions::session_needs_login(check)),
-    },
-    Rule {
-        id: "server_decides",
-        title: "Price, currency, customer and reference are the server's, whatever the page sends",
-        needs: &[],
-        guide: "post-guichetintents",
-        fix: "Take only the order's id from the page. Read price, currency and reference from your own data, and the customer from the login.",
-        run: |check| Box::pin(orders::server_decides(check)),
-    },
-    Rule {
-        id: "same_order_same_payment",
-        title: "The same order twice is one payment",
-        needs: &[],
-        guide: "post-guichetintents",
-        fix: "Send the same merchant_reference and the same body each time for one order: no time, no random text in it.",
-        run: |check| Box::pin(orders::same_order_same_payment(check)),
-    },
-    Rule {
-        id: "same_payment_after_restart",
-        title: "The same order is the same payment after a restart",
-        needs: &[RESTART],
-        guide: "what-to-store",
-        fix: "Derive merchant_reference and return_nonce from stored data and a key that outlives the process.",
-        run: |check| Box::pin(orders::same_payment_after_restart(check)),
-    },
-    Rule {
-        id: "return_nonce_agrees",
-        title: "return_nonce is the guichet_return of redirect_url, and the same each time",
-        needs: &[],
-        guide: "guichet_return-how-the-page-recognizes-its-own-return",
-        fix: "Derive 22 characters of [0-9A-Za-z] from the reference (an HMAC). Append guichet_return=<nonce> to redirect_url, and \
-              answer the same text as return_nonce. Otherwise a popup never closes.",
-        run: |check| Box::pin(orders::return_nonce_agrees(check)),
-    },
-    Rule {
-        id: "other_customer_sees_nothing",
-        title: "Another customer's payment is answered like an unknown one: 404",
-        needs: &[TWO_LOGINS],
-        guide: "get-guichetintentspayment_ref",
-        fix: "Look up a payment by its reference and the signed-in customer together, and answer 404 if there is none.",
-        run: |check| Box::pin(orders::other_customer_sees_nothing(check)),
-    },
-    Rule {
-        id: "foreign_origin_refused",
-        title: "A request with another site's Origin is refused",
-        needs: &[],
-        guide: "refuse-other-sites-requests-csrf",
-        fix: FIX_ORIGIN,
-        run: |check| Box::pin(origins::refused(check, "Origin", "https://evil.example")),
-    },
-    Rule {
-        id: "null_origin_refused",
-        title: "A request with the Origin null is refused",
-        needs: &[],
-        guide: "refuse-other-sites-requests-csrf",
-        fix: FIX_ORIGIN,
-        run: |check| Box::pin(origins::refused(check, "Origin", "null")),
-    },
-    Rule {
-        id: "same_site_refused",
-        title: "A request from another origin of the same site is refused",
-        needs: &[],
-        guide: "refuse-other-sites-requests-csrf",
-        fix: FIX_SITE,
-        run: |check| Box::pin(origins::refused(check, "Sec-Fetch-Site", "same-site")),
-    },
-    Rule {
-        id: "cross_site_refused",
-        title: "A request from another site is refused by Sec-Fetch-Site",
-        needs: &[],
-        guide: "refuse-other-sites-requests-csrf",
-        fix: FIX_SITE,
-        run: |check| Box::pin(origins::refused(check, "Sec-Fetch-Site", "cross-site")),
-    },
-    Rule {
-        id: "text_plain_refused",
-        title: "A body of text/plain is refused",
-        needs: &[],
-        guide: "refuse-other-sites-requests-csrf",
-        fix: "Accept application/json only, and answer 415 otherwise: a page of another site sends text/plain without asking.",
-        run: |check| Box::pin(origins::text_plain_refused(check)),
-    },
-    Rule {
-        id: "foreign_form_refused",
-        title: "A form of another site is refused; one of the shop may answer 303 to checkout_url",
-        needs: &[],
-        guide: "refuse-other-sites-requests-csrf",
-        fix: "Check Origin and Sec-Fetch-Site before the body is read, also for forms, or accept JSON only.",
-        run: |check| Box::pin(origins::foreign_form_refused(check)),
-    },
+/// The rules about payments, in the order in which they are checked. Those about late approvals come early, so that the shop reads these
+/// payments again before the last look into the books; other rules that pay an order come late, since a paid order is used up.
+const RULES: &[Rule] = &[
     Rule {
         id: "refusing_service",
         title: "If the service refuses, the page gets an error in the service's shape and no wrong status",
@@ -379,28 +315,8 @@ pub(crate) const RULES: &[Rule] = &[
         fix: FIX_ONCE,
         run: |check| Box::pin(settling::books_stay_true(check)),
     },
-    Rule {
-        id: "token_in_no_url",
-        title: "A session token is in no address, redirect or referrer",
-        needs: &[LOGIN],
-        guide: "post-guichetsession",
-        fix: "Send the token in the body of the answer to POST /session alone.",
-        run: |check| Box::pin(sessions::token_in_no_url(check)),
-    },
-    Rule {
-        id: "key_in_no_answer",
-        title: "The secret key is in no answer of the shop",
-        needs: &[],
-        guide: "what-to-store",
-        fix: "Keep the key on the server: in no page, script, header or error. Then replace it, since it is known now.",
-        run: |check| Box::pin(sessions::key_in_no_answer(check)),
-    },
 ];
 
-const FIX_ORIGIN: &str =
-    "Refuse a request whose Origin is not your own with 403, on all three routes: null is not your own either.";
-const FIX_SITE: &str =
-    "Refuse a request whose Sec-Fetch-Site is neither same-origin nor none with 403, on all three routes.";
 const FIX_COMPARE: &str = "Before an order is marked paid, compare id, reference, amount, currency and the customer's e-mail of the payment that \
                            was read with those that are stored, as whole texts: no conversion to numbers, no prefix, no default.";
 const FIX_ONCE: &str = "Mark the order by one conditional statement that stores which reference paid it (UPDATE orders SET paid_by = :reference \

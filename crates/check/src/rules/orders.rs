@@ -1,10 +1,47 @@
 //! How an order becomes a payment.
 
+use super::{RESTART, Rule};
 use crate::payment::Payment;
 use crate::{Check, Outcome, not_checked};
-use serde_json::Value;
 
-pub(super) async fn order_becomes_payment(check: &Check) -> Outcome {
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "order_becomes_payment",
+        title: "An order becomes a payment with all that the page needs",
+        needs: &[],
+        guide: "post-guichetintents",
+        fix: "Answer POST /intents with {\"intent\": {id, checkout_url, payment_ref, merchant_reference, status}, \"return_nonce\"}, \
+              from the reply to the create call.",
+        run: |check| Box::pin(order_becomes_payment(check)),
+    },
+    Rule {
+        id: "same_order_same_payment",
+        title: "The same order twice is one payment",
+        needs: &[],
+        guide: "post-guichetintents",
+        fix: "Send the same merchant_reference and the same body each time for one order: no time, no random text in it.",
+        run: |check| Box::pin(same_order_same_payment(check)),
+    },
+    Rule {
+        id: "same_payment_after_restart",
+        title: "The same order is the same payment after a restart",
+        needs: &[RESTART],
+        guide: "what-to-store",
+        fix: "Derive merchant_reference and return_nonce from stored data and a key that outlives the process.",
+        run: |check| Box::pin(same_payment_after_restart(check)),
+    },
+    Rule {
+        id: "return_nonce_agrees",
+        title: "return_nonce is the guichet_return of redirect_url, and the same each time",
+        needs: &[],
+        guide: "guichet_return-how-the-page-recognizes-its-own-return",
+        fix: "Derive 22 characters of [0-9A-Za-z] from the reference (an HMAC). Append guichet_return=<nonce> to redirect_url, and \
+              answer the same text as return_nonce. Otherwise a popup never closes.",
+        run: |check| Box::pin(return_nonce_agrees(check)),
+    },
+];
+
+async fn order_becomes_payment(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
     let Some(order) = check.orders.borrow().front().cloned() else {
         return not_checked("Missing option --order: an order of the customer that is not paid yet.");
@@ -22,41 +59,7 @@ pub(super) async fn order_becomes_payment(check: &Check) -> Outcome {
     }
 }
 
-pub(super) async fn server_decides(check: &Check) -> Outcome {
-    let (customer, payment) = check.open_payment().await?;
-    let Value::Object(mut forged) = payment.order.clone() else {
-        return not_checked("The value of --order is no JSON object, so a page can add nothing to it.");
-    };
-    let forgeries = serde_json::json!({
-        "amount": "1", "price": 1, "total": "1", "currency": "UGX", "email": "eve@evil.example", "customer_email": "eve@evil.example",
-        "customer": {"firstname": "Eve", "lastname": "Eve", "email": "eve@evil.example"}, "phone": "237699999999",
-        "merchant_reference": "FORGED", "reference": "FORGED", "description": "Forged", "redirect_url": "https://evil.example/",
-        "confirmation_method": "manual", "metadata": {"forged": "yes"},
-    });
-    forged.extend(forgeries.as_object().cloned().unwrap_or_default());
-    let mark = check.service.mark();
-    let exchange =
-        check.route_request(&customer, "POST", "/intents").on_own_page().json(&Value::Object(forged)).send().await;
-    let original = &payment.creation.body;
-    for call in check.service.calls_since(mark).iter().filter(|call| call.is_creation()) {
-        for field in ["amount", "currency", "email", "phone"] {
-            if call.body[field] != original[field] {
-                let (forged, original) = (&call.body[field], &original[field]);
-                let why = format!("The page changed {field} of the payment from {original} to {forged}.");
-                return Err(exchange.fail(why));
-            }
-        }
-        if call.body["merchant_reference"] == "FORGED" {
-            return Err(exchange.fail("The page set the reference of the payment."));
-        }
-        if call.body["redirect_url"].as_str().is_some_and(|address| address.starts_with("https://evil.example")) {
-            return Err(exchange.fail("The page set redirect_url: any page may send the customer to another site."));
-        }
-    }
-    Ok(())
-}
-
-pub(super) async fn same_order_same_payment(check: &Check) -> Outcome {
+async fn same_order_same_payment(check: &Check) -> Outcome {
     let (customer, payment) = check.open_payment().await?;
     match check.buy(&customer, &payment.order).await {
         Ok(again) if again.id == payment.id => Ok(()),
@@ -68,7 +71,7 @@ pub(super) async fn same_order_same_payment(check: &Check) -> Outcome {
     }
 }
 
-pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
+async fn same_payment_after_restart(check: &Check) -> Outcome {
     if check.options.restart_command.is_none() {
         return not_checked("Missing option --restart: a command that restarts the shop.");
     }
@@ -87,7 +90,7 @@ pub(super) async fn same_payment_after_restart(check: &Check) -> Outcome {
     }
 }
 
-pub(super) async fn return_nonce_agrees(check: &Check) -> Outcome {
+async fn return_nonce_agrees(check: &Check) -> Outcome {
     let (customer, payment) = check.open_payment().await?;
     let exchange = &payment.exchange;
     let Some(nonce) = &payment.return_nonce else { return Err(exchange.fail("The answer has no return_nonce.")) };
@@ -115,23 +118,4 @@ fn nonce_of(payment: &Payment) -> Option<String> {
     let address = url::Url::parse(payment.creation.body["redirect_url"].as_str()?).ok()?;
     let mut pairs = address.query_pairs();
     pairs.find(|(name, _)| name == guichet::values::RETURN_PARAMETER).map(|(_, value)| value.into_owned())
-}
-
-pub(super) async fn other_customer_sees_nothing(check: &Check) -> Outcome {
-    let other = check.customer(1).await?;
-    let (owner, payment) = check.open_payment().await?;
-    let unknown = check.route_request(&owner, "GET", "/intents/gch_unknown").on_own_page().send().await;
-    if unknown.status() != 404 {
-        return Err(unknown.fail("An unknown payment was not answered with 404."));
-    }
-    let exchange = check.status(&other, &payment).await;
-    if exchange.status() != 404 {
-        return Err(exchange.fail("Another customer asked for the payment, and was not answered with 404."));
-    }
-    match check.buy(&other, &payment.order).await {
-        Ok(bought) if bought.id == payment.id => {
-            Err(bought.exchange.fail("Another customer sent the order, and got the payment of its owner."))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,74 +1,387 @@
-//! Sessions and secrets.
+//! Whose session it is, and the login that it belongs to.
 
-use crate::shop::Customer;
+use super::{LOGIN, Rule, TWO_LOGINS};
+use crate::service::{Call, Kind, Target};
+use crate::shop::{Customer, Exchange};
 use crate::{Check, Outcome, RuleError, not_checked};
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
+use std::time::Duration;
 
-pub(super) async fn session_needs_login(check: &Check) -> Outcome {
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "session_needs_login",
+        title: "Only a customer who is signed in gets a session; all others get 401, 403 or 419",
+        needs: &[LOGIN],
+        guide: "post-guichetsession",
+        fix: "Answer POST /session with 401 unless your own login knows the customer, and create the session for that customer's e-mail.",
+        run: |check| Box::pin(session_needs_login(check)),
+    },
+    Rule {
+        id: "session_is_of_login",
+        title: "A session is for the e-mail of the customer who is signed in, whatever the page sends",
+        needs: &[LOGIN],
+        guide: "post-guichetsession",
+        fix: "Create the session for the e-mail that your own data has of the customer of the login. Read no e-mail and no id from the request.",
+        run: |check| Box::pin(session_is_of_login(check)),
+    },
+    Rule {
+        id: "sessions_are_apart",
+        title: "Two customers, one after the other and at once, get sessions of their own",
+        needs: &[TWO_LOGINS],
+        guide: "post-guichetsession",
+        fix: "Keep the customer and the session of a request in variables of that request, and what you keep by the customer's id.",
+        run: |check| Box::pin(sessions_are_apart(check)),
+    },
+    Rule {
+        id: "login_is_guarded",
+        title: "The login's cookie is random, HttpOnly, SameSite, Secure under https, and new at each sign-in",
+        needs: &[LOGIN],
+        guide: "whose-payment-it-is",
+        fix: "Set the login's cookie with HttpOnly, SameSite=Lax and (under https) Secure, to a new random text at each sign-in.",
+        run: |check| Box::pin(login_is_guarded(check)),
+    },
+    Rule {
+        id: "sign_out_ends_login",
+        title: "If the shop has an address to sign out, its use ends the login on the server",
+        needs: &[LOGIN],
+        guide: "whose-payment-it-is",
+        fix: "Delete the login on the server when the customer signs out: the cookie may be kept elsewhere.",
+        run: |check| Box::pin(sign_out_ends_login(check)),
+    },
+];
+
+async fn session_needs_login(check: &Check) -> Outcome {
     let (mark, visitor) = (check.service.mark(), Customer::default());
     // The page sets the cookie of a CSRF token.
     check.open_page(&visitor).await;
-    let exchange = check.route_request(&visitor, "POST", "/session").on_own_page().json(&json!({})).send().await;
+    let exchange = session_request(check, &visitor).await;
     if !exchange.is_sign_in_required() {
         return Err(exchange.fail("A stranger, who is not signed in, was not answered with 401."));
     }
-    if check.service.calls_since(mark).iter().any(|call| call.path == "/v1/sessions/create") {
+    if check.service.calls_since(mark).iter().any(Call::is_session) {
         return Err(exchange.fail("The shop created a session for a stranger."));
     }
     let customer = check.customer(0).await?;
-    let exchange = check.route_request(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
+    let exchange = session_request(check, &customer).await;
     if exchange.is_sign_in_required() && check.options.logins.is_empty() {
         return not_checked("Missing option --login: a stranger gets no session, and nobody is signed in.");
     }
-    let body = exchange.json();
-    let session = if body["data"].is_object() { &body["data"] } else { &body };
-    let is_issued = |token: &Value| {
-        token.as_str().is_some_and(|token| check.service.session_tokens().iter().any(|issued| issued == token))
-    };
-    if !exchange.is_success() || !is_issued(&session["session_token"]) || !session["expires_at"].is_string() {
+    let (session, is_issued) = (session_of(&exchange), issued_for(check, &exchange).is_some());
+    if !exchange.is_success() || !is_issued || !session["expires_at"].is_string() {
         let why = "A customer who is signed in did not get the service's session_token and expires_at.";
         return Err(exchange.fail(why));
     }
     Ok(())
 }
 
-pub(super) async fn token_in_no_url(check: &Check) -> Outcome {
+/// Requests a session from the shop's page.
+pub(super) async fn session_request(check: &Check, customer: &Customer) -> Exchange {
+    check.route_request(customer, "POST", "/session").on_own_page().json(&json!({})).send().await
+}
+
+/// The session of an answer, which may be the service's whole envelope.
+fn session_of(exchange: &Exchange) -> Value {
+    let mut body = exchange.json();
+    if body["data"].is_object() { body["data"].take() } else { body }
+}
+
+/// The e-mail for which the service has created the session of an answer.
+fn issued_for(check: &Check, exchange: &Exchange) -> Option<String> {
+    let token = session_of(exchange)["session_token"].as_str()?.to_owned();
+    let calls = check.service.calls_since(0);
+    let creation = calls.iter().find(|call| call.is_session() && call.reply["data"]["session_token"] == *token)?;
+    Some(email_in(creation))
+}
+
+fn email_in(creation: &Call) -> String {
+    creation.body["customer_email"].as_str().unwrap_or_default().to_lowercase()
+}
+
+/// The e-mail for which a customer gets a session; `None` if this customer gets none.
+pub(super) async fn email_of(check: &Check, number: usize) -> Result<Option<String>, RuleError> {
+    let customer = check.customer(number).await?;
+    Ok(issued_for(check, &session_request(check, &customer).await))
+}
+
+const NO_SESSION: &str = "The customer gets no session: see session_needs_login.";
+
+async fn session_is_of_login(check: &Check) -> Outcome {
+    if check.options.logins.is_empty() {
+        return not_checked("Missing option --login: it signs the customer in.");
+    }
     let customer = check.customer(0).await?;
-    check.route_request(&customer, "POST", "/session").on_own_page().json(&json!({})).send().await;
-    let tokens = check.service.session_tokens();
-    if tokens.is_empty() {
-        return not_checked("The shop has created no session: see session_needs_login.");
+    let Some(own) = email_of(check, 0).await? else { return not_checked(NO_SESSION) };
+    let mut foreign = vec!["forged@evil.example".to_owned()];
+    if check.options.logins.len() > 1 {
+        foreign.extend(email_of(check, 1).await?);
+        foreign.extend(super::forged::others_names(check).await);
     }
-    let has_token = |text: &str| tokens.iter().any(|token| text.contains(token.as_str()));
-    for call in check.service.calls_since(0) {
-        let return_address = call.body["redirect_url"].as_str().unwrap_or_default();
-        if has_token(&call.path) || has_token(&call.referer) || has_token(return_address) {
-            let sent = format!("{} {} (Referer: {}) {}", call.method, call.path, call.referer, call.body);
-            let why = "The shop's call to the service has a session token in an address.".into();
-            return Err(RuleError::Failed { why, sent, came: String::new() });
-        }
-    }
-    for (sent, response) in check.responses.borrow().iter() {
-        for name in ["location", "refresh", "link", "content-location"] {
-            if let Some(value) = response.headers(name).find(|value| has_token(value)) {
-                let why = "The shop's answer has a session token in an address.".into();
-                let came = format!("{} {name}: {value}", response.status);
-                return Err(RuleError::Failed { why, sent: sent.clone(), came });
+    foreign.retain(|name| !name.eq_ignore_ascii_case(&own));
+    foreign.dedup();
+    for name in &foreign {
+        for (place, body, path, headers) in lies(name) {
+            let mark = check.service.mark();
+            let mut request = check.route_request(&customer, "POST", &path).on_own_page();
+            for (name, value) in &headers {
+                request = request.header(name, value);
+            }
+            let exchange = request.json(&body).send().await;
+            let created = check.service.calls_since(mark);
+            let others = created.iter().filter(|call| call.is_session()).map(email_in).find(|email| *email != own);
+            let issued = issued_for(check, &exchange).filter(|email| *email != own);
+            if let Some(email) = others.or(issued) {
+                return Err(exchange.fail(format!(
+                    "The page named another customer in the {place}, and the shop created a session for {email}."
+                )));
             }
         }
     }
     Ok(())
 }
 
-/// It is checked last, on every answer that the other rules got.
-pub(super) async fn key_in_no_answer(check: &Check) -> Outcome {
-    let key = check.service.secret_key();
-    for (sent, response) in check.responses.borrow().iter() {
-        let headers = response.headers.iter().any(|(_, value)| value.contains(key));
-        if headers || response.body.contains(key) {
-            let why = format!("The secret key is in the {} of this answer.", if headers { "headers" } else { "body" });
-            return Err(RuleError::Failed { why, sent: sent.clone(), came: response.status.to_string() });
+type LieAboutCustomer = (&'static str, Value, String, Vec<(&'static str, String)>);
+
+/// Requests for a session that name another customer.
+fn lies(name: &str) -> Vec<LieAboutCustomer> {
+    let fields = [
+        "customer_email",
+        "email",
+        "customerEmail",
+        "user_email",
+        "userEmail",
+        "mail",
+        "user",
+        "username",
+        "customer",
+        "customer_id",
+        "customerId",
+        "user_id",
+        "userId",
+        "id",
+        "uid",
+        "owner",
+        "login",
+        "name",
+        "account",
+    ];
+    let headers = [
+        "X-User",
+        "X-User-Id",
+        "X-User-Email",
+        "X-Customer",
+        "X-Customer-Id",
+        "X-Customer-Email",
+        "X-Email",
+        "X-Forwarded-User",
+        "X-Forwarded-Email",
+        "X-Remote-User",
+        "Remote-User",
+        "X-Auth-User",
+        "X-Auth-Request-User",
+        "X-Auth-Request-Email",
+    ];
+    let body: Value = fields.map(|field| (field.to_owned(), Value::from(name))).into_iter().collect();
+    let person = json!({"email": name, "customer_email": name, "id": name, "name": name});
+    let nested = json!({"customer": person, "user": person, "data": person, "session": person, "account": person});
+    let query =
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields.map(|field| (field, name))).finish();
+    let path = || "/session".to_owned();
+    vec![
+        ("body", body, path(), Vec::new()),
+        ("body", nested, path(), Vec::new()),
+        ("query", json!({}), format!("/session?{query}"), Vec::new()),
+        ("headers", json!({}), path(), headers.map(|header| (header, name.to_owned())).to_vec()),
+        ("cookies", json!({}), path(), vec![("Cookie", fields.map(|field| format!("{field}={name}")).join("; "))]),
+    ]
+}
+
+async fn sessions_are_apart(check: &Check) -> Outcome {
+    if check.options.logins.len() < 2 {
+        return not_checked("Missing option --login, a second time: it signs in another customer.");
+    }
+    let customers = [check.customer(0).await?, check.customer(1).await?];
+    let (Some(first), Some(second)) = (email_of(check, 0).await?, email_of(check, 1).await?) else {
+        return not_checked(NO_SESSION);
+    };
+    let emails = [first, second];
+    if emails[0] == emails[1] {
+        let exchange = session_request(check, &customers[1]).await;
+        return Err(exchange.fail(format!("Both customers get a session for {}.", emails[0])));
+    }
+    let is_own = |number: usize, exchange: &Exchange| match issued_for(check, exchange) {
+        Some(email) if email != emails[number] => {
+            Err(exchange.fail(format!("The customer with the e-mail {} got a session for {email}.", emails[number])))
+        }
+        _ => Ok(()),
+    };
+    for number in [0, 1, 0, 1, 1, 0] {
+        is_own(number, &session_request(check, &customers[number]).await)?;
+    }
+    for are_held in [false, true] {
+        let holding = are_held.then(|| check.service.interfere(Target::Every, Kind::Hold));
+        let mark = check.service.mark();
+        let requests = join_all((0..6).map(|place| session_request(check, &customers[place % 2])));
+        let releasing = async {
+            // A shop that answers one request at a time never has two of them held.
+            let both = async || {
+                let calls = check.service.calls_since(mark);
+                (calls.iter().filter(|call| call.is_session()).count() >= 2).then_some(())
+            };
+            check.wait_for(Duration::from_secs(1), both).await;
+            drop(holding);
+        };
+        let (exchanges, ()) = join(requests, releasing).await;
+        for (place, exchange) in exchanges.iter().enumerate() {
+            is_own(place % 2, exchange)?;
         }
     }
     Ok(())
+}
+
+/// The cookies without which a signed-in browser is signed out.
+async fn login_cookies(check: &Check, customer: &Customer) -> Vec<(String, String)> {
+    let is_csrf = |name: &str| check.options.csrf.as_ref().is_some_and(|csrf| csrf.cookie == name);
+    let all = customer.cookies();
+    let mut found = Vec::new();
+    for cookie in all.iter().filter(|(name, _)| !is_csrf(name)) {
+        let others = all.iter().filter(|other| *other != cookie).cloned().collect();
+        if session_request(check, &Customer::with_cookies(others)).await.is_sign_in_required() {
+            found.push(cookie.clone());
+        }
+    }
+    found
+}
+
+/// The shortest text of 64 random bits, in the digits of base64.
+const SHORTEST: usize = 11;
+
+async fn login_is_guarded(check: &Check) -> Outcome {
+    if check.options.logins.is_empty() {
+        return not_checked("Missing option --login: it signs the customer in.");
+    }
+    if email_of(check, 0).await?.is_none() {
+        return not_checked(NO_SESSION);
+    }
+    let browser = Customer::default();
+    check.open_page(&browser).await;
+    let before = browser.cookies();
+    let signed_in = check.sign_in_again(&browser, 0).await?;
+    let is_https = check.options.shop.origin.starts_with("https:");
+    let logins = login_cookies(check, &browser).await;
+    for (name, value) in &logins {
+        let sets = signed_in.response.iter().flat_map(|response| response.headers("set-cookie"));
+        // A cookie that the page has set before is set without a login too.
+        let set = sets.filter(|set| set.split('=').next().is_some_and(|found| found.trim() == name)).last();
+        let Some(set) = set else {
+            let why = format!(
+                "The cookie {name} is the same before and after the sign-in: whoever knew it is signed in too."
+            );
+            return Err(signed_in.fail(why));
+        };
+        if before.iter().any(|(_, known)| known == value) {
+            return Err(signed_in.fail(format!("The sign-in keeps the value that the cookie {name} had before.")));
+        }
+        let attributes: Vec<String> = set.split(';').skip(1).map(|part| part.trim().to_ascii_lowercase()).collect();
+        let has = |attribute: &str| attributes.iter().any(|found| found == attribute);
+        let missing = match () {
+            () if !has("httponly") => Some("HttpOnly: a script can read the login"),
+            () if !has("samesite=lax") && !has("samesite=strict") => {
+                Some("SameSite=Lax or SameSite=Strict: requests of other sites carry the login")
+            }
+            () if is_https && !has("secure") => Some("Secure: the login is sent by http too"),
+            () => None,
+        };
+        if let Some(missing) = missing {
+            return Err(signed_in.fail(format!("The cookie {name} of the login has no {missing}.")));
+        }
+        if value.len() < SHORTEST {
+            return Err(signed_in.fail(format!("The cookie {name} of the login can be guessed: {value}.")));
+        }
+    }
+    takes_no_given_login(check, &logins).await
+}
+
+/// A login that another person has put into the browser before is not the customer's afterwards.
+async fn takes_no_given_login(check: &Check, logins: &[(String, String)]) -> Outcome {
+    let given: Vec<(String, String)> = logins
+        .iter()
+        .map(|(name, value)| (name.clone(), "a1b2c3d4".repeat(8)[..value.len().min(64)].to_owned()))
+        .collect();
+    let browser = Customer::with_cookies(given.clone());
+    check.open_page(&browser).await;
+    let exchange = check.sign_in_again(&browser, 0).await?;
+    // What the browser was given, with the other cookies of this browser.
+    let others = browser.cookies().into_iter().filter(|(name, _)| !logins.iter().any(|(login, _)| login == name));
+    let planted = Customer::with_cookies(given.into_iter().chain(others).collect());
+    if !logins.is_empty() && issued_for(check, &session_request(check, &planted).await).is_some() {
+        return Err(exchange.fail("A login that another person has put into the browser became that of the customer."));
+    }
+    Ok(())
+}
+
+async fn sign_out_ends_login(check: &Check) -> Outcome {
+    let Some(login) = check.options.logins.first() else {
+        return not_checked("Missing option --login: it signs the customer in.");
+    };
+    if email_of(check, 0).await?.is_none() {
+        return not_checked(NO_SESSION);
+    }
+    let (_, payment) = check.open_payment().await?;
+    let browser = check.sign_in(0).await?;
+    // Signing out may end every login of the customer.
+    check.customers.borrow_mut().clear();
+    for path in sign_out_paths(&login.path) {
+        for (method, content_type, body) in
+            [("POST", "application/json", "{}"), ("POST", "application/x-www-form-urlencoded", ""), ("GET", "", "")]
+        {
+            let kept = browser.clone();
+            let mut request = check.request(&browser, method, &path).on_own_page();
+            if !content_type.is_empty() {
+                request = request.body(content_type, body.to_owned());
+            }
+            let exchange = request.send().await;
+            let is_done = (200..400).contains(&exchange.status());
+            if !is_done || !session_request(check, &browser).await.is_sign_in_required() {
+                continue;
+            }
+            // Only the login may differ: a new CSRF token belongs to the same browser.
+            for request in [
+                session_request(check, &kept).await,
+                check.buy(&kept, &payment.order).await.map_or_else(|exchange| exchange, |payment| payment.exchange),
+                check.status(&kept, &payment).await,
+            ] {
+                if request.is_success() {
+                    let why =
+                        format!("After {method} {path} the login goes on: a copy of its cookie is still signed in.");
+                    return Err(request.fail(why));
+                }
+            }
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The addresses at which shops sign out.
+fn sign_out_paths(login: &str) -> Vec<String> {
+    let login = login.split('?').next().unwrap_or_default();
+    let mut paths = Vec::new();
+    for (to_sign_in, to_sign_out) in [
+        ("sign-in", "sign-out"),
+        ("signin", "signout"),
+        ("sign_in", "sign_out"),
+        ("log-in", "log-out"),
+        ("login", "logout"),
+        ("log_in", "log_out"),
+        ("connexion", "deconnexion"),
+    ] {
+        if login.contains(to_sign_in) {
+            paths.push(login.replace(to_sign_in, to_sign_out));
+        }
+    }
+    let usual = ["/logout", "/sign-out", "/signout", "/api/logout", "/api/sign-out", "/auth/logout", "/logout/"];
+    paths.extend(usual.map(str::to_owned));
+    paths.dedup();
+    paths
 }

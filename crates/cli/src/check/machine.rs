@@ -83,6 +83,13 @@ impl Environment for Machine {
         Box::pin(tokio::time::sleep(time))
     }
 
+    fn read<'a>(&'a self, path: &'a str) -> Boxed<'a, Result<String, String>> {
+        Box::pin(async move {
+            let bytes = tokio::fs::read(path).await.map_err(|error| error.to_string())?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        })
+    }
+
     fn run<'a>(
         &'a self,
         command: &'a str,
