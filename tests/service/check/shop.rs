@@ -761,7 +761,6 @@ async fn status(
     Ok(([("cache-control", cache)], Json(told)).into_response())
 }
 
-
 /// The page to which the customer returns.
 async fn return_page(State(server): State<Arc<Server>>, uri: Uri) -> &'static str {
     let named = |name: &str| query(&uri, name).unwrap_or_default();
@@ -952,12 +951,14 @@ impl Server {
         }
         self.forge(&books, &mut body, uri, headers, order);
         // What was sent for a reference is sent again, but by these.
-        let is_rewritten = match self.broken {
-            Broken::ForgetsNonceAtRestart | Broken::TakesPriceOnRepeat | Broken::TakesDescriptionOnRepeat => true,
-            Broken::TakesFeeBearerOnRepeat => true,
-            Broken::Money(Money::SendsNewBody | Money::NumbersDescription) => true,
-            _ => false,
-        };
+        let is_rewritten = matches!(
+            self.broken,
+            Broken::ForgetsNonceAtRestart
+                | Broken::TakesPriceOnRepeat
+                | Broken::TakesDescriptionOnRepeat
+                | Broken::TakesFeeBearerOnRepeat
+                | Broken::Money(Money::SendsNewBody | Money::NumbersDescription)
+        );
         if let Some(stored) = books.bodies.get(&reference).filter(|_| !is_rewritten) {
             body = stored.clone();
         } else if !self.is(Money::InsertsAfterCall) {
