@@ -20,7 +20,7 @@ const en = {
     refused: "The payment service refused the request. Try again, or go back to the shop.",
     not_found: "This payment was not found. Go back to the shop and start again from there.",
     offline: "There was no reply. Check your internet connection and try again.",
-    timeout: "The reply took too long. Try again: you will not be charged twice.",
+    timeout: "The reply took too long. Wait a moment, then try the same payment again: it is charged once.",
     unreadable: "This page could not read the reply. Wait a moment and try again.",
     address: "This page cannot take you further: the next address is missing or not allowed. Go back to the shop yourself. (Shop: check redirect_url and checkoutOrigins.)",
     settled: "This payment is already finished. Look at your order before you pay again.",
@@ -92,7 +92,7 @@ const en = {
   lateApproval: {
     until: "We do not know yet whether your operator took the money: it may approve this payment until {time}. If you pay a second time and both payments succeed, one of them is refunded.",
     open: "We do not know yet whether your operator took the money. If you pay a second time and both payments succeed, one of them is refunded.",
-    paid: "Your operator may still approve an earlier attempt, until {time}. That money is refunded.",
+    paid: "You have paid. Your operator may still approve an earlier attempt, until {time}: if it does, that money is refunded.",
   },
   otherwise: "Something went wrong. Try again; if it happens again, go back to the shop and tell them.",
 };
@@ -113,7 +113,7 @@ const fr = {
     refused: "Le service de paiement a refusé la demande. Réessayez ou retournez à la boutique.",
     not_found: "Ce paiement est introuvable. Retournez à la boutique et recommencez depuis là.",
     offline: "Aucune réponse n’est arrivée. Vérifiez votre connexion à Internet et réessayez.",
-    timeout: "La réponse a mis trop de temps. Réessayez : vous ne serez pas débité deux fois.",
+    timeout: "La réponse a mis trop de temps. Attendez un instant, puis réessayez le même paiement : il n’est débité qu’une fois.",
     unreadable: "Cette page n’a pas pu lire la réponse. Attendez un instant et réessayez.",
     address: "Cette page ne peut pas vous conduire plus loin : l’adresse suivante manque ou n’est pas autorisée. Retournez vous-même à la boutique. (Boutique : vérifiez redirect_url et checkoutOrigins.)",
     settled: "Ce paiement est déjà terminé. Regardez votre commande avant de payer à nouveau.",
@@ -185,7 +185,7 @@ const fr = {
   lateApproval: {
     until: "Nous ne savons pas encore si votre opérateur a pris l’argent : il peut accepter ce paiement jusqu’à {time}. Si vous payez une seconde fois et que les deux paiements réussissent, l’un des deux vous est remboursé.",
     open: "Nous ne savons pas encore si votre opérateur a pris l’argent. Si vous payez une seconde fois et que les deux paiements réussissent, l’un des deux vous est remboursé.",
-    paid: "Votre opérateur peut encore accepter une tentative précédente, jusqu’à {time}. Cet argent vous est remboursé.",
+    paid: "Vous avez payé. Votre opérateur peut encore accepter une tentative précédente, jusqu’à {time} : s’il le fait, cet argent vous est remboursé.",
   },
   otherwise: "Un problème est survenu. Réessayez ; s’il revient, retournez à la boutique et signalez-le.",
 };
@@ -210,7 +210,8 @@ export function describe(error, locale, now = Date.now()) {
  */
 export function describeLateApproval(payment, locale, now = Date.now()) {
   const { status, last_payment_error: error, approvable_until: latest } = payment ?? {};
-  const until = approvableUntil(error, latest === undefined ? error?.approvable_until : latest, now);
+  const isUnknownCode = Boolean(error?.code) && !own(en.declines, error.code);
+  const until = approvableUntil(error, latest === undefined ? error?.approvable_until : latest, now, isUnknownCode);
   const isPaid = status === "succeeded";
   // Without a time nothing is known of the attempts before the one that succeeded.
   if (until === null || (isPaid && !until)) return undefined;
@@ -221,9 +222,11 @@ export function describeLateApproval(payment, locale, now = Date.now()) {
 const NOT_FINAL = ["payer_timeout", "provider_unavailable", "rejected_by_payer"];
 
 /** Until when a decline may still be approved: a time, `undefined` if that is not known, or `null` if it is final. */
-function approvableUntil(error, until, now) {
-  if (typeof until === "number") return until * 1000 > now ? new Date(until * 1000) : null;
-  return until === undefined && NOT_FINAL.includes(error?.code) ? undefined : null;
+function approvableUntil(error, until, now, isDoubtful = false) {
+  const time = new Date(typeof until === "number" ? until * 1000 : NaN);
+  if (!Number.isNaN(time.valueOf())) return time > now ? time : null;
+  // A value that is no time says nothing.
+  return until !== null && (isDoubtful || NOT_FINAL.includes(error?.code)) ? undefined : null;
 }
 
 function sentenceUntil(until, key, locale, now) {

@@ -18,7 +18,7 @@ const texts = {
   },
   fr: {
     who: "Vous êtes", signIn: "Se connecter", signOut: "Se déconnecter", pay: "Payer", popup: "Payer dans une fenêtre",
-    orders: "Vos commandes", paid: "payée", open: "pas encore payée", refund: "vous avez payé deux fois : un remboursement est dû",
+    orders: "Vos commandes", paid: "payée", open: "pas encore payée", refund: "vous avez payé deux fois : un remboursement est dû",
     waiting: "Un instant, nous demandons si vous avez payé…", sum: "{amount}, dont {fee} de frais",
     states: {
       succeeded: "Merci, vous avez payé.", failed: "Le paiement a été refusé. Vous pouvez payer autrement.",

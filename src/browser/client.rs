@@ -157,8 +157,19 @@ pub struct Outcome {
     pub amount_payable: Option<Amount>,
 }
 
-/// The declines that are not always the operator's last word: real operators report them while the customer can still confirm.
-const NOT_FINAL: [&str; 3] = ["payer_timeout", "provider_unavailable", "rejected_by_payer"];
+/// The declines that are the operator's last word. Real operators report others while the customer can still confirm.
+const FINAL: [&str; 10] = [
+    "insufficient_funds",
+    "incorrect_otp",
+    "incorrect_cvc",
+    "expired_card",
+    "processing_error",
+    "authentication_required",
+    "payer_not_found",
+    "limit_exceeded",
+    "fraud_blocked",
+    "generic_decline",
+];
 
 impl Outcome {
     /// Whether an operator may still approve an attempt that it declined, at this time in Unix seconds. Then do not say that no money was
@@ -182,7 +193,7 @@ impl Outcome {
             // The service does not say.
             None => {
                 self.state != OutcomeState::Succeeded
-                    && declined.is_some_and(|error| NOT_FINAL.contains(&error.code.as_str()))
+                    && declined.is_some_and(|error| !FINAL.contains(&error.code.as_str()))
             }
         }
     }
@@ -199,6 +210,7 @@ mod tests {
         for (state, code, of_error, of_intent, expected) in [
             (Failed, "payer_timeout", None, None, true),
             (Failed, "insufficient_funds", None, None, false),
+            (Failed, "a_code_of_another_version", None, None, true),
             (Failed, "payer_timeout", Some(Never), None, false),
             (Failed, "payer_timeout", Some(Unix(100)), None, false),
             (Failed, "payer_timeout", Some(Unix(101)), None, true),

@@ -144,7 +144,7 @@ async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engi
     browser.close_tab_and_switch_to(&shop).await;
     // Under its driver, WebKit gives no page the focus until the customer does something there.
     browser.click("#basket-title").await;
-    browser.wait_for_text("[data-test='dismissed']", "nothing was charged").await;
+    browser.wait_for_text("[data-test='dismissed']", "Your order is kept").await;
     browser.step("The window was closed unpaid", "[data-test='dismissed']").await;
 
     browser.set_checked("[data-test='pay-in-window']", false).await;

@@ -79,7 +79,8 @@ export function draw({ view, intent, readAt, choices, chosen, choose }, locale) 
   write("status-title", title);
   // The words know neither the service's clock nor the other attempts: a decline that is final here is final for them.
   const reason = error && !open && !error.kind ? { ...error, approvable_until: null } : error;
-  write("status-reason", reason && !(unsure && isDoubtful(reason)) ? describe(reason, locale) : "");
+  // At the end, the reason of the last attempt would contradict what is not known of an earlier one.
+  write("status-reason", reason && !(unsure && (final || isDoubtful(reason))) ? describe(reason, locale) : "");
   write("status-text", sentences([...text, ...(unsure ? doubt : own)]));
   drawSteps(action?.steps, say);
   write("status-more", sentences(unsure ? own : doubt));
@@ -132,7 +133,7 @@ export function stillOpen(intent, readAt) {
   // Only a card's decline is final without a word of the service.
   if (until === undefined && ended === 1 && declined && payment_method?.type === "card") until = null;
   if (until === null) return null;
-  if (typeof until !== "number") return {};
+  if (typeof until !== "number" || Number.isNaN(new Date(until * 1000).valueOf())) return {};
   // Not by the time that has passed since: an approval in that time is not in what was read.
   return until > readAt ? { until } : null;
 }
@@ -160,7 +161,9 @@ export function translate(locale) {
 
 // Whether all that is to be said of a decline is that it is not known, which the title says.
 function isDoubtful({ kind, code, approvable_until: until }) {
-  return !kind && until !== null && (until !== undefined || ["payer_timeout", "provider_unavailable", "rejected_by_payer"].includes(code));
+  if (kind || until === null) return false;
+  const isFinal = Object.hasOwn(words("en").declines, code) && !["payer_timeout", "provider_unavailable", "rejected_by_payer"].includes(code);
+  return until !== undefined || !isFinal;
 }
 
 function titleOf(key, say, values) {
@@ -203,7 +206,7 @@ let drawnSteps;
 
 /** Draws what to do on the phone. A step without a sentence here is left out. */
 function drawSteps(steps, say) {
-  const known = (Array.isArray(steps) ? steps : []).filter(({ code }) => Object.hasOwn(say, `step_${code}`));
+  const known = (Array.isArray(steps) ? steps : []).filter(({ code, ussd }) => Object.hasOwn(say, `step_${code}`) && (ussd !== undefined || !say[`step_${code}`].includes("{ussd}")));
   const drawn = JSON.stringify([say.choose, known]);
   if (drawn === drawnSteps) return;
   drawnSteps = drawn;

@@ -12,9 +12,13 @@ const order = storedOrder.read(); // null in another tab or browser: then the pa
 let guichet;
 let shop;
 let leaving = false; // on the way to the payment page
+let looking = new AbortController(); // aborted by the next look: the result of the last one is shown
 look();
 
 async function look() {
+  looking.abort();
+  looking = new AbortController();
+  const { signal } = looking;
   show("looking");
   try {
     shop = await api("/api/shop");
@@ -29,16 +33,19 @@ async function look() {
     const back = await guichet.returned() ?? (before?.payment_ref && { payment_ref: before.payment_ref });
     const isSettled = Boolean(before) && before.status !== "unpaid";
     const outcome = back && await guichet.waitForOutcome(back, {
+      signal,
       budgetMs: isSettled ? 1 : undefined, // one look, for what is known beside the order's status
       // The customer left the payment page without paying: there is nothing to wait for.
-      onStatus: (status, outcome) => status === "requires_action" && show("unpaid", { known: before, outcome }),
+      onStatus: (status, outcome) => status === "requires_action" && !signal.aborted && show("unpaid", { known: before, outcome }),
     });
 
     // The shop's server decides: it has read the payment with its secret key and marked the order.
     const known = await readOrder();
+    if (signal.aborted) return;
     if (known) drawOrder(known);
     show(stateOf(known, outcome), { known, outcome });
   } catch (error) {
+    if (signal.aborted) return;
     console.warn(error);
     show("trouble", { error: error.kind ? error : null });
   }
@@ -60,7 +67,7 @@ function show(state, { known, outcome, error } = {}) {
   const isOpen = ["failed", "canceled", "unpaid"].includes(state);
   // The operator may still approve an attempt that it declined. Once a refund is due, it has, and the page says that.
   const isUnsure = !known?.refunds_due.length;
-  const late = isUnsure && (isOpen || state === "paid") ? describeLateApproval(outcome, locale) : undefined;
+  const late = isUnsure && (isOpen || ["paid", "pending"].includes(state)) ? describeLateApproval(outcome, locale) : undefined;
   const isNotKnown = isOpen && Boolean(late);
   const reason = error ?? (isUnsure && isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;
@@ -93,7 +100,8 @@ function drawAmount(known, outcome) {
   if (!amount) return;
   // The address may name a payment of another order.
   const payable = outcome?.amount === amount ? outcome.amount_payable ?? amount : amount;
-  const fee = BigInt(payable) - BigInt(amount);
+  const isWhole = [payable, amount].every((digits) => /^\d+$/.test(digits));
+  const fee = isWhole ? BigInt(payable) - BigInt(amount) : 0n;
   ui("total").textContent = formatMoney(payable, shop.currency, locale);
   ui("fee").textContent = fee ? fill(say.fee, { fee: formatMoney(String(fee), shop.currency, locale) }) : "";
 }

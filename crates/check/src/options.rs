@@ -47,7 +47,7 @@ pub struct Options {
     /// The shop also sells to customers without a login.
     #[cfg_attr(feature = "clap", arg(long))]
     pub guests: bool,
-    /// The origin of the shop's page, if it is another one than the shop's address: https://shop.example.
+    /// The origin of the shop's page, if it is another one than the shop's address: `https://shop.example`.
     #[cfg_attr(feature = "clap", arg(long, value_name = "ORIGIN", value_parser = origin))]
     pub page_origin: Option<String>,
     /// The page that a customer opens first; it sets the cookies.

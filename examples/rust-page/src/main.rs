@@ -107,12 +107,15 @@ fn show_outcome(outcome: Result<Outcome, Error>) {
 /// money.
 fn sentence(outcome: &Outcome) -> String {
     let now = (Date::now() / 1000.0) as i64;
-    let mut sentence = format!("The payment is {}.", outcome.state.as_str());
+    let is_unknown = outcome.state != OutcomeState::Succeeded && outcome.may_be_approved_late(now);
+    let mut sentence = match is_unknown {
+        true => "We do not know yet whether your operator took the money.".to_owned(),
+        false => format!("The payment is {}.", outcome.state.as_str()),
+    };
     if let Some(amount) = outcome.amount_payable.as_ref().or(outcome.amount.as_ref()) {
         sentence = format!("{sentence} {amount} XAF.");
     }
-    if outcome.state != OutcomeState::Succeeded && outcome.may_be_approved_late(now) {
-        sentence += " We do not know yet whether your operator took the money.";
+    if is_unknown {
         sentence += " If you pay a second time and both payments succeed, one of them is refunded.";
     }
     sentence
