@@ -13,6 +13,8 @@ use tokio::sync::watch;
 
 /// The most bytes of a recorded body. The sandbox itself accepts less.
 const MAX_BODY: usize = 8 << 20;
+/// The path of payments, and of their list.
+const INTENTS: &str = "/v1/payment-intents";
 
 /// The service of a check.
 pub struct Service {
@@ -60,7 +62,7 @@ impl Call {
 
     /// Whether it creates a payment.
     pub(crate) fn is_creation(&self) -> bool {
-        self.method == "POST" && self.path == "/v1/payment-intents"
+        self.method == "POST" && self.path == INTENTS
     }
 
     /// Whether it sends the order of this reference.
@@ -85,7 +87,7 @@ impl Call {
 
     /// Whether it reads this payment, or a list of payments.
     pub(crate) fn reads(&self, intent: &str) -> bool {
-        let path = self.path.split('?').next().unwrap_or_default().strip_prefix("/v1/payment-intents");
+        let path = self.path.split('?').next().unwrap_or_default().strip_prefix(INTENTS);
         let of_this = path.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('/') == Some(intent));
         self.method == "GET" && of_this
     }
@@ -121,6 +123,13 @@ pub(crate) enum Kind {
     Hold,
     /// It is executed, and then refused with 503.
     Lost,
+}
+
+impl Kind {
+    /// Whether the call gets no reply that the shop can use.
+    fn refuses(&self) -> bool {
+        matches!(self, Self::Refuse(_) | Self::Malformed | Self::Lost)
+    }
 }
 
 struct Interference {
@@ -207,7 +216,10 @@ impl Service {
         let mut interferences = state.interferences.iter().rev().map(|(_, interference)| interference);
         let interference = interferences.find(|interference| match &interference.target {
             Target::Every => true,
-            Target::ReadsOf(intent) => call.reads(intent),
+            // A refused list would be refused for the other payments in it too.
+            Target::ReadsOf(intent) => {
+                call.reads(intent) && !(interference.kind.refuses() && call.path.split('?').next() == Some(INTENTS))
+            }
             Target::Payment { intent, reference } => call.reads(intent) || call.creates(reference),
             Target::Creations => call.is_creation(),
         });

@@ -4,6 +4,7 @@ use super::environment::{Request, Response};
 use super::{Check, RuleError};
 use serde_json::Value;
 use std::cell::RefCell;
+use std::time::Duration;
 
 /// A browser with its cookies.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +88,24 @@ impl Check {
         method: &'static str,
         path: &str,
     ) -> RequestBuilder<'a> {
-        self.request(customer, method, &format!("{}{path}", self.options.shop.routes))
+        let mut request = self.request(customer, method, &format!("{}{path}", self.options.shop.routes));
+        // As the page asks: some frameworks answer an error as a page or a redirect otherwise.
+        request.set("Accept", "application/json");
+        request
+    }
+
+    /// Sends a request. A shop that limits requests answers 429: it is sent again after the pause that the shop asks for.
+    async fn send(&self, request: &Request) -> Result<Response, String> {
+        let mut left = 5;
+        loop {
+            let response = self.environment.send(request.clone()).await.map_err(|error| error.to_string())?;
+            if response.status != 429 || left == 0 {
+                return Ok(response);
+            }
+            left -= 1;
+            let seconds = response.headers("retry-after").next().and_then(|text| text.trim().parse().ok());
+            self.pause(Duration::from_secs(seconds.unwrap_or(2_u64).clamp(1, 60))).await;
+        }
     }
 }
 
@@ -159,7 +177,7 @@ impl RequestBuilder<'_> {
         if !self.notes.is_empty() {
             self.shown.push_str(&format!(" ({})", self.notes.join(", ")));
         }
-        let response = self.check.environment.send(self.request).await.map_err(|error| error.to_string());
+        let response = self.check.send(&self.request).await;
         if let Ok(response) = &response {
             self.customer.store(response);
             self.check.responses.borrow_mut().push((self.shown.clone(), response.clone()));

@@ -332,7 +332,8 @@ impl Known {
                 ];
                 // Without an honest order nobody knows what a discount is taken from.
                 if let Some(amount) = self.amount().filter(|amount| *amount > 20) {
-                    let less = amount - amount / 10;
+                    // No price of another order.
+                    let less = amount - amount / 10 - 7;
                     lies.push(new(Beside, &PRICES, less.to_string().into()));
                     lies.push(new(Beside, &PRICES, less.into()));
                     lies.push(new(Beside, &DISCOUNTS, (amount - 1).into()));
@@ -363,11 +364,11 @@ impl Known {
                 [Some(new(Beside, &QUANTITIES, value)), nested].into_iter().flatten()
             })
             .collect(),
-            Kind::Currency => vec![
-                new(Beside, &CURRENCIES, "UGX".into()),
-                new(Nested, &CURRENCIES, "UGX".into()),
-                new(Query, &CURRENCIES, "UGX".into()),
-            ],
+            Kind::Currency => {
+                let is_ugx = self.honest.iter().any(|honest| honest["currency"] == "UGX");
+                let other = if is_ugx { "XOF" } else { "UGX" };
+                [Beside, Nested, Query].map(|place| new(place, &CURRENCIES, other.into())).into()
+            }
             Kind::Customer => {
                 let email = format!("{FORGED}@{ELSEWHERE}");
                 let mut person = Map::new();
@@ -697,7 +698,8 @@ fn judge(trial: &Trial, known: &Known, kind: Kind) -> Outcome {
             }
         }
         let amount = text_of(&creation.body["amount"]);
-        if matches!(kind, Kind::Price | Kind::Quantity) && !is_price(&amount) {
+        let is_honest = known.honest.iter().any(|honest| text_of(&honest["amount"]) == amount);
+        if matches!(kind, Kind::Price | Kind::Quantity) && !is_honest && !is_price(&amount) {
             return Err(trial.fail(format!("The page made the amount of the payment {amount}.")));
         }
     }

@@ -78,7 +78,9 @@ async fn judge(check: &Check, cases: &[Case]) -> Outcome {
         count += 1;
         check.expected.borrow_mut().push(expected.clone());
     }
-    if count == 0 {
+    // Without fresh orders there are fewer cases.
+    let least = if check.has_fresh_orders() { cases.len() } else { 1 };
+    if count < least {
         not_checked("None of the payments came to the state that this rule needs: see the rules about declines.")
     } else {
         Ok(())

@@ -44,7 +44,11 @@ pub(super) async fn decline_gets_next_reference(check: &Check) -> Outcome {
 
 /// The page asks, twice, and is told that the payment has this final status.
 async fn see_end(check: &Check, customer: &Customer, payment: &Payment, status: &str) -> Result<Exchange, RuleError> {
-    let exchange = check.status(customer, payment).await;
+    let mut exchange = check.status(customer, payment).await;
+    if [0, 502, 503].contains(&exchange.status()) {
+        // One call may fail.
+        exchange = check.status(customer, payment).await;
+    }
     if exchange.json()["status"] != status {
         return Err(exchange.fail(format!("The payment is {status}, and the page was not told so.")));
     }
@@ -140,8 +144,13 @@ pub(super) async fn same_order_at_once(check: &Check) -> Outcome {
             id.filter(|_| call.is_creation())
         })
         .collect();
+    let refused = sent.iter().find_map(|sent| sent.as_ref().err().cloned());
     let payments: Vec<Payment> = sent.into_iter().filter_map(Result::ok).collect();
     let outcome = match payments.first() {
+        None => {
+            let why = "The order was sent four times at once, and none of them became a payment.";
+            refused.map_or(Ok(()), |refused| Err(refused.fail(why)))
+        }
         Some(first) if created.len() > 1 => {
             let why = format!(
                 "The order was sent four times at once, and became {} payments: the customer may pay each.",
@@ -226,25 +235,19 @@ async fn limit_holds(
         let again = Rc::new(check.sign_in(0).await?);
         // The shop may have ended the login before.
         check.customers.borrow_mut()[0] = Rc::clone(&again);
+        // A payment that has ended meanwhile makes room, which is filled before.
+        for _ in 0..MOST_OPEN {
+            if check.buy(customer, &check.fresh_order().unwrap_or_default()).await.is_err() {
+                break;
+            }
+        }
         let order = check.fresh_order().unwrap_or_default();
         if let Ok(payment) = check.buy(&again, &order).await {
             let why = "The customer signed in again, and could open one more payment: the limit is the customer's and not the login's.";
             return Err(payment.exchange.fail(why));
         }
     }
-    // There is room for one, and several orders come at the same moment.
-    let customer = &check.customer(0).await?;
-    check.release(customer, first).await;
-    let orders: Vec<Value> = (0..4).filter_map(|_| check.fresh_order()).collect();
-    let sent = join_all(orders.iter().map(|order| check.buy(customer, order))).await;
-    let created: Vec<Payment> = sent.into_iter().filter_map(Result::ok).collect();
-    match created.get(1) {
-        Some(second) => Err(second.exchange.fail(format!(
-            "There was room for one open payment, and of four orders at the same time {} became payments.",
-            created.len()
-        ))),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 pub(super) async fn open_payment_keeps_price(check: &Check) -> Outcome {
@@ -270,15 +273,18 @@ pub(super) async fn open_payment_keeps_price(check: &Check) -> Outcome {
             format!("{what}, and the customer paid the {price} that the payment has. An open payment keeps its price.");
         check.books_must_come_to(&[Expected::new(what, &open, Books::PAID)], mark, Duration::ZERO).await?;
     }
-    price_ends(check, &customer, &declined, &price).await
+    // Orders that cost differently do not say what this one costs today.
+    let are_alike = declined.amount() == price;
+    price_ends(check, &customer, &declined, are_alike).await
 }
 
 /// The next reference of an order takes today's price, or the order has ended.
-async fn price_ends(check: &Check, customer: &Customer, declined: &Payment, price: &str) -> Outcome {
+async fn price_ends(check: &Check, customer: &Customer, declined: &Payment, are_alike: bool) -> Outcome {
+    let price = declined.amount();
     check.service.pay(&declined.id, DECLINED_FOR_GOOD).await;
     check.status(customer, declined).await;
     let sent = check.buy(customer, &declined.order).await;
-    let today = match check.fresh_order() {
+    let today = match check.fresh_order().filter(|_| are_alike) {
         Some(order) => check.buy(customer, &order).await.ok().map(|payment| payment.amount().to_owned()),
         None => None,
     };

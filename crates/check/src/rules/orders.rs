@@ -43,7 +43,8 @@ pub(super) const RULES: &[Rule] = &[
 
 async fn order_becomes_payment(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
-    let Some(order) = check.orders.borrow().front().cloned() else {
+    let order = check.orders.borrow().front().cloned();
+    let Some(order) = order.or_else(|| check.fresh_order()) else {
         return not_checked("Missing option --order: an order of the customer that is not paid yet.");
     };
     match check.buy(&customer, &order).await {

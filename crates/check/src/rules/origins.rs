@@ -155,7 +155,11 @@ async fn foreign_form_refused(check: &Check) -> Outcome {
     let location =
         own.response.as_ref().ok().and_then(|response| response.headers("location").next()).unwrap_or_default();
     let is_checkout = check.service.checkout_urls().iter().any(|checkout_url| checkout_url == location);
-    if (300..400).contains(&own.status()) && !is_checkout {
+    // A form that lacks something goes back to the shop's own page.
+    let origin = &check.options.shop.origin;
+    let is_own_page =
+        location.starts_with(&format!("{origin}/")) || location.starts_with('/') && !location.starts_with("//");
+    if (300..400).contains(&own.status()) && !is_checkout && !is_own_page {
         return Err(own.fail("A form of the shop's own page was redirected, but not to checkout_url."));
     }
     Ok(())

@@ -202,10 +202,10 @@ async fn lies_pay_nothing(check: &Check, lies: impl Fn(&Subject<'_>) -> Vec<Lie>
             Arc::new(Lies::new(&payment.id, shared_out.collect()))
         })
         .collect();
-    if told.iter().all(|lies| lies.len() == 0) {
-        return Ok(());
-    }
-    let outcome = tell(check, &customer, &payments, &told, other.as_ref()).await;
+    let outcome = match told.iter().all(|lies| lies.len() == 0) {
+        true => Ok(()),
+        false => tell(check, &customer, &payments, &told, other.as_ref()).await,
+    };
     for payment in &payments {
         if check.has_fresh_orders() {
             check.release(&customer, payment).await;

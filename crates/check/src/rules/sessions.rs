@@ -1,6 +1,7 @@
 //! Whose session it is, and the login that it belongs to.
 
 use super::{LOGIN, Rule, TWO_LOGINS};
+use crate::payment::Payment;
 use crate::service::{Call, Kind, Target};
 use crate::shop::{Customer, Exchange};
 use crate::{Check, Outcome, RuleError, not_checked};
@@ -66,6 +67,9 @@ async fn session_needs_login(check: &Check) -> Outcome {
     let exchange = session_request(check, &customer).await;
     if exchange.is_sign_in_required() && check.options.logins.is_empty() {
         return not_checked("Missing option --login: a stranger gets no session, and nobody is signed in.");
+    }
+    if exchange.json()["error"]["code"] == "email_not_verified" {
+        return not_checked("The customer of --login has no e-mail that the shop has verified, and gets no session.");
     }
     let (session, is_issued) = (session_of(&exchange), issued_for(check, &exchange).is_some());
     if !exchange.is_success() || !is_issued || !session["expires_at"].is_string() {
@@ -240,13 +244,14 @@ async fn sessions_are_apart(check: &Check) -> Outcome {
 }
 
 /// The cookies without which a signed-in browser is signed out.
-async fn login_cookies(check: &Check, customer: &Customer) -> Vec<(String, String)> {
-    let is_csrf = |name: &str| check.options.csrf.as_ref().is_some_and(|csrf| csrf.cookie == name);
+async fn login_cookies(check: &Check, customer: &Customer, payment: &Payment) -> Vec<(String, String)> {
     let all = customer.cookies();
     let mut found = Vec::new();
-    for cookie in all.iter().filter(|(name, _)| !is_csrf(name)) {
+    for cookie in &all {
         let others = all.iter().filter(|other| *other != cookie).cloned().collect();
-        if session_request(check, &Customer::with_cookies(others)).await.is_sign_in_required() {
+        // A read needs no CSRF token, so only the login's cookie matters to it.
+        let exchange = check.status(&Customer::with_cookies(others), payment).await;
+        if exchange.is_sign_in_required() || exchange.status() == 404 || (300..400).contains(&exchange.status()) {
             found.push(cookie.clone());
         }
     }
@@ -263,12 +268,13 @@ async fn login_is_guarded(check: &Check) -> Outcome {
     if email_of(check, 0).await?.is_none() {
         return not_checked(NO_SESSION);
     }
+    let (_, payment) = check.open_payment().await?;
     let browser = Customer::default();
     check.open_page(&browser).await;
     let before = browser.cookies();
     let signed_in = check.sign_in_again(&browser, 0).await?;
     let is_https = check.options.shop.origin.starts_with("https:");
-    let logins = login_cookies(check, &browser).await;
+    let logins = login_cookies(check, &browser, &payment).await;
     for (name, value) in &logins {
         let sets = signed_in.response.iter().flat_map(|response| response.headers("set-cookie"));
         // A cookie that the page has set before is set without a login too.
@@ -310,7 +316,11 @@ async fn takes_no_given_login(check: &Check, logins: &[(String, String)]) -> Out
         .collect();
     let browser = Customer::with_cookies(given.clone());
     check.open_page(&browser).await;
-    let exchange = check.sign_in_again(&browser, 0).await?;
+    let exchange = check.send_login(&browser, 0).await;
+    if (400..500).contains(&exchange.status()) {
+        // It refuses a login that it did not give.
+        return Ok(());
+    }
     // What the browser was given, with the other cookies of this browser.
     let others = browser.cookies().into_iter().filter(|(name, _)| !logins.iter().any(|(login, _)| login == name));
     let planted = Customer::with_cookies(given.into_iter().chain(others).collect());
@@ -345,12 +355,12 @@ async fn sign_out_ends_login(check: &Check) -> Outcome {
             if !is_done || !session_request(check, &browser).await.is_sign_in_required() {
                 continue;
             }
-            // Only the login may differ: a new CSRF token belongs to the same browser.
-            for request in [
-                session_request(check, &kept).await,
-                check.buy(&kept, &payment.order).await.map_or_else(|exchange| exchange, |payment| payment.exchange),
-                check.status(&kept, &payment).await,
-            ] {
+            // Only the login may differ: a new CSRF token belongs to the same browser. Where guests may buy, it is a guest's now.
+            let bought = check.buy(&kept, &payment.order).await;
+            let is_guests = check.options.guests && bought.as_ref().is_ok_and(|bought| bought.id != payment.id);
+            let bought = bought.map_or_else(|exchange| exchange, |payment| payment.exchange);
+            let asked = [session_request(check, &kept).await, check.status(&kept, &payment).await];
+            for request in asked.into_iter().chain((!is_guests).then_some(bought)) {
                 if request.is_success() {
                     let why =
                         format!("After {method} {path} the login goes on: a copy of its cookie is still signed in.");
