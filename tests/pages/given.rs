@@ -201,7 +201,7 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
         "Unknown option `aborts`. The options are: signal, timeoutMs.",
         "Unknown option `sginal`. Did you mean `signal`?",
         "Unknown path `cancel_payment`. Did you mean `cancel_payment_intent`?",
-        "Unknown path `charge`. The paths are: read_payment_intent, attach_payment_method, answer_payment_intent, cancel_payment_intent.",
+        "Unknown path `charge`. The paths are: read_payment_intent, attach_payment_method, answer_payment_intent, cancel_payment_intent, abandon_payment_intent.",
         "Unknown option `redirectOrigin`. Did you mean `redirectOrigins`?",
         "Unknown option `countrycode`. Did you mean `country_code`?",
         "Unknown field `country`. Did you mean `country_code`?",

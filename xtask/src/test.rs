@@ -1,5 +1,6 @@
 //! `cargo xtask test`: all tests and checks, browsers included.
 
+use std::process::Command;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Result, bail, ensure};
@@ -152,9 +153,10 @@ impl Run {
         self.ready(servers);
         self.consumers(consumers)?;
         for binary in &pages {
-            let skipped = consumers::BUNDLERS_OF_NEWEST.iter().flat_map(|bundler| ["--skip", *bundler]);
-            let mut command = binary.command();
-            self.tests(&format!("tests: {}", binary.name), command.args(skipped).env(NPM_TOOLS, tools.folder()));
+            let result = self.tests_of_pages(binary, &tools);
+            if result.is_err() {
+                self.set_up(result);
+            }
             for service in SERVICES.into_iter().chain([POSTGRES_TWO]) {
                 match service.purchase(binary) {
                     Ok(mut command) => self.tests(&format!("tests: a purchase on {}", service.name), &mut command),
@@ -168,20 +170,38 @@ impl Run {
         Ok(())
     }
 
-    /// Runs the tests of the service in memory and on each other service, and beside them those that take minutes on one core. In one
-    /// process, these would begin late and end alone.
+    /// Runs the tests of the service in memory and on each other service, and beside them those that take minutes on one core.
     fn tests_of_the_service(&mut self, binary: &Binary) -> Result<()> {
-        let (mut long, mut others) = services::long_and_others(binary)?;
+        let (long, mut others) = services::long_and_others(binary)?;
+        self.beside("tests: requests by schemathesis, beside these", long, |run| {
+            run.tests(&format!("tests: {}", binary.name), &mut others);
+            run.tests_on(binary, SERVICES);
+        })
+    }
+
+    /// Runs the tests of pages, and beside them the whole checks of the example servers.
+    fn tests_of_pages(&mut self, binary: &Binary, tools: &Tools) -> Result<()> {
+        const CHECKS: &str = "every_rule_of_the_check_passes";
+        let (mut checks, mut others) = (binary.command(), binary.command());
+        checks.arg(CHECKS);
+        let skipped = consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS]).flat_map(|test| ["--skip", *test]);
+        others.args(skipped).env(NPM_TOOLS, tools.folder());
+        self.beside("tests: the check of the example servers, beside these", checks, |run| {
+            run.tests(&format!("tests: {}", binary.name), &mut others);
+        })
+    }
+
+    /// Runs tests that take minutes beside others. In one process, they would begin late and end alone.
+    fn beside(&mut self, name: &str, mut long: Command, others: impl FnOnce(&mut Self)) -> Result<()> {
         let long = thread::spawn(move || {
             let mut tally = Tally::default();
             let done = steps::timed(|remark| tally.run(&mut long, remark));
             Ok((tally, done))
         });
-        self.tests(&format!("tests: {}", binary.name), &mut others);
-        self.tests_on(binary, SERVICES);
+        others(self);
         let (tally, done) = join(long)?;
         self.tally.add(tally);
-        if let Err(error) = self.steps.finished("tests: requests by schemathesis, beside these", done) {
+        if let Err(error) = self.steps.finished(name, done) {
             eprintln!("{error:#}");
         }
         Ok(())
@@ -353,7 +373,7 @@ impl Run {
     }
 
     /// Runs a `cargo test` and counts its tests.
-    pub fn tests(&mut self, name: &str, command: &mut std::process::Command) {
+    pub fn tests(&mut self, name: &str, command: &mut Command) {
         let tally = &mut self.tally;
         let result = self.steps.step(name, |remark| tally.run(command, remark));
         if let Err(error) = result {
@@ -505,7 +525,7 @@ impl Tally {
     }
 
     /// Runs a `cargo test`, prints its output, and counts its tests.
-    fn run(&mut self, command: &mut std::process::Command, remark: &mut String) -> Result<()> {
+    fn run(&mut self, command: &mut Command, remark: &mut String) -> Result<()> {
         let mut here = Tally::default();
         let result = run_reading(command, |line| {
             println!("{line}");

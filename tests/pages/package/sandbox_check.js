@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 
@@ -26,7 +26,11 @@ async function theExampleServerKeepsEveryRule() {
     const shopEnv = { ...env, GUICHET_BASE_URL: service.base_url, GUICHET_SECRET_KEY: service.secret_key, SHOP_URL: origin };
     shop = spawn("node", ["server.mjs"], { cwd: "express", env: shopEnv, stdio: ["ignore", "pipe", "inherit"] });
     running.push(shop);
-    await new Promise((resolve) => createInterface(shop.stdout).on("line", (line) => (log.push(line), resolve())));
+    await new Promise((resolve) => createInterface(shop.stdout).on("line", (line) => {
+      log.push(line);
+      appendFileSync("express/log", `${line}\n`);
+      resolve();
+    }));
   };
   // What the commands of --restart and --orders ask: this process has the server and its log.
   const control = createServer(async (request, response) => {
@@ -58,12 +62,13 @@ async function theExampleServerKeepsEveryRule() {
 process.stdout.write(await r.text());\n`;
   writeFileSync("express/ask.mjs", ask);
   rmSync("express/shop.sqlite", { force: true });
+  writeFileSync("express/log", "");
 
   const orders = [17, 18, 19, 20, 21].flatMap((id) => ["--order", JSON.stringify({ id: `${id}`, product: "trainers" })]);
   const logins = ["awa", "paul"].flatMap((name) => ["--login", `POST /sign-in {"customer":"${name}"}`]);
   const commands = ["restart", "orders", "reprice"].flatMap((name) => [`--${name}`, `node express/ask.mjs ${name}`]);
   const pattern = ["--order-pattern", '{"id":"N-%d","product":"trainers"}'];
-  const check = start([origin, ...orders, ...pattern, ...logins, ...commands, "--listen", "127.0.0.1:0", "--json"]);
+  const check = start([origin, ...orders, ...pattern, ...logins, ...commands, "--log", "express/log", "--listen", "127.0.0.1:0", "--json"]);
   [log, service] = [[], JSON.parse(await check.firstLine)];
   await startShop();
   const { code, stdout, stderr } = await check.ended;

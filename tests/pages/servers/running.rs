@@ -189,12 +189,16 @@ impl ShopServer {
             command.args(["--login", &format!(r#"POST /sign-in {{"customer":"{customer}"}}"#)]);
         }
         command.args(["--order-pattern", r#"{"id":"N-%d","product":"trainers"}"#]);
-        // The loop below changes the price.
-        let reprice = self.file("reprice");
-        let wait = format!(": > '{0}'; while [ -e '{0}' ]; do sleep 0.05; done", reprice.display());
-        command.args(["--reprice", &wait]);
-        // The loop below starts it again.
-        command.args(["--restart", &format!("kill -9 {}", self.process.id())]);
+        // The loop below does what these files request.
+        let [reprice, restart] = ["reprice", "restart"].map(|name| self.file(name));
+        let wait = |file: &Path| format!(": > '{0}'; while [ -e '{0}' ]; do sleep 0.05; done", file.display());
+        if self.server == Server::Postgres {
+            // Its store is what differs from Express in SQLite.
+            command.args(["--only", "orders", "--only", "payments"]);
+        } else {
+            command.args(["--reprice", &wait(&reprice), "--log"]).arg(self.folder.log());
+        }
+        command.args(["--restart", &wait(&restart)]);
         command.args(["--orders", &self.books()]);
         if let Some(settle) = self.settle_line() {
             command.args(["--settle", &settle]);
@@ -217,8 +221,10 @@ impl ShopServer {
                 self.execute("UPDATE products SET amount = '47500'").await;
                 fs::remove_file(&reprice).unwrap();
             }
-            if self.process.try_wait().unwrap().is_some() {
+            if restart.exists() {
+                self.kill();
                 self.process = spawn(self.server, &self.folder, &self.url, &self.settings);
+                fs::remove_file(&restart).unwrap();
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         };
