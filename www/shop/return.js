@@ -67,7 +67,10 @@ function show(state, { known, outcome, error } = {}) {
   const isOpen = ["failed", "canceled", "unpaid"].includes(state);
   // The operator may still approve an attempt that it declined. Once a refund is due, it has, and the page says that.
   const isUnsure = !known?.refunds_due.length;
-  const late = isUnsure && (isOpen || ["paid", "pending"].includes(state)) ? describeLateApproval(outcome, locale) : undefined;
+  // An earlier payment of the order may be approved later than this one.
+  const until = Math.max(known?.approvable_until ?? 0, outcome?.approvable_until ?? 0);
+  const payment = until * 1000 > Date.now() ? { status: outcome?.status ?? state, approvable_until: until } : outcome;
+  const late = isUnsure && (isOpen || ["paid", "pending"].includes(state)) ? describeLateApproval(payment, locale) : undefined;
   const isNotKnown = isOpen && Boolean(late);
   const reason = error ?? (isUnsure && isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;

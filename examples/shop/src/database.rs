@@ -19,7 +19,8 @@ const SCHEMA: &str = "
         return_url TEXT NOT NULL,
         status TEXT NOT NULL DEFAULT 'unpaid',
         attempt BIGINT NOT NULL DEFAULT 0,
-        payment_ref TEXT -- of its current payment; of the one that paid it, once it is paid
+        payment_ref TEXT, -- of its current payment; of the one that paid it, once it is paid
+        approvable_until BIGINT -- until when an operator may approve an attempt of a payment that has ended; the latest
     );
     -- Equal baskets of a customer are one order until it is paid. After a decline its prices may become those of another order.
     CREATE UNIQUE INDEX IF NOT EXISTS one_open_order ON orders (customer, lines, return_url)
@@ -184,6 +185,14 @@ impl Database {
             None => query(never).bind(payment_ref.as_str()),
         };
         self.execute(release).await.map(drop)
+    }
+
+    /// Stores until when a payment of an order may be approved late. The order's next payment does not say it.
+    pub(crate) async fn store_approvable_until(&self, sold: &Sold, until: i64) -> Result<(), Refused> {
+        let Some((id, _)) = parse_reference(&sold.merchant_reference) else { return Ok(()) };
+        let sql = "UPDATE orders SET approvable_until = $1 \
+                   WHERE id = $2 AND (approvable_until IS NULL OR approvable_until < $1)";
+        self.execute(query(sql).bind(until).bind(id)).await.map(drop)
     }
 
     /// Stores the final status of a payment: in its order, and then in the payment, which is no longer open.

@@ -19,6 +19,8 @@ pub(crate) struct Order {
     /// How many of its payments ended for good without being paid, before the current one.
     pub attempt: i64,
     pub payment_ref: Option<String>,
+    /// Until when an operator may approve an attempt of a payment that has ended, in Unix seconds.
+    pub approvable_until: Option<i64>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -38,6 +40,7 @@ impl FromRow<'_, AnyRow> for Order {
             status: row.try_get("status")?,
             attempt: row.try_get("attempt")?,
             payment_ref: row.try_get("payment_ref")?,
+            approvable_until: row.try_get("approvable_until")?,
         })
     }
 }
@@ -79,6 +82,7 @@ impl Order {
         let lines: Vec<Value> = self.lines.iter().map(line).collect();
         let mut order = json!({
             "id": self.id, "total": self.total().to_string(), "currency": CURRENCY, "lines": lines, "status": self.status,
+            "approvable_until": self.approvable_until,
         });
         if let Some(payment_ref) = &self.payment_ref {
             order["payment_ref"] = payment_ref.as_str().into();

@@ -62,6 +62,9 @@ impl Shop for Seller {
 
     /// Every read of a final payment calls it, on any server.
     async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
+        if let Some(until) = intent.approvable_until.and_then(|until| until.unix()) {
+            self.database.store_approvable_until(sold, until).await?;
+        }
         self.database.settle(sold, &intent.status).await
     }
 

@@ -20,7 +20,7 @@ export class Orders {
     do {
       id = String(randomInt(...NUMBERS));
     } while (this.#orders.has(id));
-    const order = { id, customer, lines, status: "unpaid", attempt: 0, paidBy: undefined, paymentRef: undefined, refundsDue: new Map() };
+    const order = { id, customer, lines, status: "unpaid", attempt: 0, paidBy: undefined, paymentRef: undefined, approvableUntil: null, refundsDue: new Map() };
     this.#orders.set(id, order);
     return order;
   }
@@ -85,6 +85,7 @@ export const publicOrder = (order) => ({
   lines: order.lines.map(({ price, ...line }) => ({ ...line, price: String(price) })),
   status: order.status,
   payment_ref: order.paymentRef,
+  approvable_until: order.approvableUntil,
   refunds_due: [...order.refundsDue.values()],
 });
 

@@ -36,8 +36,10 @@ export class Payments {
     return payment?.sold;
   }
 
-  settled(sold, { status, amount, currency }, askAgain) {
+  settled(sold, { status, amount, currency, approvable_until: until }, askAgain) {
     const { order, isNewest } = this.#orders.named(sold.merchant_reference);
+    // The order's next payment does not say until when this one may be approved late.
+    if (until > (order.approvableUntil ?? 0)) order.approvableUntil = until;
     if (status === "succeeded") {
       order.paidBy ??= sold.merchant_reference;
       if (order.paidBy !== sold.merchant_reference) this.overpaid(sold, { attempt: "successful", amount, currency });

@@ -58,8 +58,12 @@ async fn a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_ref
     let second = sold("pi_2", &format!("ORDER-{id}.1"), "awa");
     let declined = IntentStatus::Failed;
     tokio::try_join!(database.settle(&first, &declined), database.settle(&first, &declined)).unwrap();
+    for until in [1_795_257_900, 1_795_257_000] {
+        database.store_approvable_until(&first, until).await.unwrap();
+    }
     let order = database.order_to_pay(&id, "awa").await.unwrap().unwrap();
     assert_eq!(order.reference(), second.merchant_reference.as_str());
+    assert_eq!(order.to_json()["approvable_until"], 1_795_257_900, "the latest, and the next payment does not know it");
     // The first one pays, as by a late approval, and then the second one.
     for sold in [&first, &first, &second, &second] {
         database.settle(sold, &IntentStatus::Succeeded).await.unwrap();
