@@ -237,7 +237,11 @@ async fn every_page_of_the_shop_is_accessible() {
         at("/return").await;
         over("unpaid", "[data-state='unpaid']").await;
         demo.client().cancel_payment_intent(&demo.only_intent().await.id).await.unwrap();
-        browser.wait_until("location.reload(); return document.querySelector('[data-state=canceled]') !== null").await;
+        // The shop may read the cancellation later. A page that is still looking is not loaded again.
+        let reload = "const { state } = document.querySelector('[data-test=outcome]').dataset;
+            if (state === 'unpaid') location.reload();
+            return state === 'canceled'";
+        browser.wait_until(reload).await;
         over("canceled", "[data-state='canceled']").await;
         browser.click("[data-test='try-again']").await;
         demo.pay_by_phone(&browser, "237670000009").await;
