@@ -8,7 +8,7 @@ use crate::payment::Payment;
 use crate::service::{Kind, Target};
 use crate::shop::{Customer, Exchange};
 use crate::{Check, Outcome, RuleError, not_checked};
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -135,7 +135,14 @@ pub(super) async fn lost_reply_same_payment(check: &Check) -> Outcome {
 pub(super) async fn same_order_at_once(check: &Check) -> Outcome {
     let (customer, order) = unsent_order(check).await?;
     let mark = check.service.mark();
-    let sent = join_all((0..4).map(|_| check.buy(&customer, &order))).await;
+    let holding = check.service.interfere(Target::Creations, Kind::Hold);
+    let releasing = async {
+        // A shop that sends one order at a time never has two of them held.
+        let two_held = async || (check.service.held() >= 2).then_some(());
+        check.wait_for(Duration::from_secs(1), two_held).await;
+        drop(holding);
+    };
+    let (sent, ()) = join(join_all((0..4).map(|_| check.buy(&customer, &order))), releasing).await;
     let calls = check.service.calls_since(mark);
     let created: HashSet<&str> = calls
         .iter()
