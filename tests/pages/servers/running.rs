@@ -213,9 +213,9 @@ impl ShopServer {
             if let Some(status) = check.try_wait().unwrap() {
                 break status;
             }
-            if begun.elapsed() > Duration::from_secs(600) {
+            if begun.elapsed() > Duration::from_secs(1500) {
                 check.kill().unwrap();
-                panic!("the check takes more than 10 minutes:\n{}", fs::read_to_string(report).unwrap());
+                panic!("the check takes more than 25 minutes:\n{}", fs::read_to_string(report).unwrap());
             }
             if reprice.exists() {
                 self.execute("UPDATE products SET amount = '47500'").await;
