@@ -119,6 +119,7 @@ impl Check {
     pub(crate) async fn status(&self, customer: &Customer, payment: &Payment) -> Exchange {
         self.route_request(customer, "GET", &format!("/intents/{}", payment.payment_ref)).on_own_page().send().await
     }
+
     /// Whether there are always new orders.
     pub(crate) fn has_fresh_orders(&self) -> bool {
         self.options.order_pattern.is_some()
@@ -136,8 +137,12 @@ impl Check {
 
     /// Cancels a payment, as its customer does, and lets the shop see it. So it is no longer one of the 20 that a customer may have open.
     pub(crate) async fn release(&self, customer: &Customer, payment: &Payment) {
-        self.service.cancel(&payment.id).await;
-        self.status(customer, payment).await;
+        self.release_named(customer, &payment.id, &payment.payment_ref).await;
+    }
+
+    pub(crate) async fn release_named(&self, customer: &Customer, id: &str, payment_ref: &str) {
+        self.service.cancel(id).await;
+        self.route_request(customer, "GET", &format!("/intents/{payment_ref}")).on_own_page().send().await;
     }
 
     /// Cancels the payments that earlier rules have left open, if there are always new orders.
@@ -150,9 +155,7 @@ impl Check {
         let open = self.service.open_payments().await;
         let Ok(customer) = self.customer(0).await else { return };
         for (id, payment_ref) in open.iter().rev().skip(FEW) {
-            self.service.cancel(id).await;
-            let path = format!("/intents/{payment_ref}");
-            self.route_request(&customer, "GET", &path).on_own_page().send().await;
+            self.release_named(&customer, id, payment_ref).await;
         }
     }
 }

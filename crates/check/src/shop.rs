@@ -199,6 +199,12 @@ impl Exchange {
         self.response.as_ref().map_or(0, |response| response.status)
     }
 
+    /// The JSON of the response, or what is in its envelope.
+    pub(crate) fn data(&self) -> Value {
+        let mut body = self.json();
+        if body["data"].is_object() { body["data"].take() } else { body }
+    }
+
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status())
     }

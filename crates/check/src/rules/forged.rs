@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "An order that is forged after it was placed is sent to the service unchanged",
         needs: &[],
         guide: "post-guichetintents",
-        fix: "Take only the order's id from the page. Read price, currency and reference from your own data, and the customer from the login.",
+        fix: FIX,
         run: |check| Box::pin(server_decides(check)),
     },
 ];
@@ -201,7 +201,7 @@ const OWNERS: [&str; 16] = [
     "buyer_id",
     "customer",
 ];
-pub(super) const OWNER_HEADERS: [&str; 12] = [
+pub(super) const OWNER_HEADERS: [&str; 14] = [
     "X-User",
     "X-User-Id",
     "X-Customer",
@@ -214,6 +214,8 @@ pub(super) const OWNER_HEADERS: [&str; 12] = [
     "X-Customer-Email",
     "X-Forwarded-Email",
     "X-Auth-Request-Email",
+    "X-Auth-Request-User",
+    "X-Email",
 ];
 const REFERENCES: [&str; 12] = [
     "merchant_reference",
@@ -531,19 +533,14 @@ async fn known(check: &Check, customer: &Customer) -> Result<Rc<Known>, RuleErro
                 Err(exchange) => return not_checked(check.no_payment(&exchange)),
             };
             honest.push(payment.creation.body.clone());
-            close_payment(check, customer, &payment).await;
+            check.release(customer, &payment).await;
         }
         others_payment = check.buy(customer, &fresh(check)?).await.ok();
     }
-    let other = others_names(check).await;
+    let other = names_of(check, 1).await;
     let known = Rc::new(Known { honest, other, others_payment, page_origin: check.page_origin().to_owned() });
     check.known.replace(Some(Rc::clone(&known)));
     Ok(known)
-}
-
-/// The names of the other customer, whom the first one may not name.
-pub(super) async fn others_names(check: &Check) -> Vec<String> {
-    names_of(check, 1).await
 }
 
 /// The values in the body of a customer's login that are not in the other's, and the e-mail of the customer's session.
@@ -835,18 +832,13 @@ async fn judge_books(check: &Check, trial: &Trial, kind: Kind) -> Outcome {
 /// Cancels the payments of a trial, since a customer has at most 20 open ones.
 async fn close(check: &Check, customer: &Customer, trial: &Trial) {
     if let Some(payment) = &trial.payment {
-        close_payment(check, customer, payment).await;
+        check.release(customer, payment).await;
     }
     if let Some(Ok(again)) = &trial.again
         && trial.payment.as_ref().is_none_or(|payment| payment.id != again.id)
     {
-        close_payment(check, customer, again).await;
+        check.release(customer, again).await;
     }
-}
-
-async fn close_payment(check: &Check, customer: &Customer, payment: &Payment) {
-    check.service.cancel(&payment.id).await;
-    check.status(customer, payment).await;
 }
 
 impl Trial {
@@ -918,7 +910,7 @@ async fn forged_host(check: &Check) -> Outcome {
         }
         if check.options.order_pattern.is_some() {
             for payment in [payment.ok(), again.ok()].iter().flatten() {
-                close_payment(check, &customer, payment).await;
+                check.release(&customer, payment).await;
             }
         }
     }

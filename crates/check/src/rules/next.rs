@@ -202,8 +202,7 @@ pub(super) async fn open_payments_have_a_limit(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
     for (id, payment_ref) in check.service.open_payments().await {
         if !before.contains(&id) {
-            check.service.cancel(&id).await;
-            check.route_request(&customer, "GET", &format!("/intents/{payment_ref}")).on_own_page().send().await;
+            check.release_named(&customer, &id, &payment_ref).await;
         }
     }
     outcome

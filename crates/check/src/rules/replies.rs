@@ -190,7 +190,7 @@ async fn lies_pay_nothing(check: &Check, lies: impl Fn(&Subject<'_>) -> Vec<Lie>
         Some(last) if payments.len() > 1 => Some(last.clone()),
         _ => second_payment(check, &customer).await,
     };
-    let other_email = other_email(check).await;
+    let other_email = super::sessions::email_of(check, 1).await.ok().flatten();
     let told: Vec<Arc<Lies>> = payments
         .iter()
         .enumerate()
@@ -313,14 +313,4 @@ async fn second_payment(check: &Check, customer: &Rc<Customer>) -> Option<Paymen
     // An order that an earlier rule has paid is no victim.
     let is_unpaid = matches!(check.books(&payment).await, Ok(Some(books)) if books.paid == 0);
     is_unpaid.then_some(payment)
-}
-
-/// The e-mail for which the shop creates the sessions of the second customer.
-async fn other_email(check: &Check) -> Option<String> {
-    let other = check.customer(1).await.ok()?;
-    let mark = check.service.mark();
-    check.route_request(&other, "POST", "/session").on_own_page().json(&json!({})).send().await;
-    let calls = check.service.calls_since(mark);
-    let created = calls.iter().find(|call| call.path == "/v1/sessions/create")?;
-    created.body["customer_email"].as_str().map(str::to_owned)
 }

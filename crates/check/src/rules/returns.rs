@@ -3,7 +3,7 @@
 use super::{DECLINED_FOR_GOOD, PAYS_AT_ONCE, STAYS_PROCESSING};
 use crate::books::{Books, Expected, orders_missing};
 use crate::payment::Payment;
-use crate::shop::{Customer, Exchange, RequestBuilder};
+use crate::shop::{Customer, RequestBuilder};
 use crate::{Check, Outcome, RuleError, not_checked};
 use serde_json::Value;
 use std::rc::Rc;
@@ -165,7 +165,7 @@ async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outc
         exchange = check.status(customer, payment).await;
     }
     let intent = check.service.intent(&payment.id).await;
-    let told = data(&exchange);
+    let told = exchange.data();
     if told["status"] != intent["status"] {
         let why = format!("The payment is {}, and the page was not told so.", intent["status"]);
         return Err(exchange.fail(why));
@@ -189,10 +189,4 @@ async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outc
         }
     }
     Ok(())
-}
-
-/// The answer, or what is in its envelope.
-fn data(exchange: &Exchange) -> Value {
-    let mut body = exchange.json();
-    if body["data"].is_object() { body["data"].take() } else { body }
 }

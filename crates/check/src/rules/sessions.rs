@@ -71,7 +71,7 @@ async fn session_needs_login(check: &Check) -> Outcome {
     if exchange.json()["error"]["code"] == "email_not_verified" {
         return not_checked("The customer of --login has no e-mail that the shop has verified, and gets no session.");
     }
-    let (session, is_issued) = (session_of(&exchange), issued_for(check, &exchange).is_some());
+    let (session, is_issued) = (exchange.data(), issued_for(check, &exchange).is_some());
     if !exchange.is_success() || !is_issued || !session["expires_at"].is_string() {
         let why = "A customer who is signed in did not get the service's session_token and expires_at.";
         return Err(exchange.fail(why));
@@ -84,15 +84,9 @@ pub(super) async fn session_request(check: &Check, customer: &Customer) -> Excha
     check.route_request(customer, "POST", "/session").on_own_page().json(&json!({})).send().await
 }
 
-/// The session of an answer, which may be the service's whole envelope.
-fn session_of(exchange: &Exchange) -> Value {
-    let mut body = exchange.json();
-    if body["data"].is_object() { body["data"].take() } else { body }
-}
-
 /// The e-mail for which the service has created the session of an answer.
 fn issued_for(check: &Check, exchange: &Exchange) -> Option<String> {
-    let token = session_of(exchange)["session_token"].as_str()?.to_owned();
+    let token = exchange.data()["session_token"].as_str()?.to_owned();
     let calls = check.service.calls_since(0);
     let creation = calls.iter().find(|call| call.is_session() && call.reply["data"]["session_token"] == *token)?;
     Some(email_in(creation))
@@ -119,7 +113,7 @@ async fn session_is_of_login(check: &Check) -> Outcome {
     let mut foreign = vec!["forged@evil.example".to_owned()];
     if check.options.logins.len() > 1 {
         foreign.extend(email_of(check, 1).await?);
-        foreign.extend(super::forged::others_names(check).await);
+        foreign.extend(super::forged::names_of(check, 1).await);
     }
     foreign.retain(|name| !name.eq_ignore_ascii_case(&own));
     foreign.dedup();
@@ -169,22 +163,6 @@ fn lies(name: &str) -> Vec<LieAboutCustomer> {
         "name",
         "account",
     ];
-    let headers = [
-        "X-User",
-        "X-User-Id",
-        "X-User-Email",
-        "X-Customer",
-        "X-Customer-Id",
-        "X-Customer-Email",
-        "X-Email",
-        "X-Forwarded-User",
-        "X-Forwarded-Email",
-        "X-Remote-User",
-        "Remote-User",
-        "X-Auth-User",
-        "X-Auth-Request-User",
-        "X-Auth-Request-Email",
-    ];
     let body: Value = fields.map(|field| (field.to_owned(), Value::from(name))).into_iter().collect();
     let person = json!({"email": name, "customer_email": name, "id": name, "name": name});
     let nested = json!({"customer": person, "user": person, "data": person, "session": person, "account": person});
@@ -195,7 +173,7 @@ fn lies(name: &str) -> Vec<LieAboutCustomer> {
         ("body", body, path(), Vec::new()),
         ("body", nested, path(), Vec::new()),
         ("query", json!({}), format!("/session?{query}"), Vec::new()),
-        ("headers", json!({}), path(), headers.map(|header| (header, name.to_owned())).to_vec()),
+        ("headers", json!({}), path(), super::forged::OWNER_HEADERS.map(|header| (header, name.to_owned())).to_vec()),
         ("cookies", json!({}), path(), vec![("Cookie", fields.map(|field| format!("{field}={name}")).join("; "))]),
     ]
 }
