@@ -3,6 +3,7 @@
 //!
 //! `cargo xtask test` installs what they need, builds the package and then runs these tests.
 
+mod mutants;
 mod running;
 mod stores;
 
@@ -518,7 +519,7 @@ async fn a_missing_key_ends_the_process_with_an_error(server: Server) {
 async fn every_rule_of_the_check_passes(server: Server) {
     let service = format!("127.0.0.1:{}", port::free());
     let mut shop = ShopServer::start(server, &format!("http://{service}"), KEY).await;
-    let (all_passed, report) = shop.check(&service).await;
+    let (all_passed, report) = shop.check(&service, &[]).await;
     // The price of the one on PostgreSQL does not change.
     let not_checked = usize::from(server == Server::Postgres);
     let is_whole = report.contains(&format!(" passed, 0 failed, {not_checked} not checked"));

@@ -100,6 +100,29 @@ async fn a_shop_that_is_broken_in_one_point_fails_the_rule_about_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_right_designs_fail_no_rule() {
+    for (design, groups) in [
+        (Broken::Pair, &["sessions"][..]),
+        (Broken::SendsAgain, &["forged", "orders", "strangers", "origins", "same_order_at_once"]),
+    ] {
+        let only: Vec<&str> = groups.iter().flat_map(|group| ["--only", group]).collect();
+        let checked = Checked::run("design", design, false, &only).await;
+        assert_eq!(checked.output.status.code(), Some(0), "{design:?}: {}", checked.report);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn books_that_never_say_paid_prove_nothing() {
+    let shop = Shop::open("silent", Broken::IgnoresReference, KEY).await;
+    let rules = ["wrong_reference_pays_nothing", "return_page_pays_nothing"];
+    let only: Vec<&str> = rules.iter().flat_map(|rule| ["--only", rule]).collect();
+    let mut options = vec!["--json", "--order-pattern", r#"{"id":"N-%d"}"#];
+    options.extend(only);
+    let checked = Checked::of(finish(check_with(&shop, "true", &[&options[..], &["--limit", "2"]].concat())).await);
+    assert_eq!(checked.verdicts("not checked"), rules, "{}", checked.report);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_shop_of_the_demo_breaks_no_rule() {
     let service = format!("127.0.0.1:{}", port::free());
     let mut shop = shop_command(&format!("http://{service}"), KEY, "memory:");
@@ -241,13 +264,18 @@ impl Checked {
 
 /// The check of a shop with everything that it needs but `--restart`.
 fn check(shop: &Shop, more: &[&str]) -> std::process::Command {
-    let mut command = guichet(&["check", &shop.url, "--listen", &shop.service, "--limit", "8"]);
+    let books = format!("cat {}/\"$GUICHET_REFERENCE\" 2>/dev/null || true", shop.folder.display());
+    check_with(shop, &books, &[&["--limit", "8"], more].concat())
+}
+
+/// The same, with this command for the books and no limit.
+fn check_with(shop: &Shop, books: &str, more: &[&str]) -> std::process::Command {
+    let mut command = guichet(&["check", &shop.url, "--listen", &shop.service]);
     for id in shop::ORDERS {
         command.args(["--order", &format!(r#"{{"id":"{id}"}}"#)]);
     }
     command.args(["--login", r#"POST /login {"name":"awa"}"#, "--login", "POST /login name=paul"]);
-    let books = format!("cat {}/\"$GUICHET_REFERENCE\" 2>/dev/null || true", shop.folder.display());
-    command.args(["--orders", &books]).args(more).env("GUICHET_SECRET_KEY", KEY);
+    command.args(["--orders", books]).args(more).env("GUICHET_SECRET_KEY", KEY);
     command
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`
-//! of the sandbox, of one of two sandboxes on PostgreSQL, of their database and of three shops, a long load, and memory over tens of
-//! thousands of calls. And what only this command runs of PostgreSQL.
+//! of the sandbox, of one of two sandboxes on PostgreSQL, of their database and of three shops, a long load, memory over tens of
+//! thousands of calls, and mutants of the shop in PHP. And what only this command runs of PostgreSQL.
 
 use anyhow::{Result, bail};
 
@@ -21,6 +21,7 @@ fn soak(run: &mut Run) -> Result<()> {
     run.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
     run.steps.step("set-up: the browser", setup::chromium)?;
     run.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
+    run.steps.step("set-up: PHP", setup::php)?;
     package::quick(&mut run.steps)?;
     let binaries = run.steps.step("build the tests", |_| binaries::build())?;
     for binary in binaries.iter().filter(|binary| binary.name == POSTGRES_CRATE) {
@@ -34,7 +35,14 @@ fn soak(run: &mut Run) -> Result<()> {
         for binary in binaries.iter().filter(|binary| binary.is_test(name)) {
             let mut command = binary.command();
             // One test at a time with its output: other tests would disturb the measurement.
-            command.args(["soak::", "instances_killed::", "three_shops::", "--nocapture", "--test-threads=1"]);
+            command.args([
+                "soak::",
+                "instances_killed::",
+                "three_shops::",
+                "mutants::",
+                "--nocapture",
+                "--test-threads=1",
+            ]);
             command.env("GUICHET_SOAK", "1");
             run.tests(&format!("soak: {name}"), &mut command);
         }

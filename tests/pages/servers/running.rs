@@ -82,8 +82,20 @@ impl ShopServer {
         Self::start_with(self.server, self.settings.clone()).await
     }
 
-    async fn start_with(server: Server, settings: Settings) -> Self {
+    /// Starts a server whose file is changed to this text.
+    pub async fn start_changed(server: Server, service: &str, key: &str, source: &str) -> Self {
         let folder = copy(server);
+        let file = Path::new(server.file()).file_name().unwrap();
+        fs::write(folder.path.join(file), source).unwrap();
+        let settings = Settings { service: service.to_owned(), key: key.to_owned(), database: None };
+        Self::start_in(folder, server, settings).await
+    }
+
+    async fn start_with(server: Server, settings: Settings) -> Self {
+        Self::start_in(copy(server), server, settings).await
+    }
+
+    async fn start_in(folder: Folder, server: Server, settings: Settings) -> Self {
         let url = format!("http://127.0.0.1:{}", port::free());
         let process = spawn(server, &folder, &url, &settings);
         let shop = Self { server, url, settings, folder, process };
@@ -176,9 +188,9 @@ impl ShopServer {
         String::from_utf8_lossy(&fs::read(self.folder.log()).unwrap()).into_owned()
     }
 
-    /// Runs `guichet check`, whose service listens at this address, against the server. Returns its report, and whether every rule
-    /// passed.
-    pub async fn check(&mut self, service: &str) -> (bool, String) {
+    /// Runs `guichet check`, whose service listens at this address, against the server, with these options more. Returns its report, and
+    /// whether every rule passed.
+    pub async fn check(&mut self, service: &str, more: &[&str]) -> (bool, String) {
         let report = self.folder.path.with_file_name("report");
         let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
         command.args(["check", &self.url, "--listen", service]).env("GUICHET_SECRET_KEY", &self.settings.key);
@@ -206,6 +218,7 @@ impl ShopServer {
         if self.server == Server::Django {
             command.args(["--csrf", "csrftoken=X-CSRFToken"]);
         }
+        command.args(more);
         let output = File::create(&report).unwrap();
         let mut check = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
         let begun = Instant::now();

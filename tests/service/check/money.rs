@@ -69,6 +69,28 @@ pub enum Money {
     StopsAtCanceled,
     PaysByLateApproval,
     MarksAgainLater,
+    /// *
+    PaysByNotification,
+    /// *
+    PaysByPostedReturn,
+    /// *
+    NextReferenceAfterMismatch,
+    /// *
+    NextReferenceOncePaid,
+    /// *
+    NextReferenceAfterConflict,
+    /// *
+    TakesServerErrorForFailed,
+    /// *
+    LimitsEveryone,
+    /// *
+    CountsEndedPayments,
+    /// *
+    EndsRoundAtUnsent,
+    /// *
+    SettlesYoungestAlone,
+    /// *
+    RefundsAtEachStatus,
 }
 
 impl Money {
@@ -136,5 +158,16 @@ impl Money {
         (Self::StopsAtCanceled, "late_approval_after_end_is_refunded"),
         (Self::PaysByLateApproval, "late_approval_after_end_is_refunded"),
         (Self::MarksAgainLater, "books_stay_true"),
+        (Self::PaysByNotification, "return_page_pays_nothing"),
+        (Self::PaysByPostedReturn, "return_page_pays_nothing"),
+        (Self::NextReferenceAfterMismatch, "wrong_amount_pays_nothing"),
+        (Self::NextReferenceOncePaid, "second_reference_only_after_end"),
+        (Self::NextReferenceAfterConflict, "lost_reply_same_payment"),
+        (Self::TakesServerErrorForFailed, "failed_read_is_no_decline"),
+        (Self::LimitsEveryone, "open_payments_have_a_limit"),
+        (Self::CountsEndedPayments, "open_payments_have_a_limit"),
+        (Self::EndsRoundAtUnsent, "failing_read_delays_none"),
+        (Self::SettlesYoungestAlone, "paid_without_return"),
+        (Self::RefundsAtEachStatus, "duplicate_is_refunded"),
     ];
 }

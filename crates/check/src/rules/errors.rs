@@ -29,9 +29,10 @@ pub(super) async fn slow_service(check: &Check) -> Outcome {
 }
 
 async fn failing_service(check: &Check, kind: Kind, cause: &str) -> Outcome {
-    let (_, payment) = check.open_payment().await?;
+    let (customer, payment) = check.open_payment().await?;
     let exchanges = exchanges_during(check, &payment, kind).await?;
-    exchanges.iter().try_for_each(|exchange| must_be_error_or_true(exchange, &payment, cause))
+    exchanges.iter().try_for_each(|exchange| must_be_error_or_true(exchange, &payment, cause))?;
+    super::settling::same_payment_still(check, &customer, &payment, cause.trim_end_matches('.')).await
 }
 
 /// Sends the order, and then asks for its payment's status, while every call of the shop is interfered with.

@@ -331,6 +331,8 @@ impl Known {
                     new(Nested, &PRICES, 1.into()),
                     new(Nested, &PRICES, "1".into()),
                     new(Query, &PRICES, "1".into()),
+                    new(Header, &["X-Amount", "X-Price", "X-Total", "X-Order-Amount"], "1".into()),
+                    Lie::of(kind, Header, json!({"Cookie": PRICES.map(|name| format!("{name}=1")).join("; ")})),
                 ];
                 // Without an honest order nobody knows what a discount is taken from.
                 if let Some(amount) = self.amount().filter(|amount| *amount > 20) {
@@ -468,6 +470,7 @@ async fn forged(check: &Check, kind: Kind) -> Outcome {
     if check.options.order_pattern.is_none() {
         return shared_out(check, &customer, &known, kind).await;
     }
+    let mut is_sold = false;
     for lie in known.lies(kind) {
         let trial = trial(check, &customer, fresh(check)?, vec![lie.clone()]).await;
         judge(&trial, &known, kind)?;
@@ -476,8 +479,9 @@ async fn forged(check: &Check, kind: Kind) -> Outcome {
         }
         judge_books(check, &trial, kind).await?;
         close(check, &customer, &trial).await;
+        is_sold |= trial.is_sold();
     }
-    Ok(())
+    if is_sold { Ok(()) } else { not_checked("No order became a payment: see order_becomes_payment.") }
 }
 
 /// Without `--order-pattern`, each order is sent once, with a share of all lies.
@@ -602,16 +606,12 @@ async fn trial(check: &Check, customer: &Customer, order: Value, lies: Vec<Lie>)
         request = request.header(&name, &value);
     }
     let exchange = request.json(&forged).send().await;
-    let creations = creations_since(check, mark);
+    let creations = check.service.creations_since(mark);
     let payment = check.payment(&order, exchange.clone()).ok();
     let mark = check.service.mark();
     let again = if is_another_order { None } else { Some(check.buy(customer, &order).await) };
-    let creations_again = creations_since(check, mark);
+    let creations_again = check.service.creations_since(mark);
     Trial { lies, exchange, creations, payment, again, creations_again }
-}
-
-fn creations_since(check: &Check, mark: usize) -> Vec<Call> {
-    check.service.calls_since(mark).into_iter().filter(Call::is_creation).collect()
 }
 
 /// The names of the order's fields that say which order it is.
@@ -849,18 +849,35 @@ impl Trial {
 
 /// The order was sent honest before: whatever the page adds now, the service is sent what it was sent then.
 async fn server_decides(check: &Check) -> Outcome {
+    /// Words by which a page might get another payment for the order.
+    const AGAIN: [&str; 12] = [
+        "retry",
+        "new",
+        "again",
+        "force",
+        "force_new",
+        "reset",
+        "restart",
+        "refresh",
+        "renew",
+        "attempt",
+        "try",
+        "replace",
+    ];
     let (customer, payment) = check.open_payment().await?;
     if !payment.order.is_object() {
         return not_checked("The value of --order is no JSON object, so a page can add nothing to it.");
     }
     let known = known(check, &customer).await?;
     for place in [Place::Beside, Place::Nested, Place::Query] {
-        let lies: Vec<Lie> = ALL
+        let mut lies: Vec<Lie> = ALL
             .into_iter()
             .filter_map(|kind| known.lies(kind).into_iter().find(|lie| lie.place == place))
             // A quantity of the order itself makes it another order.
             .filter(|lie| place != Place::Beside || !lie.fields.keys().any(|name| has_name(&payment.order, name)))
             .collect();
+        let again = if place == Place::Query { json!(1) } else { json!(true) };
+        lies.push(Lie::new(Kind::Reference, place, &AGAIN, &again));
         let trial = trial(check, &customer, payment.order.clone(), lies).await;
         for creation in trial.creations.iter().chain(&trial.creations_again) {
             let (sent, usual) = (leaves(&creation.body), leaves(&payment.creation.body));
@@ -903,7 +920,7 @@ async fn forged_host(check: &Check) -> Outcome {
         let payment = check.payment(&order, exchange.clone());
         // What the shop has stored for it is sent again.
         let again = check.buy(&customer, &order).await;
-        for call in creations_since(check, mark) {
+        for call in check.service.creations_since(mark) {
             if call.body["redirect_url"].as_str().is_some_and(|address| address.contains(ELSEWHERE)) {
                 return Err(exchange.fail(format!("redirect_url is {}.", call.body["redirect_url"])));
             }

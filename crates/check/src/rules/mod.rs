@@ -237,10 +237,10 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "second_reference_only_after_end",
-        title: "An order gets no second payment while the first one can still be paid",
+        title: "An order gets no second payment while the first one can still be paid, or once it is paid",
         needs: &[],
         guide: "declines-and-the-next-reference",
-        fix: "Create the next reference only once a payment was read as failed or canceled: not while it is processing, and not after an attempt that was declined.",
+        fix: "Create the next reference only once a payment was read as failed or canceled: not while it is processing, and not after an attempt that was declined. A paid order keeps its reference.",
         run: |check| Box::pin(next::second_reference_only_after_end(check)),
     },
     Rule {

@@ -62,8 +62,21 @@ async fn provoke(check: &Check) {
         let _interfering = check.service.interfere(Target::Every, kind);
         ask(check, &customer).await;
     }
-    let broken = check.route_request(&customer, "POST", "/intents").on_own_page();
-    broken.body("application/json", "{".to_owned()).send().await;
+    for body in [
+        "{",
+        "",
+        "null",
+        "[]",
+        "1",
+        "\"17\"",
+        "{\"id\":null}",
+        "{\"id\":{}}",
+        "{\"id\":[\"17\"]}",
+        "{\"id\":\"\\u0000\"}",
+    ] {
+        let odd = check.route_request(&customer, "POST", "/intents").on_own_page();
+        odd.body("application/json", body.to_owned()).send().await;
+    }
     for path in ["/intents/gch_unknown", "/intents/%00", "/unknown"] {
         check.route_request(&customer, "GET", path).on_own_page().send().await;
     }
@@ -229,7 +242,7 @@ async fn secrets_are_not_logged(check: &Check) -> Outcome {
 /// The most files that are loaded: a page has a few scripts.
 const FILES: usize = 80;
 /// What lies beside a page by mistake.
-const BESIDE: [&str; 15] = [
+const BESIDE: [&str; 24] = [
     ".env",
     ".env.local",
     ".env.production",
@@ -245,6 +258,15 @@ const BESIDE: [&str; 15] = [
     "debug",
     "env",
     "api/config",
+    "api/settings",
+    "config",
+    "settings",
+    "info.php",
+    "phpinfo.php",
+    "phpinfo",
+    "error.log",
+    "shop.log",
+    "backup.sql",
 ];
 
 /// Loads the page, what it loads, the source maps, and what may lie beside by mistake.

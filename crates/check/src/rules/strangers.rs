@@ -57,6 +57,16 @@ async fn reads(check: &Check, visitor: &Customer, payment: &Payment) -> Vec<Exch
     exchanges
 }
 
+/// A list of payments would be at the address of the route itself. A shop may have one, without those of others.
+async fn must_not_list(check: &Check, visitor: &Customer, payment: &Payment) -> Outcome {
+    let exchange = check.route_request(visitor, "GET", "/intents").on_own_page().send().await;
+    let text = exchange.response.as_ref().map(|response| response.body.as_str()).unwrap_or_default();
+    if text.contains(&payment.id) || text.contains(&payment.payment_ref) {
+        return Err(exchange.fail("The payment of a customer was listed for somebody else."));
+    }
+    Ok(())
+}
+
 /// Whether an answer shows a payment: its status, or an identifier that was not in the address.
 fn shows(exchange: &Exchange, payment: &Payment) -> bool {
     let body = exchange.json();
@@ -76,6 +86,7 @@ async fn stranger_gets_nothing(check: &Check) -> Outcome {
     let (_, payment) = check.open_payment().await?;
     let visitor = Customer::default();
     check.open_page(&visitor).await;
+    must_not_list(check, &visitor, &payment).await?;
     let mut exchanges = reads(check, &visitor, &payment).await;
     // The first is that of the payment_ref. The others are no identifiers of this route, which may not know their form.
     let others = 1..exchanges.len();
@@ -83,11 +94,10 @@ async fn stranger_gets_nothing(check: &Check) -> Outcome {
         let is_new = order != payment.order;
         let mark = check.service.mark();
         let exchange = check.route_request(&visitor, "POST", "/intents").on_own_page().json(&order).send().await;
-        let has_created = check
-            .service
-            .calls_since(mark)
-            .iter()
-            .any(|call| call.is_creation() && (is_new || call.body["merchant_reference"] == *payment.reference));
+        let has_created = match is_new {
+            true => !check.service.creations_since(mark).is_empty(),
+            false => check.service.calls_since(mark).iter().any(|call| call.creates(&payment.reference)),
+        };
         if has_created && !check.options.guests {
             return Err(exchange.fail(WITHOUT_LOGIN_CREATED));
         }
@@ -95,6 +105,7 @@ async fn stranger_gets_nothing(check: &Check) -> Outcome {
             exchanges.push(exchange);
         }
     }
+    names_no_other_owner(check, &visitor, &payment).await?;
     for (place, exchange) in exchanges.into_iter().enumerate() {
         if shows(&exchange, &payment) {
             return Err(exchange.fail("A stranger, who is not signed in, was shown a payment."));
@@ -155,6 +166,7 @@ async fn other_customer_sees_nothing(check: &Check) -> Outcome {
             return Err(exchange.fail("Another customer asked for the payment, and was not answered with 404."));
         }
     }
+    must_not_list(check, &other, &payment).await?;
     names_no_other_owner(check, &other, &payment).await?;
     match check.buy(&other, &payment.order).await {
         Ok(bought) if bought.id == payment.id => {
@@ -181,7 +193,7 @@ async fn other_customer_sees_nothing(check: &Check) -> Outcome {
     Ok(())
 }
 
-/// The other customer says in the query and in headers to be the owner.
+/// A stranger or the other customer says in the query, in headers and in cookies to be the owner.
 async fn names_no_other_owner(check: &Check, other: &Customer, payment: &Payment) -> Result<(), RuleError> {
     let owner = super::forged::names_of(check, 0).await;
     for name in owner {
@@ -200,7 +212,7 @@ async fn names_no_other_owner(check: &Check, other: &Customer, payment: &Payment
         for request in [by_query, by_header, by_cookie] {
             let exchange = request.send().await;
             if exchange.is_success() {
-                return Err(exchange.fail("Another customer said to be the owner of the payment, and was shown it."));
+                return Err(exchange.fail("Somebody else said to be the owner of the payment, and was shown it."));
             }
         }
     }
