@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 /// The shops that are checked at the same time. They mostly wait.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 6;
 
 /// A change of the shop.
 struct Mutant {

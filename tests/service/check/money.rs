@@ -91,6 +91,20 @@ pub enum Money {
     SettlesYoungestAlone,
     /// *
     RefundsAtEachStatus,
+    /// *
+    ComparesTwoLettersOfCurrency,
+    /// *
+    ComparesStartOfReference,
+    /// *
+    ComparesNameOfEmail,
+    /// *
+    CountsOneDecline,
+    /// *
+    MarksForPageAndTimer,
+    /// *
+    GivesUpUnavailable,
+    /// *
+    TellsProcessingAsFailed,
 }
 
 impl Money {
@@ -169,5 +183,12 @@ impl Money {
         (Self::EndsRoundAtUnsent, "failing_read_delays_none"),
         (Self::SettlesYoungestAlone, "paid_without_return"),
         (Self::RefundsAtEachStatus, "duplicate_is_refunded"),
+        (Self::ComparesTwoLettersOfCurrency, "wrong_currency_pays_nothing"),
+        (Self::ComparesStartOfReference, "wrong_reference_pays_nothing"),
+        (Self::ComparesNameOfEmail, "wrong_owner_pays_nothing"),
+        (Self::CountsOneDecline, "decline_gets_next_reference"),
+        (Self::MarksForPageAndTimer, "paid_once"),
+        (Self::GivesUpUnavailable, "late_approval_pays"),
+        (Self::TellsProcessingAsFailed, "approvable_until_is_handed_on"),
     ];
 }

@@ -182,6 +182,15 @@ pub enum Broken {
     TakesForeignMultipart,
     MethodByQuery,
     ShowsKeyInSettings,
+    PutsTokenIntoRefresh,
+    ChecksOriginOfOrdersAlone,
+    TrustsNullForOrders,
+    TrustsSameSiteOrders,
+    ChecksSiteBesideOriginAlone,
+    TakesTextWithCharset,
+    CountsNonces,
+    PutsKeyIntoDescription,
+    ListsPaymentsForAdministrators,
 }
 
 impl Broken {
@@ -345,6 +354,15 @@ impl Broken {
         (Self::TakesForeignMultipart, "foreign_form_refused"),
         (Self::MethodByQuery, "other_methods_do_nothing"),
         (Self::ShowsKeyInSettings, "key_in_no_answer"),
+        (Self::PutsTokenIntoRefresh, "token_in_no_url"),
+        (Self::ChecksOriginOfOrdersAlone, "foreign_origin_refused"),
+        (Self::TrustsNullForOrders, "null_origin_refused"),
+        (Self::TrustsSameSiteOrders, "same_site_refused"),
+        (Self::ChecksSiteBesideOriginAlone, "cross_site_refused"),
+        (Self::TakesTextWithCharset, "text_plain_refused"),
+        (Self::CountsNonces, "return_nonce_agrees"),
+        (Self::PutsKeyIntoDescription, "key_in_no_answer"),
+        (Self::ListsPaymentsForAdministrators, "stranger_gets_nothing"),
     ];
 }
 
@@ -409,6 +427,8 @@ struct Payment {
     place: usize,
     was_asked: bool,
     reads_since_paid: u32,
+    /// Whether the timer and the page have seen that it is paid.
+    knows: [bool; 2],
     refunds: Vec<u64>,
 }
 
@@ -450,6 +470,7 @@ impl Shop {
             .route("/app.js.map", get(source_map))
             .route("/.env", get(environment))
             .route("/settings", get(settings))
+            .route("/admin/payments", get(list))
             .route("/return", get(return_page).post(return_page))
             .route("/webhook", post(notification))
             .route("/login", post(login))
@@ -578,6 +599,16 @@ async fn settings(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
+async fn list(State(server): State<Arc<Server>>) -> Response {
+    match server.broken {
+        Broken::ListsPaymentsForAdministrators => {
+            let payments: Vec<String> = server.state.lock().unwrap().payments.keys().cloned().collect();
+            Json(payments).into_response()
+        }
+        _ => StatusCode::UNAUTHORIZED.into_response(),
+    }
+}
+
 /// What other payment services send. This one sends none.
 async fn notification(State(server): State<Arc<Server>>, body: Bytes) -> StatusCode {
     let event: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -699,6 +730,9 @@ async fn session(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
     if server.is(Broken::PutsTokenIntoAddress) {
         response.headers_mut().insert("content-location", format!("/sessions/{token}").parse().unwrap());
     }
+    if server.is(Broken::PutsTokenIntoRefresh) {
+        response.headers_mut().insert("refresh", format!("0; url=/#{token}").parse().unwrap());
+    }
     if server.is(Broken::KeepsTokenInCookie) {
         response
             .headers_mut()
@@ -786,6 +820,9 @@ async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
             (json!({"id": id}), false)
         }
         _ if server.is(Broken::TakesTextPlain) => (serde_json::from_slice(&body).unwrap_or_default(), false),
+        "text/plain; charset=UTF-8" if server.is(Broken::TakesTextWithCharset) => {
+            (serde_json::from_slice(&body).unwrap_or_default(), false)
+        }
         other if server.is(Broken::TakesTextThatNamesJson) && other.contains("json") => {
             (serde_json::from_slice(&body).unwrap_or_default(), false)
         }
@@ -846,6 +883,7 @@ async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
         given_up: false,
         was_asked: false,
         reads_since_paid: 0,
+        knows: [false; 2],
         refunds: Vec::new(),
     };
     {
@@ -927,7 +965,8 @@ async fn status(
     if server.is(Money::OmitsApprovableUntilOfError) && told["last_payment_error"].is_object() {
         told["last_payment_error"].as_object_mut().unwrap().remove("approvable_until");
     }
-    let is_declined = server.is(Money::TellsDeclinedAsFailed) && told["last_payment_error"].is_object();
+    let is_declined = (server.is(Money::TellsDeclinedAsFailed) && told["last_payment_error"].is_object())
+        || (server.is(Money::TellsProcessingAsFailed) && told["status"] == "processing");
     let is_known = ["requires_action", "processing", "succeeded", "failed", "canceled"];
     let is_unknown = !is_known.iter().any(|known| told["status"] == **known);
     if is_declined || (is_unknown && server.is(Money::TellsFailedForUnknown)) {
@@ -1119,12 +1158,18 @@ impl Server {
         if self.is(Broken::ShortensNonce) {
             nonce.truncate(8);
         }
+        if self.is(Broken::CountsNonces) {
+            nonce = format!("{:022}", reference.bytes().map(usize::from).sum::<usize>());
+        }
         let today = self.price();
         let amount = if self.is(Money::KeepsOldPrice) && declined > 0 { PRICE } else { &today };
         let mut body = json!({
             "firstname": "Awa", "lastname": "Ngono", "email": email(customer), "amount": amount, "description": "A pair of shoes",
             "merchant_reference": reference, "redirect_url": format!("{}/return?guichet_return={nonce}", self.origin),
         });
+        if self.is(Broken::PutsKeyIntoDescription) {
+            body["description"] = format!("A pair of shoes ({})", self.key).into();
+        }
         if self.is(Broken::ReturnsWithoutNonce) {
             body["redirect_url"] = format!("{}/return", self.origin).into();
         }
@@ -1191,6 +1236,7 @@ impl Server {
         let has_currency = match self.broken {
             Broken::IgnoresCurrency => true,
             Broken::Money(Money::AcceptsBothFrancs) => ["XAF", "XOF"].contains(&text("currency")),
+            Broken::Money(Money::ComparesTwoLettersOfCurrency) => text("currency").starts_with("XA"),
             Broken::Money(Money::AcceptsNoCurrency) => intent["currency"].is_null() || intent["currency"] == "XAF",
             _ => intent["currency"] == "XAF",
         };
@@ -1200,6 +1246,7 @@ impl Server {
             Broken::Money(Money::ComparesReferenceWithoutCase) => {
                 text("merchant_reference").eq_ignore_ascii_case(reference)
             }
+            Broken::Money(Money::ComparesStartOfReference) => text("merchant_reference").starts_with(reference),
             Broken::Money(Money::TrimsReference) => text("merchant_reference").trim() == reference,
             _ => text("merchant_reference") == reference,
         };
@@ -1213,6 +1260,9 @@ impl Server {
             Broken::IgnoresOwner => true,
             Broken::Money(Money::ComparesHostOfEmail) => {
                 is_awas.as_str().is_some_and(|email| email.ends_with("@example.com"))
+            }
+            Broken::Money(Money::ComparesNameOfEmail) => {
+                is_awas.as_str().is_some_and(|email| email.split('@').next() == Some("awa"))
             }
             Broken::Money(Money::AcceptsNoEmail) => is_awas.is_null() || *is_awas == email("awa"),
             _ => *is_awas == email("awa"),
@@ -1246,6 +1296,7 @@ impl Server {
         match self.broken {
             Broken::GivesUpDeclined => status == "requires_action" && !intent["last_payment_error"].is_null(),
             Broken::Money(Money::GivesUpAbandoned) => declined("payer_timeout"),
+            Broken::Money(Money::GivesUpUnavailable) => declined("provider_unavailable"),
             Broken::Money(Money::GivesUpRejected) => declined("rejected_by_payer"),
             Broken::Money(Money::StopsAtProcessing) => status == "processing",
             Broken::Money(Money::StopsAtUnknown) => status == "under_review" || status == "reversed",
@@ -1300,7 +1351,12 @@ impl Server {
         }
         if self.is_paid(&intent) {
             let stored = books.payments.get_mut(&paid_ref).ok_or_else(|| error(404, "resource_missing"))?;
-            let was_paid = if self.broken == Broken::MarksTwice { payment.paid } else { stored.paid };
+            let was_paid = match self.broken {
+                Broken::MarksTwice => payment.paid,
+                Broken::Money(Money::MarksForPageAndTimer) => stored.knows[usize::from(for_page)],
+                _ => stored.paid,
+            };
+            stored.knows[usize::from(for_page)] = true;
             stored.reads_since_paid += 1;
             let marks_again = (for_page && self.is(Money::MarksAtEachStatus))
                 || (stored.reads_since_paid == 10 && self.is(Money::MarksAgainLater));
@@ -1329,6 +1385,7 @@ impl Server {
         let is_final = intent["status"] == "failed" || intent["status"] == "canceled";
         let is_counted = match self.broken {
             Broken::KeepsDeclinedReference => false,
+            Broken::Money(Money::CountsOneDecline) => is_final && payment.declined == 0,
             Broken::Money(Money::IgnoresCanceled) => intent["status"] == "failed",
             Broken::Money(Money::NextReferenceWhileProcessing) => is_final || intent["status"] == "processing",
             Broken::Money(Money::NextReferenceAfterDecline) => is_final || !intent["last_payment_error"].is_null(),
@@ -1421,6 +1478,8 @@ impl Server {
                     }
                     Broken::TrustsOwnNameAnywhere => origin.contains(name),
                     Broken::TrustsNull => origin == "null",
+                    Broken::ChecksOriginOfOrdersAlone => route != "intents",
+                    Broken::TrustsNullForOrders => origin == "null" && route == "intents",
                     Broken::TrustsNullForReads => origin == "null" && route == "status",
                     Broken::TrustsNullForSessions => origin == "null" && route == "session",
                     _ => false,
@@ -1430,12 +1489,14 @@ impl Server {
             None | Some("same-origin" | "none") => true,
             Some("same-site") => match self.broken {
                 Broken::TrustsSameSite => true,
+                Broken::TrustsSameSiteOrders => route == "intents",
                 Broken::TrustsSameSiteReads => route == "status",
                 Broken::TrustsSameSiteSessions => route == "session",
                 _ => false,
             },
             Some(_) => match self.broken {
                 Broken::TrustsCrossSite => true,
+                Broken::ChecksSiteBesideOriginAlone => text(headers, "origin").is_none(),
                 Broken::TrustsCrossSiteReads => route == "status",
                 Broken::TrustsCrossSiteSessions => route == "session",
                 _ => false,

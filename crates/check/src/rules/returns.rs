@@ -3,7 +3,7 @@
 use super::{DECLINED_FOR_GOOD, PAYS_AT_ONCE, STAYS_PROCESSING};
 use crate::books::{Books, Expected, orders_missing};
 use crate::payment::Payment;
-use crate::shop::{Customer, RequestBuilder};
+use crate::shop::{Customer, Exchange, RequestBuilder};
 use crate::{Check, Outcome, RuleError, not_checked};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
@@ -221,24 +221,31 @@ pub(super) async fn approvable_until_is_handed_on(check: &Check) -> Outcome {
     let (customer, payment) = check.fresh_payment().await?;
     // An attempt that the operator never approves, so that no refund comes into the books later.
     check.service.pay(&payment.id, STAYS_PROCESSING).await;
+    true_status(check, &customer, &payment).await?;
     check.service.abandon(&payment.id, 1).await;
     hands_on(check, &customer, &payment).await?;
     check.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
     hands_on(check, &customer, &payment).await
 }
 
-async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outcome {
+/// Checks that the page is told the payment's status. Returns the answer, and the payment.
+async fn true_status(check: &Check, customer: &Customer, payment: &Payment) -> Result<(Exchange, Value), RuleError> {
     let mut exchange = check.status(customer, payment).await;
     if [0, 502, 503].contains(&exchange.status()) {
         // One call may fail.
         exchange = check.status(customer, payment).await;
     }
     let intent = check.service.intent(&payment.id).await;
-    let told = exchange.data();
-    if told["status"] != intent["status"] {
+    if exchange.data()["status"] != intent["status"] {
         let why = format!("The payment is {}, and the page was not told so.", intent["status"]);
         return Err(exchange.fail(why));
     }
+    Ok((exchange, intent))
+}
+
+async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outcome {
+    let (exchange, intent) = true_status(check, customer, payment).await?;
+    let told = exchange.data();
     // What is absent says something else than null.
     let until = |object: &Value| object.get("approvable_until").map_or("absent".to_owned(), Value::to_string);
     for (name, is, must) in [

@@ -205,6 +205,13 @@ async fn key_in_no_answer(check: &Check) -> Outcome {
     provoke(check).await;
     load_page(check).await;
     let key = Secrets::new(&[check.service.secret_key().to_owned()]);
+    for call in check.service.calls_since(0).iter().filter(|call| call.is_creation()) {
+        let sent = call.body.to_string();
+        if key.is_in(&sent) {
+            let why = "The secret key is in a field of a payment, and the customer sees these fields.".into();
+            return Err(RuleError::Failed { why, sent: "POST /v1/payment-intents".into(), came: sent });
+        }
+    }
     for (sent, response) in check.responses.borrow().iter() {
         let headers = response.headers.iter().any(|(_, value)| key.is_in(value));
         if headers || key.is_in(&response.body) {
