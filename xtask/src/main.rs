@@ -50,8 +50,9 @@ usage: cargo xtask <command>
   generate        write the files that follow from the code (docs/errors.md,
                   docs/trust.md, docs/openapi.json, docs/check-rules.md, README.md,
                   sandbox.d.ts); --check: fail and name them if one is stale
-  soak            rounds of kill -9, a long load, and memory over tens of thousands
-                  of calls, with progress (about half an hour)
+  soak            rounds of kill -9, a long load, memory over tens of thousands
+                  of calls, and mutants of the shop in PHP, with progress (about
+                  three quarters of an hour)
   pack            build the npm packages guichet and guichet-sandbox with optimized
                   wasm, as tarballs in target/npm/; fails if one is too large
   pack --quick    build the npm package guichet with Rust alone, in
