@@ -135,7 +135,7 @@ async function whatItRefuses() {
     [[url, "--order", "17", "--limt", "1"], "Unknown option '--limt'"],
   ]) {
     const { code, stdout, stderr } = await start(args).ended;
-    assert.deepEqual([code, stdout], [2, ""], stderr);
+    assert.deepEqual([code, stdout], [4, ""], stderr);
     assert.ok(stderr.startsWith("guichet-sandbox: ") && stderr.includes(part), stderr);
   }
   const help = await start(["--help"]).ended;

@@ -45,6 +45,8 @@ pub struct Selection(&'static [Rule]);
 impl Selection {
     /// The rule or the group with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
+        // A rule of earlier versions, which each rule of this group has become.
+        let name = if name == "server_decides" { "forged" } else { name };
         let group = GROUPS.iter().find(|(group, _)| *group == name).map(|(_, rules)| *rules);
         let rule = || all().find(|rule| rule.id == name).map(std::slice::from_ref);
         group.or_else(rule).map(Self)
@@ -61,7 +63,7 @@ impl Selection {
 }
 
 /// The rules to check: these, or all.
-pub fn rules(only: &[Selection]) -> Vec<&'static Rule> {
+pub(crate) fn selected(only: &[Selection]) -> Vec<&'static Rule> {
     let is_wanted = |rule: &Rule| only.iter().any(|only| only.0.iter().any(|only| only.id == rule.id));
     all().filter(|rule| only.is_empty() || is_wanted(rule)).collect()
 }

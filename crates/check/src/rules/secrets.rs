@@ -229,23 +229,9 @@ async fn secrets_are_not_logged(check: &Check) -> Outcome {
 /// The most files that are loaded: a page has a few scripts.
 const FILES: usize = 80;
 /// What lies beside a page by mistake.
-const BESIDE: [&str; 15] = [
-    ".env",
-    ".env.local",
-    ".env.production",
-    ".git/config",
-    "config.json",
-    "config.js",
-    "config.php",
-    "settings.json",
-    "package.json",
-    "server.js",
-    "server.mjs",
-    "app.py",
-    "debug",
-    "env",
-    "api/config",
-];
+const BESIDE: &str = "\
+    .env .env.local .env.production .git/config config.json config.js config.php settings.json package.json \
+    server.js server.mjs app.py debug env api/config";
 
 /// Loads the page, what it loads, the source maps, and what may lie beside by mistake.
 async fn load_page(check: &Check) {
@@ -258,7 +244,7 @@ async fn load_page(check: &Check) {
     for path in ["/", "/return", "/shop", &check.options.shop.routes] {
         paths.push_back(path.to_owned());
     }
-    for name in BESIDE {
+    for name in BESIDE.split_whitespace() {
         paths.push_back(format!("/{name}"));
         paths.push_back(format!("{}/{name}", check.options.shop.routes));
     }
