@@ -124,6 +124,8 @@ struct Trial {
 /// A word that is in no honest order.
 const FORGED: &str = "forged";
 const ELSEWHERE: &str = "evil.example";
+/// What a lie makes of the currency: the first, unless the shop sells in it.
+const OTHER_CURRENCIES: [&str; 2] = ["UGX", "XOF"];
 
 /// Names under which shops take these from a page, with a space between each two.
 const PRICES: &str = "\
@@ -251,8 +253,8 @@ impl Known {
             })
             .collect(),
             Kind::Currency => {
-                let is_ugx = self.honest.iter().any(|honest| honest["currency"] == "UGX");
-                let other = if is_ugx { "XOF" } else { "UGX" };
+                let is_other = |other: &&str| self.honest.iter().all(|honest| honest["currency"] != **other);
+                let other = OTHER_CURRENCIES.into_iter().find(is_other).unwrap_or_default();
                 [Beside, Nested, Query].map(|place| new(place, CURRENCIES, other.into())).into()
             }
             Kind::Customer => {
@@ -381,22 +383,17 @@ async fn shared_out(check: &Check, customer: &Customer, known: &Known, kind: Kin
         }
         trials.retain(Trial::is_sold);
         let mut found = SharedOut { errors: BTreeMap::new(), is_sold: !trials.is_empty() };
-        // The shop's own currency may be the one that the lies tell. An order without such a lie shows it.
-        let tells_currency = |trial: &Trial| trial.lies.iter().any(|lie| lie.kind == Kind::Currency);
-        let honest = trials.iter().find(|trial| !tells_currency(trial));
-        let own = honest.and_then(|trial| trial.creations.first()).map(|call| call.body["currency"].clone());
         for (trial, kind) in trials.iter().flat_map(|trial| ALL.map(|kind| (trial, kind))) {
-            let is_own = trial.creations.iter().any(|call| Some(&call.body["currency"]) == own.as_ref());
-            if kind == Kind::Currency && (own.is_none() || is_own) {
-                continue;
-            }
             if let Err(error) = judge(trial, known, kind) {
                 found.errors.entry(kind as u8).or_insert(error);
             }
         }
-        if own.is_none() {
-            let why = "Missing option --order-pattern, or --order a fourth time: the shop's own currency is not known.";
-            found.errors.entry(Kind::Currency as u8).or_insert(RuleError::NotChecked(why.to_owned()));
+        // The shop's own currency may be the one that the lies tell. An order without such a lie shows it.
+        let tells_currency = |trial: &Trial| trial.lies.iter().any(|lie| lie.kind == Kind::Currency);
+        let honest = trials.iter().find(|trial| !tells_currency(trial)).and_then(|trial| trial.creations.first());
+        if honest.is_none_or(|honest| honest.body["currency"] == OTHER_CURRENCIES[0]) {
+            let why = "Missing option --order-pattern: without an honest order the shop's own currency is not known.";
+            found.errors.insert(Kind::Currency as u8, RuleError::NotChecked(why.to_owned()));
         }
         check.shared_out.replace(Some(found));
     }

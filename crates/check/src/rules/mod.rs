@@ -98,8 +98,9 @@ const STAYS_PROCESSING: &str = "237670000005";
 /// Declined at once, and approved late.
 const APPROVED_LATE: &str = "237670000012";
 
-/// The rules about payments, in the order in which they are checked. Those about late approvals come early, so that the shop reads these
-/// payments again before the last look into the books; other rules that pay an order come late, since a paid order is used up.
+/// The rules about payments, in the order in which they are checked. The first one about late approvals comes early: it makes the payments of
+/// all three, and the shop reads the final ones once a minute, while other rules are checked. Rules that pay an order come late, since a
+/// paid order is used up.
 const RULES: &[Rule] = &[
     Rule {
         id: "refusing_service",
@@ -132,22 +133,6 @@ const RULES: &[Rule] = &[
         guide: "late-and-double-approvals",
         fix: "Go on reading a payment after a declined attempt, until its status is final: last_payment_error is no end.",
         run: |check| Box::pin(late::late_approval_pays(check)),
-    },
-    Rule {
-        id: "duplicate_is_refunded",
-        title: "Each late approval in duplicate_payments is a refund that is due, once",
-        needs: &[ORDERS],
-        guide: "late-and-double-approvals",
-        fix: FIX_REFUND,
-        run: |check| Box::pin(late::duplicate_is_refunded(check)),
-    },
-    Rule {
-        id: "late_approval_after_end_is_refunded",
-        title: "A late approval of a payment that failed, was canceled or was replaced is a refund that is due, once",
-        needs: &[ORDERS, PATTERN],
-        guide: "late-and-double-approvals",
-        fix: FIX_REFUND,
-        run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
     },
     Rule {
         id: "wrong_amount_pays_nothing",
@@ -292,6 +277,22 @@ const RULES: &[Rule] = &[
         guide: "settle-every-few-seconds",
         fix: "Catch the error of each payment where it is read, and go on with the next one.",
         run: |check| Box::pin(settling::failing_read_delays_none(check)),
+    },
+    Rule {
+        id: "duplicate_is_refunded",
+        title: "Each late approval in duplicate_payments is a refund that is due, once",
+        needs: &[ORDERS],
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::duplicate_is_refunded(check)),
+    },
+    Rule {
+        id: "late_approval_after_end_is_refunded",
+        title: "A late approval of a payment that failed, was canceled or was replaced is a refund that is due, once",
+        needs: &[ORDERS, PATTERN],
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
     },
     Rule {
         id: "paid_across_restart",
