@@ -198,7 +198,7 @@ impl Machine {
         match &self.shop.respond {
             Some(respond) => timeout(self.request_timeout, call(respond, request))
                 .await
-                .unwrap_or_else(|_| Err(SendError::Timeout(self.request_timeout))),
+                .unwrap_or(Err(SendError::Timeout(self.request_timeout))),
             None => self.send_by_http(request).await,
         }
     }
