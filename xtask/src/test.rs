@@ -184,7 +184,8 @@ impl Run {
         const CHECKS: &str = "every_rule_of_the_check_passes";
         let (mut checks, mut others) = (binary.command(), binary.command());
         checks.arg(CHECKS);
-        let skipped = consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
+        let skipped =
+            consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
         self.beside("tests: the check of the example servers, beside these", checks, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
