@@ -5,6 +5,7 @@
 
 mod mutants;
 mod running;
+mod soak;
 mod stores;
 
 use crate::support::api::{self, Merchant, Reply};
@@ -484,6 +485,13 @@ async fn two_runs_of_cron_do_not_overlap(server: Server) {
     shop.settle();
     let line = format!("{} is paid.", begun["intent"]["merchant_reference"].as_str().unwrap());
     assert_eq!((shop.count(&line), shop.count("Another run is settling.")), (1, 1), "{}", shop.log());
+}
+
+/// The test is one of Django's own: its live server, and the command that checks it.
+#[test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+fn a_test_of_django_checks_the_shop_at_its_live_server() {
+    running::run_in_django("tests/pages/servers/test_check.py", KEY);
 }
 
 mod cron {

@@ -184,7 +184,8 @@ impl Run {
         const CHECKS: &str = "every_rule_of_the_check_passes";
         let (mut checks, mut others) = (binary.command(), binary.command());
         checks.arg(CHECKS);
-        let skipped = consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS]).flat_map(|test| ["--skip", *test]);
+        let skipped =
+            consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
         self.beside("tests: the check of the example servers, beside these", checks, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
@@ -224,7 +225,7 @@ impl Run {
             let mut command = pages.command();
             command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
             // These have already run in all three.
-            for module in ["::chromium::", "::firefox::", "::webkit::"].iter().chain(not_built) {
+            for module in ["::chromium::", "::firefox::", "::webkit::", IN_SOAK].iter().chain(not_built) {
                 command.args(["--skip", module]);
             }
             for (test, engines, reason) in NOT_IN {
@@ -412,6 +413,9 @@ const CLIPPY: [(&str, &[&str]); 2] = [
     ),
 ];
 
+/// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked once.
+const IN_SOAK: &str = "soak::correct_shops";
+
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
 /// network, run a script before the page's own, set the colour scheme, and count the bytes of a visit without headers.
 const NOT_IN: [(&str, &[&str], &str); 10] = [
@@ -446,6 +450,7 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),
     ("guichet-sandbox", &["", "serve", "sqlite"]),
     ("guichet-sessions", &["postgres", "redis"]),
+    ("guichet-check", &["native-no-provider"]),
     ("guichet-cli", &[""]),
     ("guichet-shop", &[""]),
 ];

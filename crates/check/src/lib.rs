@@ -7,6 +7,8 @@
 mod books;
 mod environment;
 mod lies;
+#[cfg(feature = "native-no-provider")]
+mod native;
 pub mod options;
 mod payment;
 mod report;
@@ -15,8 +17,10 @@ mod service;
 mod shop;
 
 pub use environment::{Boxed, CommandError, Environment, Request, Response, SendError};
-pub use report::{Report, instructions, progress, summary};
-pub use rules::{Rule, Selection, rules};
+#[cfg(feature = "native-no-provider")]
+pub use native::{LocalService, NotRun, Shop, check, prepare};
+pub use report::{Report, RuleReport, instructions, progress};
+pub use rules::{Rule, Selection};
 pub use service::Service;
 
 use books::Expected;
@@ -121,8 +125,14 @@ impl Check {
         }
     }
 
+    /// The rules that the options select, in the order in which they are checked.
+    #[must_use]
+    pub fn rules(&self) -> Vec<&'static Rule> {
+        rules::selected(&self.options.only)
+    }
+
     /// Checks one rule.
-    pub async fn rule(&self, rule: &'static Rule) -> Report {
+    pub async fn rule(&self, rule: &'static Rule) -> RuleReport {
         let (begun, waited) = (self.environment.now(), self.waited.get());
         if self.is_lost.get() {
             self.is_lost.set(self.open_page(&Customer::default()).await.response.is_err());
@@ -136,7 +146,7 @@ impl Check {
         };
         let waited = self.waited.get().saturating_sub(waited);
         let busy = self.environment.now().saturating_sub(begun).saturating_sub(waited);
-        Report::new(rule, outcome, &self.service.secrets()).after(busy, waited)
+        RuleReport::new(rule, outcome, &self.service.secrets()).after(busy, waited)
     }
 
     /// What is printed before the shop answers.
@@ -152,8 +162,8 @@ impl Check {
     /// Waits until the shop answers and has called the service.
     ///
     /// # Errors
-    /// If it does not within this time, or at once if waiting cannot help: what it did instead, and what to do.
-    pub async fn shop_is_ready(&self, limit: Duration) -> Result<(), String> {
+    /// If it does not within `--wait`, or at once if waiting cannot help: what it did instead, and what to do.
+    pub async fn shop_is_ready(&self) -> Result<(), String> {
         let mut seen = String::new();
         let is_ready = async || match self.try_shop().await {
             Ok(()) => Some(Ok(())),
@@ -165,7 +175,7 @@ impl Check {
                 None
             }
         };
-        let result = self.wait_for(limit, is_ready).await;
+        let result = self.wait_for(self.options.wait, is_ready).await;
         let shop = self.shop();
         let result = result
             .unwrap_or_else(|| Err(format!("{seen} Start the shop at {shop} with the address and the key above.")));

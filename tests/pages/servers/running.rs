@@ -429,6 +429,18 @@ pub fn run_in_node(script: &str, argument: &str) {
     assert!(output.status.success(), "{script} {argument}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Runs a test of Django beside a copy of the shop, with a new database.
+pub fn run_in_django(test: &str, key: &str) {
+    let folder = copy(Server::Django);
+    let file = root().join(test);
+    fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
+    let mut command =
+        command(&python(), &["-W", "ignore", "-m", "unittest", file.file_stem().unwrap().to_str().unwrap()]);
+    command.env("GUICHET_SECRET_KEY", key).env("GUICHET", env!("CARGO_BIN_EXE_guichet"));
+    let output = command.env_remove("SHOP_DATABASE").current_dir(&folder.path).output().unwrap();
+    assert!(output.status.success(), "{test}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
 fn spawn(server: Server, folder: &Folder, url: &str, settings: &Settings) -> Child {
     let mut command = server.serve(url.trim_start_matches("http://"));
     prepare(&mut command, folder, url, settings);

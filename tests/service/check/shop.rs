@@ -260,9 +260,9 @@ impl Broken {
         (Self::TakesFeeBearer, "forged_terms_are_ignored"),
         (Self::TakesMethodTypes, "forged_terms_are_ignored"),
         (Self::MarksPaidByPage, "forged_terms_are_ignored"),
-        (Self::TakesPriceOnRepeat, "server_decides"),
-        (Self::TakesDescriptionOnRepeat, "server_decides"),
-        (Self::TakesFeeBearerOnRepeat, "server_decides"),
+        (Self::TakesPriceOnRepeat, "forged_price_is_ignored"),
+        (Self::TakesDescriptionOnRepeat, "forged_terms_are_ignored"),
+        (Self::TakesFeeBearerOnRepeat, "forged_terms_are_ignored"),
         (Self::GivesSessionOfLast, "session_needs_login"),
         (Self::OmitsEnd, "session_needs_login"),
         (Self::SessionForEmailInBody, "session_is_of_login"),
@@ -341,7 +341,7 @@ impl Broken {
         (Self::NextReferenceAfterTimeout, "slow_service"),
         (Self::TakesPriceFromCookie, "forged_price_is_ignored"),
         (Self::TakesPriceFromHeader, "forged_price_is_ignored"),
-        (Self::NewReferenceForRetry, "server_decides"),
+        (Self::NewReferenceForRetry, "forged_reference_is_ignored"),
         (Self::HandsOutForeignSession, "session_is_of_login"),
         (Self::StrangerNamesCustomer, "session_needs_login"),
         (Self::StrangerNamesOwner, "stranger_gets_nothing"),
@@ -367,7 +367,7 @@ impl Broken {
 }
 
 /// A running shop.
-pub struct Shop {
+pub struct ShopServer {
     pub url: String,
     /// The address at which its service must listen.
     pub service: String,
@@ -448,42 +448,48 @@ impl From<Money> for Broken {
 
 type Answer = Result<Response, Response>;
 
-impl Shop {
+impl ShopServer {
     pub async fn open(name: &str, broken: Broken, key: &str) -> Self {
         let kept = crate::support::folder::Folder::new(name);
         let folder = kept.path.clone();
         let service = format!("127.0.0.1:{}", port::free());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let server = Arc::new(Server {
-            broken,
-            origin: url.clone(),
-            service: format!("http://{service}/v1"),
-            key: key.to_owned(),
-            folder: folder.clone(),
-            http: reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap(),
-            state: Mutex::default(),
-        });
-        let router = Router::new()
-            .route("/", get(page))
-            .route("/app.js", get(script))
-            .route("/app.js.map", get(source_map))
-            .route("/.env", get(environment))
-            .route("/settings", get(settings))
-            .route("/admin/payments", get(list))
-            .route("/return", get(return_page).post(return_page))
-            .route("/webhook", post(notification))
-            .route("/login", post(login))
-            .route("/logout", post(logout))
-            .route("/guichet/session", post(session).get(session_by_get))
-            .route("/guichet/intents", post(intents).get(intents_by_get).put(intents_by_put))
-            .route("/guichet/intents/{payment_ref}", get(status))
-            .layer(axum::middleware::from_fn_with_state(Arc::clone(&server), answer_preflights))
-            .with_state(Arc::clone(&server));
+        let router = router(broken, &url, &format!("http://{service}"), key, folder.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        tokio::spawn(keep_settling(server));
         Self { url, service, folder, _folder: kept }
     }
+}
+
+/// The shop as a value, with its timer.
+pub fn router(broken: Broken, origin: &str, base_url: &str, key: &str, folder: PathBuf) -> Router {
+    let timeout = Duration::from_secs(if broken == Broken::WaitsForEver { 3600 } else { 2 });
+    let server = Arc::new(Server {
+        broken,
+        origin: origin.to_owned(),
+        service: format!("{base_url}/v1"),
+        key: key.to_owned(),
+        folder,
+        http: reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(timeout).build().unwrap(),
+        state: Mutex::default(),
+    });
+    tokio::spawn(keep_settling(Arc::clone(&server)));
+    Router::new()
+        .route("/", get(page))
+        .route("/app.js", get(script))
+        .route("/app.js.map", get(source_map))
+        .route("/.env", get(environment))
+        .route("/settings", get(settings))
+        .route("/admin/payments", get(list))
+        .route("/return", get(return_page).post(return_page))
+        .route("/webhook", post(notification))
+        .route("/login", post(login))
+        .route("/logout", post(logout))
+        .route("/guichet/session", post(session).get(session_by_get))
+        .route("/guichet/intents", post(intents).get(intents_by_get).put(intents_by_put))
+        .route("/guichet/intents/{payment_ref}", get(status))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&server), answer_preflights))
+        .with_state(server)
 }
 
 /// The timer. It also does what the commands `--restart` and `--settle` request.

@@ -122,8 +122,9 @@ async fn refused(check: &Check, headers: &[(&str, &str)]) -> Outcome {
     must_be_refused(check, with(check.route_request(&customer, "GET", &status), headers)).await
 }
 
+/// With the CSRF token: without it the shop refuses the request for another reason.
 fn with<'a>(request: RequestBuilder<'a>, headers: &[(&str, &str)]) -> RequestBuilder<'a> {
-    headers.iter().fold(request, |request, (name, value)| request.header(name, value))
+    headers.iter().fold(request.with_csrf_token(), |request, (name, value)| request.header(name, value))
 }
 
 async fn text_plain_refused(check: &Check) -> Outcome {

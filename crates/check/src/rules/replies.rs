@@ -288,17 +288,11 @@ fn said(lies: &Lies) -> String {
     format!("Nobody paid, and the service's replies about the payment had {lies} (told {} times).", lies.told())
 }
 
+/// Untrue replies about the payment pay neither its order nor another one.
 async fn must_be_unpaid(check: &Check, order: &Payment, payment: &Payment, lies: &Lies) -> Outcome {
-    let Some(books) = check.books(order).await? else { return Ok(()) };
-    if books.paid == 0 {
-        return Ok(());
-    }
-    let (order, reference) = (&order.order, &order.reference);
-    Err(RuleError::Failed {
-        why: format!("{} The shop marked the order {order} of {reference} paid.", said(lies)),
-        sent: format!("replies to the shop's reads of {}, and to its creation under {}", payment.id, payment.reference),
-        came: format!("The books have {books}."),
-    })
+    let Payment { id, reference, .. } = payment;
+    let sent = || format!("replies to the shop's reads of {id}, and to its creation under {reference}");
+    check.must_be_unpaid(order, || said(lies), sent).await
 }
 
 fn lie<'a>(check: &'a Check, payment: &Payment, lies: &Arc<Lies>) -> Interfering<'a> {

@@ -171,18 +171,8 @@ fn addresses(check: &Check, payment: &Payment, paid: Option<&Payment>) -> Option
 }
 
 async fn must_be_unpaid(check: &Check, payment: &Payment, addresses: &[String]) -> Outcome {
-    let Some(books) = check.books(payment).await? else { return Ok(()) };
-    if books.paid == 0 {
-        return Ok(());
-    }
-    Err(RuleError::Failed {
-        why: format!(
-            "Nobody paid {}, and the shop marked the order paid when its return address was opened.",
-            payment.reference
-        ),
-        sent: format!("GET, HEAD and POST, by the customer and by others: {}", addresses.join(" ")),
-        came: format!("The books have {books}."),
-    })
+    let sent = || format!("GET, HEAD and POST, by the customer and by others: {}", addresses.join(" "));
+    check.must_be_unpaid(payment, || "Nobody paid, and the return address was opened.".to_owned(), sent).await
 }
 
 /// Sends what is in an address as the service would send a notification: the interface has none, so whatever comes is forged.

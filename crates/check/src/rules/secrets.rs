@@ -249,32 +249,10 @@ async fn secrets_are_not_logged(check: &Check) -> Outcome {
 /// The most files that are loaded: a page has a few scripts.
 const FILES: usize = 80;
 /// What lies beside a page by mistake.
-const BESIDE: [&str; 24] = [
-    ".env",
-    ".env.local",
-    ".env.production",
-    ".git/config",
-    "config.json",
-    "config.js",
-    "config.php",
-    "settings.json",
-    "package.json",
-    "server.js",
-    "server.mjs",
-    "app.py",
-    "debug",
-    "env",
-    "api/config",
-    "api/settings",
-    "config",
-    "settings",
-    "info.php",
-    "phpinfo.php",
-    "phpinfo",
-    "error.log",
-    "shop.log",
-    "backup.sql",
-];
+const BESIDE: &str = "\
+    .env .env.local .env.production .git/config config.json config.js config.php settings.json package.json server.js \
+    server.mjs app.py debug env api/config api/settings config settings info.php phpinfo.php phpinfo error.log \
+    shop.log backup.sql";
 
 /// Loads the page, what it loads, the source maps, and what may lie beside by mistake.
 async fn load_page(check: &Check) {
@@ -287,7 +265,7 @@ async fn load_page(check: &Check) {
     for path in ["/", "/return", "/shop", &check.options.shop.routes] {
         paths.push_back(path.to_owned());
     }
-    for name in BESIDE {
+    for name in BESIDE.split_whitespace() {
         paths.push_back(format!("/{name}"));
         paths.push_back(format!("{}/{name}", check.options.shop.routes));
     }

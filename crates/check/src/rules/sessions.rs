@@ -1,5 +1,6 @@
 //! Whose session it is, and the login that it belongs to.
 
+use super::forged::{EMAILS, OWNER_HEADERS, OWNERS, names};
 use super::{LOGIN, Rule, TWO_LOGINS};
 use crate::payment::Payment;
 use crate::service::{Call, Kind, Target};
@@ -177,39 +178,21 @@ type LieAboutCustomer = (&'static str, Value, String, Vec<(&'static str, String)
 
 /// Requests for a session that name another customer.
 fn lies(name: &str) -> Vec<LieAboutCustomer> {
-    let fields = [
-        "customer_email",
-        "email",
-        "customerEmail",
-        "user_email",
-        "userEmail",
-        "mail",
-        "user",
-        "username",
-        "customer",
-        "customer_id",
-        "customerId",
-        "user_id",
-        "userId",
-        "id",
-        "uid",
-        "owner",
-        "login",
-        "name",
-        "account",
-    ];
-    let body: Value = fields.map(|field| (field.to_owned(), Value::from(name))).into_iter().collect();
+    let fields: Vec<&str> = names(EMAILS).chain(names(OWNERS)).chain(["id", "name"]).collect();
+    let body: Value = fields.iter().map(|field| ((*field).to_owned(), Value::from(name))).collect();
     let person = json!({"email": name, "customer_email": name, "id": name, "name": name});
     let nested = json!({"customer": person, "user": person, "data": person, "session": person, "account": person});
-    let query =
-        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields.map(|field| (field, name))).finish();
+    let pairs = fields.iter().map(|field| (field, name));
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    let cookies: Vec<String> = fields.iter().map(|field| format!("{field}={name}")).collect();
+    let headers = names(OWNER_HEADERS).map(|header| (header, name.to_owned())).collect();
     let path = || "/session".to_owned();
     vec![
         ("body", body, path(), Vec::new()),
         ("body", nested, path(), Vec::new()),
         ("query", json!({}), format!("/session?{query}"), Vec::new()),
-        ("headers", json!({}), path(), super::forged::OWNER_HEADERS.map(|header| (header, name.to_owned())).to_vec()),
-        ("cookies", json!({}), path(), vec![("Cookie", fields.map(|field| format!("{field}={name}")).join("; "))]),
+        ("headers", json!({}), path(), headers),
+        ("cookies", json!({}), path(), vec![("Cookie", cookies.join("; "))]),
     ]
 }
 

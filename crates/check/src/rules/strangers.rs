@@ -1,5 +1,6 @@
 //! Who may see a payment: strangers, guests and other customers.
 
+use super::forged::{OWNER_HEADERS, OWNERS, names};
 use super::{LOGIN, Rule, TWO_LOGINS};
 use crate::payment::Payment;
 use crate::shop::{Customer, Exchange};
@@ -201,18 +202,16 @@ async fn other_customer_sees_nothing(check: &Check) -> Outcome {
 async fn names_no_other_owner(check: &Check, other: &Customer, payment: &Payment) -> Result<(), RuleError> {
     let owner = super::forged::names_of(check, 0).await;
     for name in owner {
-        let fields = ["user", "user_id", "customer", "customer_id", "email", "owner", "login", "uid"];
-        let query = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(fields.map(|field| (field, &name)))
-            .finish();
+        let pairs = names(OWNERS).chain(["email"]).map(|field| (field, &name));
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs.clone()).finish();
         let path = format!("/intents/{}", payment.payment_ref);
         let by_query = check.route_request(other, "GET", &format!("{path}?{query}")).on_own_page();
         let mut by_header = check.route_request(other, "GET", &path).on_own_page();
-        for header in super::forged::OWNER_HEADERS {
+        for header in names(OWNER_HEADERS) {
             by_header = by_header.header(header, &name);
         }
-        let cookies = fields.map(|field| format!("{field}={name}")).join("; ");
-        let by_cookie = check.route_request(other, "GET", &path).on_own_page().header("Cookie", &cookies);
+        let cookies: Vec<String> = pairs.map(|(field, name)| format!("{field}={name}")).collect();
+        let by_cookie = check.route_request(other, "GET", &path).on_own_page().header("Cookie", &cookies.join("; "));
         for request in [by_query, by_header, by_cookie] {
             let exchange = request.send().await;
             if exchange.is_success() {
