@@ -24,8 +24,8 @@ const en = {
   no_methods: "No way of paying is available for this purchase. Go back to the shop and tell them.",
 
   phone: "Mobile money number",
-  phone_help: "With the country code, for example 237 670 00 00 00",
-  phone_wrong: "Enter the number with its country code, digits only, for example 237670000000.",
+  phone_help: "Without a country code it is a number of Cameroon (+237): 670 00 00 00. Of another country, begin with its code.",
+  phone_wrong: "Enter the number in digits: 670000000, or with the code of its country, 237670000000.",
   phone_closed: "This number’s operator takes no payments at the moment. Use another number, or pay another way.",
   operators: "Operator",
   operators_help: "We guess it from the number. Change it if it is another one.",
@@ -171,8 +171,8 @@ const fr = {
   no_methods: "Aucun moyen de paiement n’est disponible pour cet achat. Retournez à la boutique et signalez-le.",
 
   phone: "Numéro mobile money",
-  phone_help: "Avec l’indicatif du pays, par exemple 237 670 00 00 00",
-  phone_wrong: "Saisissez le numéro avec l’indicatif du pays, en chiffres, par exemple 237670000000.",
+  phone_help: "Sans indicatif, c’est un numéro du Cameroun (+237) : 670 00 00 00. D’un autre pays, commencez par son indicatif.",
+  phone_wrong: "Saisissez le numéro en chiffres : 670000000, ou avec l’indicatif de son pays, 237670000000.",
   phone_closed: "L’opérateur de ce numéro ne prend aucun paiement pour le moment. Utilisez un autre numéro ou payez autrement.",
   operators: "Opérateur",
   operators_help: "Nous le déduisons du numéro. Changez-le si c’en est un autre.",

@@ -21,6 +21,9 @@ use crate::steps::Steps;
 const BARS: [(&str, usize); 6] =
     [("inside", 47_500), ("beside", 46_000), ("hosted", 45_000), ("react", 1_300), ("vue", 1_500), ("error", 400)];
 
+/// Files that a page imports only after an error.
+const LOADED_AFTER_AN_ERROR: [&str; 2] = ["explain.js", "load-error.js"];
+
 pub fn command(args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("usage: cargo xtask size");
@@ -73,7 +76,9 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         "--external:react",
         "--external:vue",
     ];
-    run_quietly(tools.node("esbuild", "esbuild")?.args(&made).args(how).arg(format!("--outdir={}", path(&out))))?;
+    let later = LOADED_AFTER_AN_ERROR.map(|file| format!("--external:./{file}"));
+    let out_to = format!("--outdir={}", path(&out));
+    run_quietly(tools.node("esbuild", "esbuild")?.args(&made).args(how).args(later).arg(out_to))?;
 
     let minified = made.iter().filter_map(|page| page.file_name()).map(|name| out.join(name));
     let weights = Weight::of(&minified.chain([packed.wasm(), packed.glue()]).collect::<Vec<_>>())?;

@@ -404,7 +404,7 @@ async fn a_refused_session_keeps_the_merchants_reply(engine: Engine) {
                      e.message, Object.keys(e).includes('reply')]"
         )
     };
-    let csrf = "If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`.";
+    let csrf = "If a CSRF rule refused it, see `merchantHeaders`.";
     let laravel = json!({ "message": "CSRF token mismatch.", "error": { "code": "csrf" } });
     for (path, call, operation, response, status, code) in [
         (
