@@ -276,7 +276,7 @@ impl Run {
                 Err(error) => self.set_up(Err(error)),
             }
         }
-        self.check("the README's pages in Leptos, Yew and Dioxus", |_| frameworks::check());
+        self.check("the pages in Leptos, Yew and Dioxus", |_| frameworks::check());
         for toolchain in toolchains::others() {
             match toolchain.is_installed() {
                 true => self.check(&format!("Rust {toolchain}"), |remark| toolchain.check(remark)),
