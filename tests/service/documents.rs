@@ -162,7 +162,8 @@ pub(crate) fn words(text: &str) -> String {
 fn links(text: &str) -> Vec<String> {
     let prose = without_code(text);
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets.map(str::to_owned).collect()
+    let pictures = prose.split("<img src=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    targets.chain(pictures).map(str::to_owned).collect()
 }
 
 /// Whether a path of the repository exists, with the heading that its fragment names.

@@ -39,6 +39,7 @@ usage: cargo xtask <command>
                   print the address to open (Ctrl-C stops it)
   demo --check    the same purchase in a headless browser, step by step;
                   screenshots of each page are written to target/demo/
+  demo --pictures the same, and copies two of them to docs/pictures/
   test            all tests and checks, browsers included, with locked versions of
                   every tool; must pass before a change is merged
   test --all-engines
@@ -48,8 +49,8 @@ usage: cargo xtask <command>
                   installed, the dependencies' licences, sources and advisories,
                   and semver checks against the last tag
   generate        write the files that follow from the code (docs/errors.md,
-                  docs/trust.md, docs/openapi.json, docs/check-rules.md, README.md,
-                  sandbox.d.ts); --check: fail and name them if one is stale
+                  docs/trust.md, docs/openapi.json, docs/check-rules.md, docs/index.md,
+                  llms.txt, sandbox.d.ts); --check: fail and name them if one is stale
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)
   pack            build the npm packages guichet and guichet-sandbox with optimized
