@@ -71,7 +71,7 @@ fn row<O: Served>(table: &str) -> String {
         other => other,
     };
     let role = if cell(3).starts_with(role) { cell(3) } else { role };
-    let source = if spec.source == Source::Documented { "documented" } else { "assumed" };
+    let source = if spec.source == Source::Documented { "yes" } else { "our choice" };
     let method = if cell(6).is_empty() { format!("`{}`", spec.name) } else { cell(6).to_owned() };
     let (verb, path) = (spec.method.as_str(), spec.path);
     format!("{start} `{verb} {path}` | {role} | {source} | `{}` | {method} | {} |", O::COMMAND, cell(7))

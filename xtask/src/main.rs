@@ -2,6 +2,7 @@
 
 mod bench;
 mod binaries;
+mod book;
 mod bytes;
 mod cargo;
 mod consumers;
@@ -51,6 +52,8 @@ usage: cargo xtask <command>
   generate        write the files that follow from the code (docs/errors.md,
                   docs/trust.md, docs/openapi.json, docs/check-rules.md, docs/index.md,
                   llms.txt, sandbox.d.ts); --check: fail and name them if one is stale
+  book            build the documents as a site, in target/book/book/ (the first
+                  time it installs mdBook); --serve: show it
   soak            rounds of kill -9, a long load, and memory over tens of thousands
                   of calls, with progress (about half an hour)
   pack            build the npm packages guichet and guichet-sandbox with optimized
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
     let result = match args.split_first() {
         Some((command, rest)) => match command.as_str() {
             "bench" => bench::command(rest),
+            "book" => book::command(rest),
             "demo" => demo::command(rest),
             "generate" => generate::command(rest),
             "test" => test::command(rest),
