@@ -5,6 +5,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::root;
+use crate::support::wait::until;
 use axum::Router;
 use axum::extract::Path as InPath;
 use axum::http::request::Parts;
@@ -68,6 +69,8 @@ async fn through_a_purchase() -> Vec<(&'static str, String)> {
             browser.switch_to(&browser.wait_for_other_tab(&opener).await).await;
             pay(&browser).await;
             browser.switch_to(&opener).await;
+            // It closes only while its opener is there, and the next script would take it for its own.
+            until("the popup closes", async || browser.tabs().await.len() == 1).await;
         } else if script.contains("guichet.checkout(") {
             browser.click("button").await;
             pay(&browser).await;
