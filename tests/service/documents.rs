@@ -9,7 +9,10 @@ use std::process::Command;
 
 /// The pages of each kind of reader, in the order in which the lists have them.
 const PAGES: [(&str, &[&str]); 6] = [
-    ("A page", &["page.md", "react.md", "rust-page.md", "loading.md", "errors.md"]),
+    (
+        "A page",
+        &["page.md", "react.md", "vue.md", "svelte.md", "angular.md", "rust-page.md", "loading.md", "errors.md"],
+    ),
     ("A server", &["shop.md", "rust.md", "laravel.md", "two-origins.md", "several-servers.md"]),
     ("Tests", &["testing.md", "sandbox.md", "check-a-shop.md", "check.md", "check-rules.md"]),
     ("In use", &["going-live.md", "troubleshooting.md", "faq.md", "versions.md"]),
