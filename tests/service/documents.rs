@@ -34,8 +34,15 @@ const ELSEWHERE: [&str; 9] = [
 ];
 
 /// Pages that are written from the code, or that are long because they are a reference.
-const LONG: [&str; 6] =
-    ["CHANGELOG.md", "docs/check-rules.md", "docs/decisions.md", "docs/errors.md", "docs/index.md", "docs/trust.md"];
+const LONG: [&str; 7] = [
+    "CHANGELOG.md",
+    "docs/check-rules.md",
+    "docs/decisions.md",
+    "docs/errors.md",
+    "docs/index.md",
+    "docs/trust.md",
+    "llms.txt",
+];
 
 /// An address of the repository, as documents that are read elsewhere name it.
 const REPOSITORY: &str = "https://github.com/guichet-pay/guichet/";
