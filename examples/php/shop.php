@@ -209,7 +209,7 @@ function verify_and_settle(array $payment, array $data): void {
 }
 
 // A request with the key.
-function request(string $path, ?string $body = null, array $headers = []): CurlHandle {
+function prepare_request(string $path, ?string $body = null, array $headers = []): CurlHandle {
     $request = curl_init(SERVICE . "/v1$path");
     $headers = [...$headers, 'authorization: Bearer ' . KEY, 'content-type: application/json'];
     curl_setopt($request, CURLOPT_HTTPHEADER, $headers);
@@ -219,10 +219,10 @@ function request(string $path, ?string $body = null, array $headers = []): CurlH
     return $request;
 }
 function read_request(array $payment): CurlHandle {
-    return request('/payment-intents/' . rawurlencode($payment['intent']));
+    return prepare_request('/payment-intents/' . rawurlencode($payment['intent']));
 }
 function call_service(string $path, ?string $body = null, array $headers = []): array {
-    $request = request($path, $body, $headers);
+    $request = prepare_request($path, $body, $headers);
     return data_of($request, curl_exec($request));
 }
 

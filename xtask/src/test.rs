@@ -16,7 +16,8 @@ use crate::package::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
-    binaries, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains, unit_tests,
+    binaries, book, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains,
+    unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -277,7 +278,8 @@ impl Run {
                 Err(error) => self.set_up(Err(error)),
             }
         }
-        self.check("the README's pages in Leptos, Yew and Dioxus", |_| frameworks::check());
+        self.check("the pages in Leptos, Yew and Dioxus", |_| frameworks::check());
+        self.check("the documents as a site", |_| book::build("build"));
         for toolchain in toolchains::others() {
             match toolchain.is_installed() {
                 true => self.check(&format!("Rust {toolchain}"), |remark| toolchain.check(remark)),

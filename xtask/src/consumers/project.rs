@@ -195,7 +195,7 @@ const VUE: [&str; 15] = [
 pub(super) fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
     let fence = format!("\n```{language}\n");
     let mut blocks = document.split(&fence).skip(1).filter_map(|block| block.split("\n```").next());
-    blocks.find(|block| block.contains(part)).with_context(|| format!("the README shows no {language} with {part:?}"))
+    blocks.find(|block| block.contains(part)).with_context(|| format!("the page shows no {language} with {part:?}"))
 }
 
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
