@@ -419,13 +419,17 @@ const CLIPPY: [(&str, &[&str]); 2] = [
 const IN_SOAK: &str = "soak::correct_shops";
 
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
-/// network, run a script before the page's own, set the colour scheme, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 10] = [
+/// network, run a script before the page's own, set the colour scheme, print, and count the bytes of a visit without headers.
+const NOT_IN: [(&str, &[&str], &str); 14] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
     ("is_accessible", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
     ("the_network_lost_for_20_seconds_while_paying_charges_once", &["firefox", "webkit"], DEVTOOLS),
     ("paying_without_a_network_waits_for_it_and_charges_at_most_once", &["firefox", "webkit"], DEVTOOLS),
+    ("a_late_approval_is_shown_on_the_open_page", &["firefox", "webkit"], DEVTOOLS),
+    ("once_the_time_is_over_the_page_reads_the_payment", &["firefox", "webkit"], DEVTOOLS),
+    ("the_receipt_has_the_payee_the_operator_and_no_secret_and_prints_alone", &["firefox", "webkit"], DEVTOOLS),
+    ("the_waiting_page_says_who_asks_and_what_to_do", &["firefox", "webkit"], DEVTOOLS),
     ("a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout", &["webkit"], LOCALE),
     ("a_french_customer_reads_french_from_the_basket_to_the_end", &["webkit"], LOCALE),
     (

@@ -18,9 +18,9 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
     (
         "esbuild",
         &[(TOOLS, "esbuild")],
-        "with `guichet/beside`, copy `core/guichet_core_bg.wasm` to `core/` beside its output",
+        "with `guichet/beside`, pass `--splitting` and copy `core/guichet_core_bg.wasm` to `core/` beside its output",
     ),
-    ("Rollup", &[NEWEST], "the same"),
+    ("Rollup", &[NEWEST], "with `guichet/beside`, copy the same file"),
     ("Parcel", &[NEWEST], "it writes an import map into the page, which a Content-Security-Policy must allow"),
     ("Next", &[("xtask/npm/next", "next")], "with Turbopack and with webpack"),
     ("Node.js", &[], "`import`; `require` from 20.19 and 22.12 on"),
