@@ -141,6 +141,7 @@ export interface TestTab {
    * Closes it, as its customer does. Then the page that opened it is shown.
    *
    * @example
+   * const popup = await page.popup(guichet.checkout({ order: { id: "17" } }, { mode: "popup" }));
    * popup.close();
    */
   close(): void;

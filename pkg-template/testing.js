@@ -169,7 +169,7 @@ function queue() {
 
 /** Defines the globals of a page: over those of jsdom if they are there, else with a small document. Returns what undoes it. */
 function install(page, events, hidden) {
-  const document = Object.assign(new EventTarget(), { hasFocus: () => true, documentElement: { lang: "" } });
+  const document = Object.assign(new EventTarget(), { documentElement: { lang: "" } });
   // The wasm keeps the first global object that it finds.
   const is_jsdom = globalThis.window === globalThis;
   const globals = { ...page };
@@ -187,7 +187,9 @@ function install(page, events, hidden) {
       if (descriptor) Object.defineProperty(globalThis, name, descriptor);
       else delete globalThis[name];
     }
-    delete globalThis.document?.hidden; // jsdom's own is on its prototype
+    // jsdom's own are on its prototype.
+    delete globalThis.document?.hidden;
+    delete globalThis.document?.hasFocus;
   };
   const fixed = before.find(([, descriptor]) => descriptor?.configurable === false);
   if (fixed) {
@@ -201,6 +203,7 @@ function install(page, events, hidden) {
     Object.defineProperty(globalThis, name, { get: value, set, configurable: true });
   }
   Object.defineProperty(globalThis.document, "hidden", { get: () => hidden.is, configurable: true });
+  Object.defineProperty(globalThis.document, "hasFocus", { value: () => !hidden.is, configurable: true });
   return restore;
 }
 

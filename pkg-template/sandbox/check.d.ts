@@ -151,7 +151,6 @@ export interface CheckReport {
  *
  * @example
  * const service = await startService();
- * const shop = createShop({ baseUrl: service.baseUrl, secretKey: service.secretKey, customer, purchase, orders });
- * const { failed } = await check(shop.fetch, { service, orders: [{ id: "17" }], only: ["orders"] });
+ * const { failed } = await check("http://127.0.0.1:8000", { service, orders: [{ id: "17" }], only: ["orders"] });
  */
 export function check(shop: CheckedShop, options?: CheckOptions): Promise<CheckReport>;

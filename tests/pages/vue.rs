@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const PRICES: &str = "svc_mobile_money 5100";
 
-async fn page(browser: &Browser) -> Page<'_> {
+async fn open_shop(browser: &Browser) -> Page<'_> {
     Page { browser, shop: Storefront::open().await, folder: "vue" }
 }
 
@@ -20,7 +20,7 @@ async fn page(browser: &Browser) -> Page<'_> {
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn components_share_a_request_until_one_asks_for_something_else_and_the_last_is_gone() {
     let browser = Browser::start("vue-quotes").await;
-    let page = page(&browser).await;
+    let page = open_shop(&browser).await;
     page.open("quotes").await;
     for id in ["#first", "#second"] {
         browser.wait_for_text(id, PRICES).await;
@@ -54,7 +54,7 @@ async fn components_share_a_request_until_one_asks_for_something_else_and_the_la
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
     let browser = Browser::start("vue-server").await;
-    let page = page(&browser).await;
+    let page = open_shop(&browser).await;
     page.show("all", &page.rendered("html")).await;
     for (id, shown) in [("#first", PRICES), ("#outcome", "no return"), ("#session", "active"), ("#checkout", "idle")] {
         browser.wait_for_text(id, shown).await;
@@ -75,7 +75,7 @@ async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn a_purchase_reaches_its_components_by_redirect_and_in_a_popup() {
     let browser = Browser::start("vue-purchase").await;
-    let page = page(&browser).await;
+    let page = open_shop(&browser).await;
     page.open("account").await;
     browser.wait_for_text("#session", "none nobody false").await;
     for (button, shown) in [("#sign-in", "active awa@example.com true"), ("#sign-out", "revoked")] {
@@ -93,6 +93,8 @@ async fn a_purchase_reaches_its_components_by_redirect_and_in_a_popup() {
     assert_eq!(browser.run(outcomes).await, json!(["matched succeeded", "matched succeeded"]));
     assert_eq!(browser.run("return warnings").await, json!([]));
 
+    // Order 17 is paid in that shop.
+    let page = open_shop(&browser).await;
     page.open("pay").await;
     let tab = browser.current_tab().await;
     browser.click("#pay-in-a-popup").await;

@@ -94,6 +94,11 @@ test.each([
   expect(await guichet.waitForOutcome(back, { budgetMs: 1 })).toMatchObject({ state, last_payment_error: { code } });
 });
 
+/** Vitest and Jest have no such function in common. */
+async function until(holds) {
+  while (!holds()) await sleep(10);
+}
+
 test("a customer who turns back with the back button has not paid", async () => {
   const checkout = guichet.checkout({ order: { id: "back" } });
   await page.navigation(checkout);
@@ -147,14 +152,14 @@ test("a sign-out in a second tab ends the session of the first", async () => {
   await other.session.validate();
   await other.session.revoke();
   page.show();
-  await expect.poll(() => guichet.session.state).toBe("revoked");
+  await until(() => guichet.session.state === "revoked");
 });
 
 test("a frozen page asks at once when it is shown again", async () => {
   let reads = 0;
   const status = async () => ({ status: ++reads > 1 ? "succeeded" : "processing" });
   const outcome = createGuichet({ baseUrl: sandbox.baseUrl, merchant: { status } }).waitForOutcome({ payment_ref: "gch_1" });
-  await expect.poll(() => reads).toBe(1);
+  await until(() => reads === 1);
   page.freeze();
   await sleep(2_000); // the page would have asked again by now
   expect([reads, document.hidden]).toEqual([1, true]);

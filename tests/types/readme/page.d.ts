@@ -10,6 +10,17 @@ declare const merchant_reference: string;
 declare const return_nonce: string;
 declare const secretKey: string;
 
+declare function openShop(baseUrl: string, secretKey: string): {
+  fetch(request: Request): Promise<Response>;
+  books(reference: string): string;
+  settle(): Promise<void>;
+};
+
+declare module "node:assert/strict" {
+  const assert: { equal(actual: unknown, expected: unknown): void };
+  export default assert;
+}
+
 declare module "node:crypto" {
   interface Hmac {
     update(data: string): Hmac;
