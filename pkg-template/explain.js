@@ -7,6 +7,7 @@ export function explain(error, options) {
 
 /** A merchant's server of another origin knows no customer without a cookie. */
 function addCookies(error, { merchant, merchantCredentials }) {
+  if (!/^https?:/i.test(merchant)) return; // a path of this origin
   const { origin } = new URL(merchant);
   if (origin === globalThis.location?.origin) return;
   const sentence = merchantCredentials === "include"

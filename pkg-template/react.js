@@ -27,7 +27,7 @@ export function useQuotes(request, { suspense, timeoutMs, initialQuotes } = {}) 
   const client = useClient();
   const question = quotesQuestion(client, request, timeoutMs);
   // They answer the first question alone: a later one has another amount or other methods.
-  const [given] = useState({ key: question.key, state: initialQuotes && { ...QUOTES, quotes: initialQuotes, isLoading: false } });
+  const [given] = useState({ key: question.key, state: initialQuotes ? { ...QUOTES, quotes: initialQuotes, isLoading: false } : undefined });
   const [state, retry] = useShared(client, question, QUOTES, suspense, given.key === question.key ? given.state : undefined);
   return useMemo(() => ({ ...state, retry }), [state, retry]);
 }

@@ -26,7 +26,7 @@ export function useSession() {
 export function useQuotes(request, { timeoutMs, initialQuotes } = {}) {
   const client = useClient();
   const question = computed(() => quotesQuestion(client, { ...toValue(request) }, timeoutMs));
-  return useShared(client, question, QUOTES, initialQuotes && { ...QUOTES, quotes: initialQuotes, isLoading: false });
+  return useShared(client, question, QUOTES, initialQuotes ? { ...QUOTES, quotes: initialQuotes, isLoading: false } : undefined);
 }
 
 export function useReturn(options = {}) {
