@@ -574,6 +574,9 @@ async fn keep_settling(server: Arc<Server>) {
             if server.is(Money::MarksAgainAfterRestart) {
                 books.payments.values_mut().for_each(|payment| payment.paid = false);
             }
+            if server.is(Money::GivesUpOpenAtRestart) {
+                books.payments.values_mut().for_each(|payment| payment.given_up = true);
+            }
             if server.is(Broken::LosesLineAtRestart)
                 && let Some(first) = books.payments.values_mut().min_by_key(|payment| payment.place)
             {
@@ -1178,6 +1181,7 @@ impl Server {
             Broken::MakesNewReferenceEachTime => true,
             Broken::Money(Money::NamesReferenceByTime | Money::InsertsAfterCall) => !known,
             Broken::Money(Money::NumbersReferenceOfFailedCall) => true,
+            Broken::Money(Money::NumbersOrderInFlight) => books.unsent.contains(&reference),
             Broken::NewReferenceForRetry => order["retry"] == true,
             _ => false,
         };
@@ -1401,10 +1405,19 @@ impl Server {
             stored.knows[usize::from(for_page)] = true;
             stored.reads_since_paid += 1;
             let marks_again = (for_page && self.is(Money::MarksAtEachStatus))
-                || (stored.reads_since_paid == 10 && self.is(Money::MarksAgainLater));
+                || (stored.reads_since_paid == 3 && self.is(Money::MarksAgainLater));
             if !was_paid || marks_again {
                 stored.paid = true;
                 self.write(&stored.reference, "paid");
+            }
+            match self.broken {
+                Broken::Money(Money::RefundsLater) if stored.reads_since_paid == 3 => {
+                    self.write(&stored.reference, "refund_due");
+                }
+                Broken::Money(Money::ForgetsPaidLater) if stored.reads_since_paid == 3 => {
+                    std::fs::remove_file(self.folder.join(&stored.reference)).unwrap();
+                }
+                _ => {}
             }
         }
         let stored = books.payments.get_mut(payment_ref).ok_or_else(|| error(404, "resource_missing"))?;
