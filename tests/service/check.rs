@@ -23,6 +23,8 @@ use tokio::task::JoinSet;
 use tower_service::Service;
 
 const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+/// Only shops that need a token set the cookie.
+const CSRF: &[&str] = &["--csrf", "csrf=X-CSRF-Token"];
 /// The shops that are checked at the same time. They mostly wait.
 const AT_ONCE: usize = 12;
 
@@ -109,19 +111,60 @@ async fn other_right_designs_fail_no_rule() {
     for (design, groups) in [
         (Broken::Pair, &["sessions"][..]),
         (Broken::SendsAgain, &["forged", "orders", "strangers", "origins", "same_order_at_once"]),
+        (Broken::SellsInUgx, &["forged", "wrong_currency_pays_nothing"]),
+        (Broken::NeedsCsrfToken, &["origins"]),
     ] {
-        let only: Vec<&str> = groups.iter().flat_map(|group| ["--only", group]).collect();
-        Checked::run("design", design, false, &only).await.passes();
+        Checked::run("design", design, false, &[&only(groups)[..], CSRF].concat()).await.passes();
     }
+}
+
+/// A shop's CSRF token is sent with a foreign origin too, so that the origin alone is judged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_csrf_token_hides_no_trusted_origin() {
+    let rules = only(&["foreign_origin_refused"]);
+    let checked = Checked::run("csrf", Broken::NeedsCsrfTokenAlone, false, &[&rules[..], CSRF].concat()).await;
+    assert_eq!(checked.verdicts("fail"), ["foreign_origin_refused"], "{}", checked.report);
+}
+
+/// The lies tell UGX first, and another currency where the shop sells in it. Without an honest order the check cannot know that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_currency_of_a_lie_is_not_the_shops_own() {
+    let rule = "forged_currency_is_ignored";
+    let checked = Checked::run("ugx", Broken::SellsInUgxOrPagesCurrency, false, &only(&[rule])).await;
+    assert_eq!(checked.verdicts("fail"), [rule], "{}", checked.report);
+
+    let shop = ShopServer::open("ugx_without_pattern", Broken::SellsInUgxOrPagesCurrency, KEY).await;
+    let checked = Checked::of(finish(check(&shop, &[&["--json"][..], &only(&[rule])].concat())).await);
+    assert_eq!(checked.verdicts("pass"), Vec::<&str>::new(), "{}", checked.report);
+}
+
+/// The books are a log, and the shop ended between the mark and the line. Another payment shows that none was lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_that_a_restart_lost_is_judged_by_another_order() {
+    let rule = "paid_across_restart";
+    let checked = Checked::run("line", Broken::LosesLineAtRestart, false, &only(&[rule])).await;
+    assert_eq!(checked.verdicts("pass"), [rule], "{}", checked.report);
+
+    let shop = ShopServer::open("line_without_pattern", Broken::LosesLineAtRestart, KEY).await;
+    let restart = shop.command("restart");
+    let options = [&["--json", "--restart", &restart][..], &only(&[rule])].concat();
+    let checked = Checked::of(finish(check(&shop, &options)).await);
+    assert_eq!(checked.verdicts("not checked"), [rule], "{}", checked.report);
+    let why = checked.rule(rule)["why"].as_str().unwrap();
+    assert!(why.starts_with("Missing option --order-pattern: the books have no line"), "{why}");
+}
+
+/// The arguments that run these rules or groups alone.
+fn only<'a>(rules: &[&'a str]) -> Vec<&'a str> {
+    rules.iter().flat_map(|rule| ["--only", *rule]).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn books_that_never_say_paid_prove_nothing() {
     let shop = ShopServer::open("silent", Broken::IgnoresReference, KEY).await;
     let rules = ["wrong_reference_pays_nothing", "return_page_pays_nothing"];
-    let only: Vec<&str> = rules.iter().flat_map(|rule| ["--only", rule]).collect();
     let mut options = vec!["--json", "--order-pattern", r#"{"id":"N-%d"}"#];
-    options.extend(only);
+    options.extend(only(&rules));
     let checked = Checked::of(finish(check_with(&shop, "true", &[&options[..], &["--limit", "2"]].concat())).await);
     assert_eq!(checked.verdicts("not checked"), rules, "{}", checked.report);
 }
@@ -273,10 +316,8 @@ struct Checked {
 impl Checked {
     async fn run(name: &str, broken: Broken, settles_by_command: bool, more: &[&str]) -> Self {
         let shop = ShopServer::open(&format!("check_{name}_{broken:?}").replace(['(', ')'], "_"), broken, KEY).await;
-        let folder = shop.folder.display();
-        let wait = |file: &str| format!(": > {folder}/{file}; while [ -e {folder}/{file} ]; do sleep 0.05; done");
-        let (restart, settle) = (wait("restart"), wait("settle"));
-        let reprice = format!("echo 47500 > {folder}/price");
+        let (restart, settle) = (shop.command("restart"), shop.command("settle"));
+        let reprice = format!("echo 47500 > {}/price", shop.folder.display());
         let log = shop.folder.join("log");
         std::fs::write(&log, "The shop has started.\n").unwrap();
         let options = ["--json", "--restart", &restart, "--reprice", &reprice, "--order-pattern", r#"{"id":"N-%d"}"#];

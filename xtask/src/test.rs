@@ -182,7 +182,6 @@ impl Run {
 
     /// Runs the tests of pages, and beside them the whole checks of the example servers.
     fn tests_of_pages(&mut self, binary: &Binary, tools: &Tools) -> Result<()> {
-        const CHECKS: &str = "every_rule_of_the_check_passes";
         let (mut checks, mut others) = (binary.command(), binary.command());
         checks.arg(CHECKS);
         let skipped =
@@ -226,7 +225,8 @@ impl Run {
             let mut command = pages.command();
             command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
             // These have already run in all three.
-            for module in ["::chromium::", "::firefox::", "::webkit::", IN_SOAK].iter().chain(not_built) {
+            for module in ["::chromium::", "::firefox::", "::webkit::"].iter().chain(&NEED_NO_BROWSER).chain(not_built)
+            {
                 command.args(["--skip", module]);
             }
             for (test, engines, reason) in NOT_IN {
@@ -417,6 +417,13 @@ const CLIPPY: [(&str, &[&str]); 2] = [
 
 /// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked once.
 const IN_SOAK: &str = "soak::correct_shops";
+
+/// The whole checks of the example servers.
+const CHECKS: &str = "every_rule_of_the_check_passes";
+
+/// What the gate runs and no browser changes.
+const NEED_NO_BROWSER: [&str; 6] =
+    [CHECKS, "a_test_of_django_checks", "servers::cron::", "servers::stores::", "mutants::", IN_SOAK];
 
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
 /// network, run a script before the page's own, set the colour scheme, print, and count the bytes of a visit without headers.

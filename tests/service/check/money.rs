@@ -69,6 +69,10 @@ pub enum Money {
     StopsAtCanceled,
     PaysByLateApproval,
     MarksAgainLater,
+    ForgetsPaidLater,
+    RefundsLater,
+    GivesUpOpenAtRestart,
+    NumbersOrderInFlight,
     /// *
     PaysByNotification,
     /// *
@@ -172,6 +176,10 @@ impl Money {
         (Self::StopsAtCanceled, "late_approval_after_end_is_refunded"),
         (Self::PaysByLateApproval, "late_approval_after_end_is_refunded"),
         (Self::MarksAgainLater, "books_stay_true"),
+        (Self::ForgetsPaidLater, "books_stay_true"),
+        (Self::RefundsLater, "books_stay_true"),
+        (Self::GivesUpOpenAtRestart, "paid_across_restart"),
+        (Self::NumbersOrderInFlight, "same_order_at_once"),
         (Self::PaysByNotification, "return_page_pays_nothing"),
         (Self::PaysByPostedReturn, "return_page_pays_nothing"),
         (Self::NextReferenceAfterMismatch, "wrong_amount_pays_nothing"),

@@ -30,6 +30,16 @@ pub enum Broken {
     Pair,
     /// Nothing: its timer sends what is stored again.
     SendsAgain,
+    /// Nothing: it sells in the currency that the lies tell first.
+    SellsInUgx,
+    /// Nothing: a request needs the token of a cookie as well, in the header X-CSRF-Token.
+    NeedsCsrfToken,
+    /// Nothing: its first order is marked, and a restart loses the line in its books.
+    LosesLineAtRestart,
+    /// Needs the token, and compares no origin.
+    NeedsCsrfTokenAlone,
+    /// Sells in UGX, unless the page names another currency.
+    SellsInUgxOrPagesCurrency,
     OmitsCheckoutUrl,
     GivesStrangersSessions,
     PutsTokenIntoAddress,
@@ -459,6 +469,12 @@ impl ShopServer {
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { url, service, folder, _folder: kept }
     }
+
+    /// A command of the shell that requests a `restart`, or to `settle`, and waits until the shop has done it.
+    pub fn command(&self, what: &str) -> String {
+        let file = self.folder.join(what).display().to_string();
+        format!(": > {file}; while [ -e {file} ]; do sleep 0.05; done")
+    }
 }
 
 /// The shop as a value, with its timer.
@@ -557,6 +573,15 @@ async fn keep_settling(server: Arc<Server>) {
             }
             if server.is(Money::MarksAgainAfterRestart) {
                 books.payments.values_mut().for_each(|payment| payment.paid = false);
+            }
+            if server.is(Money::GivesUpOpenAtRestart) {
+                books.payments.values_mut().for_each(|payment| payment.given_up = true);
+            }
+            if server.is(Broken::LosesLineAtRestart)
+                && let Some(first) = books.payments.values_mut().min_by_key(|payment| payment.place)
+            {
+                first.paid = true;
+                drop(std::fs::remove_file(server.folder.join(&first.reference)));
             }
             drop(books);
             std::fs::remove_file(server.folder.join("restart")).unwrap();
@@ -661,6 +686,10 @@ async fn login(State(server): State<Arc<Server>>, headers: HeaderMap, body: Stri
         let refresh = format!("{:016x}{:016x}", random(), random());
         books.logins.insert(refresh.clone(), name.to_owned());
         response.headers_mut().append("set-cookie", format!("refresh={refresh}; {attributes}").parse().unwrap());
+    }
+    if matches!(server.broken, Broken::NeedsCsrfToken | Broken::NeedsCsrfTokenAlone) {
+        let csrf = format!("csrf={:016x}; Path=/; SameSite=Lax", random());
+        response.headers_mut().append("set-cookie", csrf.parse().unwrap());
     }
     response
 }
@@ -1072,7 +1101,7 @@ impl Server {
                 let count = order["quantity"].as_u64().map(|count| (price as u32).wrapping_mul(count as u32) % 40_000);
                 ("amount", count.map(|amount| amount.to_string()).into())
             }
-            Broken::TakesCurrency => ("currency", order["currency"].clone()),
+            Broken::TakesCurrency | Broken::SellsInUgxOrPagesCurrency => ("currency", order["currency"].clone()),
             Broken::TakesNestedCurrency => ("currency", order["cart"]["devise"].clone()),
             Broken::TakesCurrencyFromQuery => ("currency", query(uri, "currency").into()),
             Broken::TakesEmail => ("email", order["customer"]["email"].clone()),
@@ -1122,6 +1151,13 @@ impl Server {
         }
     }
 
+    fn currency(&self) -> &'static str {
+        match self.broken {
+            Broken::SellsInUgx | Broken::SellsInUgxOrPagesCurrency => "UGX",
+            _ => "XAF",
+        }
+    }
+
     /// Today's price.
     fn price(&self) -> String {
         std::fs::read_to_string(self.folder.join("price")).map_or(PRICE.to_owned(), |price| price.trim().to_owned())
@@ -1145,6 +1181,7 @@ impl Server {
             Broken::MakesNewReferenceEachTime => true,
             Broken::Money(Money::NamesReferenceByTime | Money::InsertsAfterCall) => !known,
             Broken::Money(Money::NumbersReferenceOfFailedCall) => true,
+            Broken::Money(Money::NumbersOrderInFlight) => books.unsent.contains(&reference),
             Broken::NewReferenceForRetry => order["retry"] == true,
             _ => false,
         };
@@ -1173,6 +1210,9 @@ impl Server {
             "firstname": "Awa", "lastname": "Ngono", "email": email(customer), "amount": amount, "description": "A pair of shoes",
             "merchant_reference": reference, "redirect_url": format!("{}/return?guichet_return={nonce}", self.origin),
         });
+        if self.currency() != "XAF" {
+            body["currency"] = self.currency().into();
+        }
         if self.is(Broken::PutsKeyIntoDescription) {
             body["description"] = format!("A pair of shoes ({})", self.key).into();
         }
@@ -1244,7 +1284,7 @@ impl Server {
             Broken::Money(Money::AcceptsBothFrancs) => ["XAF", "XOF"].contains(&text("currency")),
             Broken::Money(Money::ComparesTwoLettersOfCurrency) => text("currency").starts_with("XA"),
             Broken::Money(Money::AcceptsNoCurrency) => intent["currency"].is_null() || intent["currency"] == "XAF",
-            _ => intent["currency"] == "XAF",
+            _ => intent["currency"] == self.currency(),
         };
         let reference = &payment.reference;
         let has_reference = match self.broken {
@@ -1365,10 +1405,19 @@ impl Server {
             stored.knows[usize::from(for_page)] = true;
             stored.reads_since_paid += 1;
             let marks_again = (for_page && self.is(Money::MarksAtEachStatus))
-                || (stored.reads_since_paid == 10 && self.is(Money::MarksAgainLater));
+                || (stored.reads_since_paid == 3 && self.is(Money::MarksAgainLater));
             if !was_paid || marks_again {
                 stored.paid = true;
                 self.write(&stored.reference, "paid");
+            }
+            match self.broken {
+                Broken::Money(Money::RefundsLater) if stored.reads_since_paid == 3 => {
+                    self.write(&stored.reference, "refund_due");
+                }
+                Broken::Money(Money::ForgetsPaidLater) if stored.reads_since_paid == 3 => {
+                    std::fs::remove_file(self.folder.join(&stored.reference)).unwrap();
+                }
+                _ => {}
             }
         }
         let stored = books.payments.get_mut(payment_ref).ok_or_else(|| error(404, "resource_missing"))?;
@@ -1463,6 +1512,11 @@ impl Server {
     }
 
     fn refuse_other_sites(&self, headers: &HeaderMap, route: &str) -> Result<(), Response> {
+        let needs_token = matches!(self.broken, Broken::NeedsCsrfToken | Broken::NeedsCsrfTokenAlone);
+        let has_token = || cookie(headers, "csrf").is_some_and(|token| text(headers, "x-csrf-token") == Some(token));
+        if needs_token && route != "status" && !has_token() {
+            return Err(error(403, "csrf"));
+        }
         let is_form = content_type(headers).contains("form");
         let trusts_form = is_form
             && match self.broken {
@@ -1484,6 +1538,7 @@ impl Server {
                     }
                     Broken::TrustsOwnNameAnywhere => origin.contains(name),
                     Broken::TrustsNull => origin == "null",
+                    Broken::NeedsCsrfTokenAlone => origin.starts_with("http"),
                     Broken::ChecksOriginOfOrdersAlone => route != "intents",
                     Broken::TrustsNullForOrders => origin == "null" && route == "intents",
                     Broken::TrustsNullForReads => origin == "null" && route == "status",

@@ -24,7 +24,9 @@ def map_body(context, body):
 def acceptable(value):
     if isinstance(value, dict):
         has_operators = re.fullmatch(r"\+?237\d{9}", str(value.get("phone", "")))
-        without = None if has_operators else "operator"
+        # An operator that the schema refuses stays: such a body must be refused.
+        is_foreign = not has_operators and value.get("operator") in ["mtn_cm", "orange_cm"]
+        without = "operator" if is_foreign else None
         return {acceptable(name): acceptable(member) for name, member in value.items() if name != without}
     if isinstance(value, list):
         return [acceptable(member) for member in value]

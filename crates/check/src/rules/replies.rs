@@ -305,12 +305,21 @@ fn lie<'a>(check: &'a Check, payment: &Payment, lies: &Arc<Lies>) -> Interfering
 /// Waits until the shop has read each of these payments by itself. Returns whether it did: a timer that reads every few seconds does in
 /// a tenth of the limit.
 pub(super) async fn wait_for_read(check: &Check, payments: &[&Payment]) -> Result<bool, RuleError> {
+    wait_for_read_within(check, payments, check.options.limit / 10).await
+}
+
+/// The same, for at most this long.
+pub(super) async fn wait_for_read_within(
+    check: &Check,
+    payments: &[&Payment],
+    limit: Duration,
+) -> Result<bool, RuleError> {
     let mark = check.service.mark();
     let is_read = |payment: &&Payment| {
         check.service.calls_since(mark).iter().any(|call| call.with_key && call.reads(&payment.id))
     };
     let all_read = async || payments.iter().all(is_read).then_some(());
-    Ok(check.wait_while_settling(check.options.limit / 10, all_read).await?.is_some())
+    Ok(check.wait_while_settling(limit, all_read).await?.is_some())
 }
 
 /// The payment of another order of `--order`.
