@@ -16,6 +16,7 @@ mod inline;
 mod npm;
 mod pack;
 mod package;
+mod release;
 mod rust_consumers;
 mod rust_page;
 mod sandbox_package;
@@ -61,6 +62,9 @@ usage: cargo xtask <command>
                   wasm, as tarballs in target/npm/; fails if one is too large
   pack --quick    build the npm package guichet with Rust alone, in
                   target/npm/package/
+  release --dry-run
+                  all of a release but the publishing: versions, changelog, tarballs made twice,
+                  `npm publish --dry-run`, `cargo publish --dry-run`
   rust-page       build the Rust page examples/rust-page, in target/rust-page/
   size            print the sizes of the package, of what a page loads of it, and
                   the bytes that a browser receives
@@ -77,6 +81,7 @@ fn main() -> ExitCode {
             "generate" => generate::command(rest),
             "test" => test::command(rest),
             "pack" => pack::command(rest),
+            "release" => release::command(rest),
             "rust-page" => rust_page::command(rest),
             "size" => size::command(rest),
             "soak" => soak::command(rest),

@@ -73,3 +73,9 @@ pub struct Tarballs {
     pub sandbox: PathBuf,
     pub server: PathBuf,
 }
+
+impl Tarballs {
+    pub fn all(&self) -> [PathBuf; 3] {
+        [&self.guichet, &self.sandbox, &self.server].map(PathBuf::clone)
+    }
+}

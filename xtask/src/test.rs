@@ -16,8 +16,8 @@ use crate::package::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
-    binaries, book, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains,
-    unit_tests,
+    binaries, book, deny, frameworks, release, rust_consumers, rust_page, semver, services, setup, size, steps,
+    toolchains, unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -38,7 +38,7 @@ pub struct Run {
     pub steps: Steps,
     tally: Tally,
     /// The tests and checks that could not run on this machine, with the remedy. They count neither as passed nor as failed.
-    not_run: Vec<String>,
+    pub not_run: Vec<String>,
 }
 
 impl Run {
@@ -256,6 +256,7 @@ impl Run {
         self.steps.step("set-up: schemathesis", setup::schemathesis)?;
         self.steps.step("set-up: the generators of clients", setup::client_generators)?;
         let (_, tarballs) = self.pack(&pack_tools)?;
+        self.check(release::REPRODUCED, |_| release::reproduce(&tarballs.all()));
         let consumers = thread::spawn({
             let newest = newest.clone();
             move || consumers::check_all(&tarballs, &tools, &newest, Toolchains::All)
@@ -370,7 +371,7 @@ impl Run {
     }
 
     /// Runs a check, which counts as one test. If it fails, the run continues and fails at the end.
-    fn check(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<()>) {
+    pub fn check(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<()>) {
         let result = self.steps.step(name, work);
         self.set_up(result);
     }
