@@ -15,7 +15,7 @@ const PAGES: [(&str, &[&str]); 6] = [
     ),
     ("A server", &["shop.md", "rust.md", "laravel.md", "two-origins.md", "several-servers.md"]),
     ("Tests", &["testing.md", "sandbox.md", "check-a-shop.md", "check.md", "check-rules.md"]),
-    ("In use", &["going-live.md", "troubleshooting.md", "faq.md", "versions.md"]),
+    ("In use", &["going-live.md", "troubleshooting.md", "faq.md", "versions.md", "releasing.md"]),
     ("The interface", &["operations.md", "command.md", "hosted.md", "decisions.md", "trust.md"]),
     ("En français", &["shop.fr.md", "going-live.fr.md", "errors.fr.md"]),
 ];
