@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use crate::cargo::{at_root, cargo, root, run};
-use crate::npm::{self, Tools, remove, run_quietly};
+use crate::npm::{self, remove, run_quietly};
 use crate::pack::Packages;
 use crate::setup;
 use crate::test::Run;
@@ -22,8 +22,7 @@ pub fn command(args: &[String]) -> Result<()> {
 }
 
 fn dry_run(run: &mut Run) -> Result<()> {
-    run.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-    let tools = run.steps.step("set-up: the tools that make the package", |_| Tools::pack())?;
+    let tools = setup::to_pack(&mut run.steps)?;
     let packages = Packages::build(&mut run.steps, &tools)?;
     let tarballs = run.steps.step("the tarballs", |_| packages.tarballs())?.all();
     run.check("everything is committed", |_| {

@@ -242,8 +242,7 @@ impl Run {
     /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust, what is known about the
     /// dependencies, and semver checks against the last release.
     fn newest(&mut self) -> Result<()> {
-        self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-        let pack_tools = self.steps.step("set-up: the tools that make the package", pack_tools)?;
+        let pack_tools = setup::to_pack(&mut self.steps)?;
         let tools = self.steps.step("set-up: the locked toolchains from npm", locked_tools)?;
         let newest = self.steps.step("set-up: the newest tools from npm", |remark| {
             let newest = Tools::newest()?;
