@@ -7,7 +7,6 @@ mod bytes;
 mod cargo;
 mod consumers;
 mod demo;
-mod deny;
 mod durations;
 mod frameworks;
 mod generate;

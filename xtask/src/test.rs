@@ -16,8 +16,8 @@ use crate::package::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
-    binaries, book, deny, frameworks, release, rust_consumers, rust_page, semver, services, setup, size, steps,
-    toolchains, unit_tests,
+    binaries, book, frameworks, release, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains,
+    unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -299,14 +299,16 @@ impl Run {
         Ok(())
     }
 
-    /// Checks the licences and sources of all dependencies, and the advisories about them where their database can be reached.
+    /// Checks the licences and sources of all dependencies by `deny.toml`, and the advisories about them where their database can be reached.
     fn dependencies(&mut self) {
+        const DENY: &str = "cargo-deny";
+        let deny = |args: &[&str]| run(setup::subcommand(DENY).args(args));
         self.check("dependencies: licences, bans, sources", |remark| {
-            setup::cargo_subcommand(deny::PROGRAM, remark)?;
-            deny::check()
+            setup::cargo_subcommand(DENY, remark)?;
+            deny(&["check", "bans", "licenses", "sources"])
         });
-        match deny::fetch_advisories() {
-            Ok(()) => self.check("dependencies: advisories", |_| deny::check_advisories()),
+        match deny(&["fetch", "db"]) {
+            Ok(()) => self.check("dependencies: advisories", |_| deny(&["check", "--disable-fetch", "advisories"])),
             Err(error) => {
                 eprintln!("{error:#}");
                 self.not_run.push("advisories about dependencies (their database cannot be fetched)".to_owned());
