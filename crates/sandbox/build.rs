@@ -1,11 +1,12 @@
-//! Embeds the pages' own files, and the npm package if `GUICHET_PACKAGE` is its folder, as in releases:
+//! Embeds the pages' own files, and the npm package if `GUICHET_PACKAGE` is its folder:
 //!
 //! ```sh
 //! cargo xtask pack
 //! GUICHET_PACKAGE=target/npm/package cargo install --path crates/cli
 //! ```
 //!
-//! Without the variable no package is embedded, and the pages serve a folder.
+//! The crate on crates.io contains the package, and embeds it without the variable. Here its folder is a symbolic link to the one that
+//! `cargo xtask pack` writes, which is served and not embedded: a change of the package then compiles nothing.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -19,11 +20,12 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed={VARIABLE}");
     let named = env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
-    let named = named.map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder));
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let named = named.map(|folder| here.join("../..").join(folder)).or_else(|| contained(here));
     if let Some(folder) = &named {
         println!("cargo::rerun-if-changed={}", folder.display());
     }
-    let own = pages(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let own = pages(here);
     println!("cargo::rerun-if-changed={}", own.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names it"));
     let write = |name, list| fs::write(out.join(name), list).map_err(|error| error.to_string());
@@ -34,6 +36,12 @@ fn main() {
     if let Err(why) = pages.and(package) {
         println!("cargo::error={why}");
     }
+}
+
+/// The npm package in the crate that crates.io has.
+fn contained(package: &Path) -> Option<PathBuf> {
+    let folder = package.join("package");
+    folder.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(folder)
 }
 
 /// The folder of the pages: `www`. It is a symbolic link in the repository, and where git writes none, as on Windows, a file with the path.

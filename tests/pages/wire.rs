@@ -1,4 +1,4 @@
-//! The bytes that a browser receives for a page, on the first visit and on the next. `cargo xtask size` prints them.
+//! The bytes that a browser receives for a page, on the first visit and on the next. `--nocapture` prints them.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;

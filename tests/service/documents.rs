@@ -15,7 +15,7 @@ const PAGES: [(&str, &[&str]); 6] = [
     ),
     ("A server", &["shop.md", "rust.md", "laravel.md", "two-origins.md", "several-servers.md"]),
     ("Tests", &["testing.md", "sandbox.md", "check-a-shop.md", "check.md", "check-rules.md"]),
-    ("In use", &["going-live.md", "troubleshooting.md", "faq.md", "versions.md"]),
+    ("In use", &["going-live.md", "troubleshooting.md", "faq.md", "versions.md", "releasing.md"]),
     ("The interface", &["operations.md", "command.md", "hosted.md", "decisions.md", "trust.md"]),
     ("En français", &["shop.fr.md", "going-live.fr.md", "errors.fr.md"]),
 ];
@@ -126,6 +126,41 @@ fn the_lists_of_pages_are_up_to_date() {
     let llms = read("llms.txt");
     let (steps, _) = llms.split_once("\n## Docs\n").expect("llms.txt has the section");
     is_up_to_date("llms.txt", &format!("{steps}\n## Docs\n\n{docs}"));
+}
+
+/// A command of a document runs the program that the repository builds, with options that it has.
+#[test]
+fn commands_of_documents_have_options_that_exist() {
+    let mut unknown = Vec::new();
+    let mut count = 0;
+    for document in documents().into_iter().filter(|document| document != "CHANGELOG.md") {
+        let text = read(&document).replace("\\\n", " ");
+        let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+        for command in blocks.flat_map(str::lines).filter_map(|line| line.split("  #").next()) {
+            let Some(arguments) = arguments(command) else { continue };
+            let named = arguments.iter().take_while(|word| !word.starts_with('-'));
+            let help = Command::new(env!("CARGO_BIN_EXE_guichet")).args(named).arg("--help").output().expect("it runs");
+            let help = String::from_utf8(help.stdout).expect("help in UTF-8");
+            count += 1;
+            let options = arguments.iter().filter(|word| word.starts_with("--"));
+            let is_missing =
+                |option: &&&str| !help.contains(&format!("{option} ")) && !help.contains(&format!("{option}\n"));
+            unknown.extend(options.filter(is_missing).map(|option| format!("{document}: {option} of {command}")));
+        }
+    }
+    assert!(unknown.is_empty() && count > 10, "{count} commands, {unknown:#?}");
+}
+
+/// The arguments of `guichet` in a command. `guichet-sandbox` of npm has the same, but for its demo.
+fn arguments(command: &str) -> Option<Vec<&str>> {
+    let words: Vec<&str> = command.split_whitespace().map(|word| word.trim_matches('\'')).collect();
+    let is_program = |word: &&str| *word == "guichet" || word.contains("guichet-sandbox");
+    let program = words.iter().position(|word| is_program(word) && !words.contains(&"install"))?;
+    let arguments = words.into_iter().skip(program + 1).take_while(|word| !["&", "&&", ";", "|"].contains(word));
+    let arguments: Vec<&str> = arguments.collect();
+    let is_sandbox = command.contains("guichet-sandbox") && arguments.first().is_none_or(|word| word.starts_with('-'));
+    let is_demo = arguments.first() == Some(&"demo");
+    (!is_demo).then(|| if is_sandbox { [&["sandbox"][..], &arguments].concat() } else { arguments })
 }
 
 /// The Markdown files of the repository, by their paths.

@@ -1,7 +1,7 @@
 //! A real browser, driven by WebDriver, as a customer would use it.
 //!
 //! `GUICHET_PICTURES=<folder>` writes screenshots of each step at phone and desktop width into that folder, and prints
-//! each step with its duration. `cargo xtask demo --check` sets it.
+//! each step with its duration. `cargo xtask demo --pictures` sets it.
 
 use super::engine::{Engine, Session};
 pub use super::wait::{TIMEOUT, until};

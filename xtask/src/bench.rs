@@ -23,11 +23,9 @@ pub fn command(names: &[String]) -> Result<()> {
         bail!("usage: cargo xtask bench [NAME…]: unknown option {option}");
     }
     let mut steps = Steps::start();
-    steps.step("set-up: the wasm32 target", setup::wasm_target)?;
+    let tools = setup::to_pack(&mut steps)?;
     steps.step("set-up: the browser", setup::chromium)?;
-    steps.step("set-up: Node.js", setup::node)?;
     steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
-    let tools = steps.step("set-up: the tools of xtask/npm/pack", |_| Tools::pack())?;
     // If one cannot be installed, its rows say so, and the others are still measured.
     let prism = optional(&mut steps, "set-up: Prism", |remark| {
         let peers = Tools::peers()?;

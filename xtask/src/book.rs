@@ -6,11 +6,11 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::cargo::{at_root, cargo, root, run};
+use crate::cargo::{root, run};
 use crate::consumers::copy;
+use crate::setup;
 
-/// The version that `cargo install` builds, in `target/mdbook/`.
-const MDBOOK: &str = "mdbook@0.5.4";
+const MDBOOK: &str = "mdbook";
 const REPOSITORY: &str = "https://github.com/guichet-pay/guichet/blob/main";
 /// Without the preprocessor that renames each README.md, so that links to it hold.
 const BOOK: &str = "[book]\ntitle = \"guichet\"\nlanguage = \"en\"\n\n[build]\nuse-default-preprocessors = false\n\n\
@@ -29,13 +29,8 @@ pub fn command(args: &[String]) -> Result<()> {
 pub fn build(verb: &str) -> Result<()> {
     let folder = root().join("target/book");
     write_sources(&folder)?;
-    let tools = root().join("target/mdbook");
-    let program = tools.join("bin").join(format!("mdbook{}", std::env::consts::EXE_SUFFIX));
-    if !program.exists() {
-        println!("   missing: installing {MDBOOK} by cargo");
-        run(cargo(["install", "--locked", MDBOOK, "--root"]).arg(&tools))?;
-    }
-    run(at_root(program).arg(verb).arg(&folder))?;
+    setup::cargo_subcommand(MDBOOK, &mut String::new())?;
+    run(setup::subcommand(MDBOOK).arg(verb).arg(&folder))?;
     println!("\nThe site is in {}", folder.join("book").display());
     Ok(())
 }

@@ -51,8 +51,8 @@ pub type Checks = Vec<(&'static str, Done<()>)>;
 /// Runs all checks on the tarballs. Fails if they cannot even be installed.
 pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains: Toolchains) -> Result<Checks> {
     let project = Project::install(tarballs, newest)?;
-    let oldest_react = Tools::oldest_react()?;
-    let jest = Tools::jest()?;
+    let oldest_react = Tools::locked_in("xtask/npm/react-oldest")?;
+    let jest = Tools::locked_in("xtask/npm/jest")?;
     let check = |what, run: &dyn Fn(&mut String) -> Result<()>| (what, timed(run));
     let builds = || {
         vec![

@@ -7,7 +7,6 @@ mod bytes;
 mod cargo;
 mod consumers;
 mod demo;
-mod deny;
 mod durations;
 mod frameworks;
 mod generate;
@@ -16,6 +15,7 @@ mod inline;
 mod npm;
 mod pack;
 mod package;
+mod release;
 mod rust_consumers;
 mod rust_page;
 mod sandbox_package;
@@ -38,9 +38,8 @@ usage: cargo xtask <command>
 
   demo            build everything, start a shop and the service it uses, and
                   print the address to open (Ctrl-C stops it)
-  demo --check    the same purchase in a headless browser, step by step;
-                  screenshots of each page are written to target/demo/
-  demo --pictures the same, and copies two of them to docs/pictures/
+  demo --pictures the same purchase in a headless browser, with screenshots of each
+                  page in target/demo/, two of which become those of the README
   test            all tests and checks, browsers included, with locked versions of
                   every tool; must pass before a change is merged
   test --all-engines
@@ -53,7 +52,7 @@ usage: cargo xtask <command>
                    docs/trust.md, docs/openapi.json, docs/check-rules.md, docs/index.md,
                    llms.txt, sandbox.d.ts); --check: fail and name them if one is stale
   book            build the documents as a site, in target/book/book/ (the first
-                   time it installs mdBook); --serve: show it
+                   time it builds mdBook); --serve: show it
   soak            rounds of kill -9, a long load, memory over tens of thousands of
                    calls, mutants of the shop in PHP and 60 checks of correct shops,
                    with progress (about two hours)
@@ -61,9 +60,10 @@ usage: cargo xtask <command>
                   wasm, as tarballs in target/npm/; fails if one is too large
   pack --quick    build the npm package guichet with Rust alone, in
                   target/npm/package/
+  release --dry-run
+                  all of a release but the publishing: versions, changelog, tarballs made twice,
+                  `npm publish --dry-run`, `cargo publish --dry-run`
   rust-page       build the Rust page examples/rust-page, in target/rust-page/
-  size            print the sizes of the package, of what a page loads of it, and
-                  the bytes that a browser receives
   bench [NAME…]   run the benchmarks: a release build (minutes, the first time),
                   then one table";
 
@@ -77,8 +77,8 @@ fn main() -> ExitCode {
             "generate" => generate::command(rest),
             "test" => test::command(rest),
             "pack" => pack::command(rest),
+            "release" => release::command(rest),
             "rust-page" => rust_page::command(rest),
-            "size" => size::command(rest),
             "soak" => soak::command(rest),
             "help" | "--help" | "-h" => {
                 println!("{USAGE}");

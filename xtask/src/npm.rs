@@ -23,42 +23,19 @@ pub struct Tools {
 impl Tools {
     /// What makes and measures the packages: wasm-opt and esbuild. Installs them if they are missing, as each of these functions does.
     pub fn pack() -> Result<Self> {
-        Self::locked_in("xtask/npm/pack", "npm-pack")
+        Self::locked_in("xtask/npm/pack")
     }
 
     /// The toolchains in which the packages are tested, and what checks them.
     pub fn locked() -> Result<Self> {
-        Self::locked_in("xtask/npm", "npm-tools")
+        Self::locked_in("xtask/npm")
     }
 
-    /// openapi-typescript, which needs another TypeScript than the other tools.
-    pub fn openapi() -> Result<Self> {
-        Self::locked_in("xtask/npm/openapi", "npm-openapi")
-    }
-
-    /// What the example server on Express needs.
-    pub fn express() -> Result<Self> {
-        Self::locked_in("examples/express", "npm-express")
-    }
-
-    /// The oldest React that `guichet/react` supports. npm would not install it beside the newest.
-    pub fn oldest_react() -> Result<Self> {
-        Self::locked_in("xtask/npm/react-oldest", "npm-react-oldest")
-    }
-
-    /// Jest.
-    pub fn jest() -> Result<Self> {
-        Self::locked_in("xtask/npm/jest", "npm-jest")
-    }
-
-    /// Next, for its example.
-    pub fn next() -> Result<Self> {
-        Self::locked_in("xtask/npm/next", "npm-next")
-    }
-
-    fn locked_in(sources: &str, place: &str) -> Result<Self> {
-        let sources = root().join(sources);
-        let folder = root().join("target").join(place);
+    /// The packages that a folder locks: those of `xtask/npm/jest` are in `target/npm-jest/`.
+    pub fn locked_in(folder: &str) -> Result<Self> {
+        let sources = root().join(folder);
+        let place = folder.rsplit('/').next().filter(|name| *name != "npm").unwrap_or("tools");
+        let folder = root().join("target").join(format!("npm-{place}"));
         let lock = fs::read_to_string(sources.join("package-lock.json"))?;
         // Written last, so that an interrupted installation is repeated.
         let stamp = folder.join("installed");

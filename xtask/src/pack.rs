@@ -19,18 +19,14 @@ pub fn command(args: &[String]) -> Result<()> {
             package::quick(&mut steps).map(drop)
         }
         [server] if server == "--server" => {
-            steps.step("the wasm32 target", setup::wasm_target)?;
-            steps.step("Node.js", setup::node)?;
-            let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
+            let tools = setup::to_pack(&mut steps)?;
             let server = server_package::build(&mut steps, &tools)?;
             server.tarball()?;
             println!("\n{}", server_package::measure(&server)?);
             Ok(())
         }
         [] => {
-            steps.step("the wasm32 target", setup::wasm_target)?;
-            steps.step("Node.js", setup::node)?;
-            let tools = steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
+            let tools = setup::to_pack(&mut steps)?;
             let packages = Packages::build(&mut steps, &tools)?;
             steps.step("the tarballs", |_| packages.tarballs())?;
             let sizes = size::measure(&packages.guichet, &tools)?;
@@ -72,4 +68,10 @@ pub struct Tarballs {
     pub guichet: PathBuf,
     pub sandbox: PathBuf,
     pub server: PathBuf,
+}
+
+impl Tarballs {
+    pub fn all(&self) -> [PathBuf; 3] {
+        [&self.guichet, &self.sandbox, &self.server].map(PathBuf::clone)
+    }
 }

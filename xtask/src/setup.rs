@@ -14,6 +14,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::cargo::{at_root, cargo, root, run};
 use crate::npm::{Tools, run_quietly};
+use crate::steps::Steps;
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -47,7 +48,7 @@ fn has_wasm_target() -> Result<bool> {
     Ok(output.status.success() && Path::new(folder.trim()).exists())
 }
 
-/// Chromium and its WebDriver, for the purchase that `cargo xtask demo --check` makes.
+/// Chromium and its WebDriver, for the purchase that `cargo xtask demo --pictures` makes.
 pub fn chromium(remark: &mut String) -> Result<()> {
     require(&CHROMIUM, ELSEWHERE, remark)
 }
@@ -119,7 +120,7 @@ fn geckodriver(remark: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// A subcommand of cargo from crates.io, such as cargo-semver-checks, the newest.
+/// A program from crates.io, such as cargo-semver-checks, the newest.
 pub fn cargo_subcommand(name: &str, remark: &mut String) -> Result<()> {
     let environment = [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")];
     cargo_install(name, [], environment, remark).map(drop)
@@ -153,7 +154,7 @@ pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
         .with_context(|| format!("{name} is missing. `cargo xtask test` installs it; or set {variable} to its path."))
 }
 
-/// The command that runs such a subcommand at the root of the checkout.
+/// The command that runs such a program at the root of the checkout.
 pub fn subcommand(name: &str) -> Command {
     let own = own_tool(name);
     at_root(if own.is_file() { own } else { name.into() })
@@ -183,6 +184,13 @@ pub fn node(remark: &mut String) -> Result<()> {
     Ok(())
 }
 
+/// What `cargo xtask pack` needs. Returns the tools that make the packages.
+pub fn to_pack(steps: &mut Steps) -> Result<Tools> {
+    steps.step("set-up: the wasm32 target", wasm_target)?;
+    steps.step("set-up: Node.js", node)?;
+    steps.step("set-up: the tools that make the package", |_| Tools::pack())
+}
+
 /// Whether a version of Node.js, for example `v20.19.2`, is 20.19 or newer.
 fn is_supported_node(version: &str) -> bool {
     let mut numbers = version.trim_start_matches('v').split('.').map(|number| number.parse().unwrap_or(0));
@@ -210,7 +218,7 @@ pub fn schemathesis(remark: &mut String) -> Result<()> {
 /// A generator of clients from `docs/openapi.json`: openapi-typescript in `target/npm-openapi/`.
 pub fn typescript_generator(remark: &mut String) -> Result<()> {
     node(remark)?;
-    Tools::openapi().map(drop)
+    Tools::locked_in("xtask/npm/openapi").map(drop)
 }
 
 /// That generator, and openapi-python-client in a virtual environment, `target/openapi-python-client/`.
@@ -223,7 +231,7 @@ pub fn client_generators(remark: &mut String) -> Result<()> {
 /// `target/django/`.
 pub fn example_servers(remark: &mut String) -> Result<()> {
     node(remark)?;
-    Tools::express()?;
+    Tools::locked_in("examples/express")?;
     php(remark)?;
     python_program("django", "examples/django/requirements.txt", remark)
 }

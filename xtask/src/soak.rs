@@ -5,7 +5,6 @@
 
 use anyhow::{Result, bail};
 
-use crate::npm::Tools;
 use crate::services::{IN_SOAK, POSTGRES_CRATE, POSTGRES_TWO};
 use crate::test::Run;
 use crate::{binaries, package, server_package, setup};
@@ -20,12 +19,11 @@ pub fn command(args: &[String]) -> Result<()> {
 }
 
 fn soak(run: &mut Run) -> Result<()> {
-    run.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
+    let tools = setup::to_pack(&mut run.steps)?;
     run.steps.step("set-up: the browser", setup::chromium)?;
     run.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
     run.steps.step("set-up: the example servers", setup::example_servers)?;
     package::quick(&mut run.steps)?;
-    let tools = run.steps.step("the tools of xtask/npm/pack", |_| Tools::pack())?;
     server_package::build(&mut run.steps, &tools)?;
     let binaries = run.steps.step("build the tests", |_| binaries::build())?;
     for binary in binaries.iter().filter(|binary| binary.name == POSTGRES_CRATE) {

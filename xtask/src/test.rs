@@ -16,7 +16,7 @@ use crate::package::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
-    binaries, book, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains,
+    binaries, book, frameworks, release, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains,
     unit_tests,
 };
 
@@ -38,7 +38,7 @@ pub struct Run {
     pub steps: Steps,
     tally: Tally,
     /// The tests and checks that could not run on this machine, with the remedy. They count neither as passed nor as failed.
-    not_run: Vec<String>,
+    pub not_run: Vec<String>,
 }
 
 impl Run {
@@ -242,8 +242,7 @@ impl Run {
     /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust, what is known about the
     /// dependencies, and semver checks against the last release.
     fn newest(&mut self) -> Result<()> {
-        self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-        let pack_tools = self.steps.step("set-up: the tools that make the package", pack_tools)?;
+        let pack_tools = setup::to_pack(&mut self.steps)?;
         let tools = self.steps.step("set-up: the locked toolchains from npm", locked_tools)?;
         let newest = self.steps.step("set-up: the newest tools from npm", |remark| {
             let newest = Tools::newest()?;
@@ -256,6 +255,7 @@ impl Run {
         self.steps.step("set-up: schemathesis", setup::schemathesis)?;
         self.steps.step("set-up: the generators of clients", setup::client_generators)?;
         let (_, tarballs) = self.pack(&pack_tools)?;
+        self.check(release::REPRODUCED, |_| release::reproduce(&tarballs.all()));
         let consumers = thread::spawn({
             let newest = newest.clone();
             move || consumers::check_all(&tarballs, &tools, &newest, Toolchains::All)
@@ -299,14 +299,16 @@ impl Run {
         Ok(())
     }
 
-    /// Checks the licences and sources of all dependencies, and the advisories about them where their database can be reached.
+    /// Checks the licences and sources of all dependencies by `deny.toml`, and the advisories about them where their database can be reached.
     fn dependencies(&mut self) {
+        const DENY: &str = "cargo-deny";
+        let deny = |args: &[&str]| run(setup::subcommand(DENY).args(args));
         self.check("dependencies: licences, bans, sources", |remark| {
-            setup::cargo_subcommand(deny::PROGRAM, remark)?;
-            deny::check()
+            setup::cargo_subcommand(DENY, remark)?;
+            deny(&["check", "bans", "licenses", "sources"])
         });
-        match deny::fetch_advisories() {
-            Ok(()) => self.check("dependencies: advisories", |_| deny::check_advisories()),
+        match deny(&["fetch", "db"]) {
+            Ok(()) => self.check("dependencies: advisories", |_| deny(&["check", "--disable-fetch", "advisories"])),
             Err(error) => {
                 eprintln!("{error:#}");
                 self.not_run.push("advisories about dependencies (their database cannot be fetched)".to_owned());
@@ -370,7 +372,7 @@ impl Run {
     }
 
     /// Runs a check, which counts as one test. If it fails, the run continues and fails at the end.
-    fn check(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<()>) {
+    pub fn check(&mut self, name: &str, work: impl FnOnce(&mut String) -> Result<()>) {
         let result = self.steps.step(name, work);
         self.set_up(result);
     }

@@ -14,7 +14,7 @@ const BUNDLERS: [&str; 2] = ["turbopack", "webpack"];
 /// Each bundler gets a copy of the example in a folder of its own, below the `node_modules` of Next: both of them refuse to read packages
 /// through links to other folders. The copy also has a page with `guichet/beside`.
 pub fn build(project: &Project, toolchains: Toolchains, remark: &mut String) -> Result<()> {
-    let next = Tools::next()?;
+    let next = Tools::locked_in("xtask/npm/next")?;
     let bundlers = if toolchains == Toolchains::All { &BUNDLERS[..] } else { &BUNDLERS[..1] };
     for bundler in bundlers {
         let folder = next.folder().join(bundler);
@@ -27,7 +27,7 @@ pub fn build(project: &Project, toolchains: Toolchains, remark: &mut String) -> 
         for file in ["package.json", "tsconfig.json", "next.config.ts", "instrumentation.ts"] {
             fs::copy(root().join("examples/next").join(file), folder.join(file))?;
         }
-        let sqlite = Tools::express()?.modules().join("node-sqlite3-wasm");
+        let sqlite = Tools::locked_in("examples/express")?.modules().join("node-sqlite3-wasm");
         for package in [project.package(), project.server(), sqlite] {
             let name = package.file_name().context("a package has a name")?;
             copy(&package, &folder.join("node_modules").join(name))?;

@@ -94,7 +94,7 @@ impl Project {
         fs::create_dir_all(&shop)?;
         fs::copy(root().join("examples/express/server.mjs"), shop.join("server.mjs"))?;
         copy(&root().join("examples/page"), &shop.join("page"))?;
-        copy(&Tools::express()?.modules(), &shop.join("node_modules"))?;
+        copy(&Tools::locked_in("examples/express")?.modules(), &shop.join("node_modules"))?;
         copy(&self.package(), &shop.join("node_modules/guichet"))?;
         copy(&self.server(), &shop.join("node_modules/guichet-server"))?;
         Ok(shop)
