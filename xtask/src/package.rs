@@ -87,7 +87,12 @@ pub fn build_module(name: &str, profile: &str, options: &[&str]) -> Result<(Vec<
     let mut command = cargo(["rustc", "--lib", "--target=wasm32-unknown-unknown", "--crate-type=cdylib"]);
     command.args(["--package", name, "--profile", profile]).args(options);
     let (file, version) = cargo::build_wasm(name, command.env("CARGO_ENCODED_RUSTFLAGS", remap_flags()))?;
-    Ok((read(&file)?, version))
+    let (wasm, own_folder) = (read(&file)?, root().display().to_string());
+    ensure!(
+        !wasm.windows(own_folder.len()).any(|bytes| bytes == own_folder.as_bytes()),
+        "the wasm of {name} contains {own_folder}: another machine would build another file"
+    );
+    Ok((wasm, version))
 }
 
 /// Compiler flags that remove this machine's folders from the wasm, so that the same source gives the same bytes anywhere.

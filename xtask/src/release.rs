@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::cargo::{at_root, cargo, root, run};
+use crate::cargo::{self, at_root, cargo, root};
 use crate::npm::{self, remove, run_quietly};
 use crate::pack::Packages;
 use crate::setup;
@@ -53,20 +53,19 @@ fn dry_run(run: &mut Run) -> Result<()> {
             run_quietly(npm::npm(&root()).args(publish).arg(tarball)).map(drop)
         });
     }
-    publish_crates(run);
-    Ok(())
-}
-
-/// Packs and compiles what crates.io gets. Where the registry cannot be reached, it compares nothing with it.
-fn publish_crates(this: &mut Run) {
     // git does not track the npm package that `guichet-sandbox` contains, so Cargo calls the folder dirty. A check above is instead of it.
-    const WHAT: [&str; 3] = ["--workspace", "--all-features", "--allow-dirty"];
-    let package = run(cargo(["package"]).args(WHAT));
-    let is_packed = package.is_ok();
-    this.check("cargo package", |_| package);
-    if is_packed && let Err(error) = run(cargo(["publish", "--dry-run", "--no-verify"]).args(WHAT)) {
-        this.not_run.push(format!("cargo publish --dry-run ({error})"));
+    let crates = || -> Result<Vec<String>> {
+        let crates = published()?.into_iter().map(|(name, _)| format!("--package={name}"));
+        Ok(crates.chain(["--all-features", "--allow-dirty"].map(str::to_owned)).collect())
+    };
+    run.check("cargo package, which compiles each", |_| cargo::run(cargo(["package"]).args(crates()?)));
+    // Where crates.io cannot be reached, nothing is compared with it.
+    if let Err(error) =
+        crates().and_then(|crates| cargo::run(cargo(["publish", "--dry-run", "--no-verify"]).args(crates)))
+    {
+        run.not_run.push(format!("cargo publish --dry-run ({error})"));
     }
+    Ok(())
 }
 
 pub const REPRODUCED: &str = "the tarballs, made again in another folder";
@@ -80,11 +79,13 @@ pub fn reproduce(tarballs: &[PathBuf]) -> Result<()> {
     let changed = output(at_root("git").args(["stash", "create"]))?;
     let commit = if changed.is_empty() { "HEAD" } else { &changed };
     let archive = again.join("sources.tar");
-    run(at_root("git").args(["archive", "--output"]).arg(&archive).arg(commit))?;
-    run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&again))?;
+    cargo::run(at_root("git").args(["archive", "--output"]).arg(&archive).arg(commit))?;
+    cargo::run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&again))?;
     let xtask = std::env::current_exe()?;
     // xtask finds the folder of the project by this variable.
-    run(at_root(xtask).arg("pack").env("CARGO_MANIFEST_DIR", again.join("xtask")).env_remove("CARGO_TARGET_DIR"))?;
+    cargo::run(
+        at_root(xtask).arg("pack").env("CARGO_MANIFEST_DIR", again.join("xtask")).env_remove("CARGO_TARGET_DIR"),
+    )?;
     for tarball in tarballs {
         let other = again.join("target/npm").join(tarball.file_name().context("a tarball has a name")?);
         ensure!(fs::read(tarball)? == fs::read(&other)?, "{} and {} differ", tarball.display(), other.display());
@@ -92,15 +93,21 @@ pub fn reproduce(tarballs: &[PathBuf]) -> Result<()> {
     remove(&again)
 }
 
-/// The version that all published crates have.
-fn version() -> Result<String> {
+/// The names and versions of the crates that are published.
+fn published() -> Result<Vec<(String, String)>> {
     let metadata: Value = serde_json::from_str(&output(&mut cargo(["metadata", "--no-deps", "--format-version=1"]))?)?;
     let packages = metadata["packages"].as_array().context("cargo lists no packages")?;
     let published = packages.iter().filter(|package| package["publish"].is_null());
-    let mut versions: Vec<_> = published.filter_map(|package| package["version"].as_str()).collect();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Ok(published.filter_map(|package| Some((text(&package["name"])?, text(&package["version"])?))).collect())
+}
+
+/// The version that all of them have.
+fn version() -> Result<String> {
+    let mut versions: Vec<_> = published()?.into_iter().map(|(_, version)| version).collect();
     versions.dedup();
     ensure!(versions.len() == 1, "the crates have the versions {versions:?}");
-    Ok(versions[0].to_owned())
+    Ok(versions.remove(0))
 }
 
 /// Whether the newest entry of the changelog is of this version and has a date: `## 0.1.0 (2026-12-01)`.

@@ -2,9 +2,9 @@
 
 use askama::Template;
 use axum::body::Bytes;
+use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 use std::time::SystemTime;
-use std::{env, fs};
 
 /// The package that `build.rs` has embedded: empty unless built with `GUICHET_PACKAGE`.
 static EMBEDDED: Files = include!(concat!(env!("OUT_DIR"), "/package.rs"));
@@ -120,10 +120,17 @@ impl Package {
 
 /// The folder of the package, if Cargo has built this binary in the project's own `target` folder. Any other binary, such as an
 /// installed one, must not serve files of whatever folder it is started in.
+#[cfg(not(target_arch = "wasm32"))]
 fn beside_this_binary() -> Option<PathBuf> {
     let target = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize().ok()?;
-    let binary = env::current_exe().ok()?.canonicalize().ok()?;
+    let binary = std::env::current_exe().ok()?.canonicalize().ok()?;
     binary.starts_with(&target).then(|| target.join("npm/package"))
+}
+
+/// wasm32 has no folders, and the npm package must not contain the path of the machine that built it.
+#[cfg(target_arch = "wasm32")]
+const fn beside_this_binary() -> Option<PathBuf> {
+    None
 }
 
 /// The names, sizes and modification times of a package's files. Empty for a package that is in no folder: it does not change.
