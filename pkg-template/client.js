@@ -174,7 +174,7 @@ function json(value) {
 /** Opens an empty window in the click itself, before its address is known. Its pages cannot reach this one. */
 function popup(locale) {
   const window = open("", "", "popup,width=480,height=760");
-  if (window?.closed !== false) return;
+  if (!window || window.closed === true) return;
   window.opener = null;
   const { body } = window.document;
   body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
