@@ -13,9 +13,9 @@ export function refuse_secret_key(value) {
     if (typeof it === "string" && SECRET_KEY.test(it)) throw_secret_key();
     try {
       if (typeof it !== "object" || is_of_the_page(it)) continue;
+      if (typeof it.toJSON === "function") found.add(it.toJSON());
       if (it instanceof String) found.add(`${it}`);
       for (const [name, member] of Object.entries(it)) found.add(name).add(member);
-      if (typeof it.toJSON === "function") found.add(it.toJSON());
       if (typeof it.forEach === "function") it.forEach((member, name) => found.add(name).add(member));
     } catch {} // null, or unreadable: it is not sent either
   }

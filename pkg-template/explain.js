@@ -8,7 +8,7 @@ export function explain(error, options) {
   if (!sentence) return;
   if (!options) return console.error(`guichet: ${sentence}`);
   error.fields[0].message = sentence;
-  word(error, sentence);
+  setMessage(error, sentence);
 }
 
 // Of the options and arguments that calls refuse without a sentence, which would cost every page bytes.
@@ -17,8 +17,8 @@ const SENTENCES = {
   reference: "`waitForOutcome` needs a payment. Pass what `returned()` gave, or `{ payment_ref }`, `{ id }`.",
 };
 
-/** Changes the message, and in the stack, too: Chromium's console and Node.js print that. */
-function word(error, message) {
+/** Changes the message, also in the stack: Chromium's console and Node.js print that. */
+function setMessage(error, message) {
   const { stack, message: before } = error;
   error.message = message;
   if (stack) error.stack = stack.replace(before, () => message);
@@ -32,7 +32,7 @@ function addCookies(error, { merchant, merchantCredentials }) {
   const sentence = merchantCredentials === "include"
     ? ` If ${origin} and this page are of different sites, the browser has sent no cookie: serve both under one site.`
     : ` No cookie was sent to ${origin}, because it is another origin than this page's. Pass \`merchantCredentials: "include"\`. If it is of another site, too, browsers send no cookie nevertheless.`;
-  if (!error.message.endsWith(sentence)) word(error, error.message + sentence); // calls may share the error
+  if (!error.message.endsWith(sentence)) setMessage(error, error.message + sentence); // calls may share the error
 }
 
 /** Names the option or field that was probably meant, in the place of all. */
