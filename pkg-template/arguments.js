@@ -3,9 +3,22 @@ import { GuichetError } from "./error.js";
 // The same rule as `flow::carries_a_secret_key`: the arguments of a page are checked before the wasm is there.
 const SECRET_KEY = /(?:^|[^A-Za-z0-9_]|%..)(?:FLWSECK|[sr]k_(?:test_|live_|sandbox_|[A-Za-z0-9]{20}))/;
 
-/** Refuses a value that contains a merchant's secret key, at any depth, in a value or in a name. The error does not repeat it. */
+/**
+ * Refuses a value that contains a merchant's secret key, at any depth, in a value or in a name: of objects, lists, maps and headers, and in
+ * the JSON of the rest. The error does not repeat it.
+ */
 export function refuse_secret_key(value) {
-  if (SECRET_KEY.test(texts(value))) throw_secret_key();
+  const found = new Set([value]); // the loop goes on to what it adds, and takes nothing twice
+  for (const it of found) {
+    if (typeof it === "string" && SECRET_KEY.test(it)) throw_secret_key();
+    try {
+      if (typeof it !== "object" || is_of_the_page(it)) continue;
+      if (typeof it.toJSON === "function") found.add(it.toJSON());
+      if (it instanceof String) found.add(`${it}`);
+      for (const [name, member] of Object.entries(it)) found.add(name).add(member);
+      if (typeof it.forEach === "function") it.forEach((member, name) => found.add(name).add(member));
+    } catch {} // null, or unreadable: it is not sent either
+  }
 }
 
 /** Throws the error about a secret key, for the wasm too. */
@@ -13,38 +26,24 @@ export function throw_secret_key() {
   throw new GuichetError("secret_key", "A merchant's secret key was given to a browser. Replace it, and give the page a session token.");
 }
 
-/** Every text in a value, names included, one per line: of objects, lists, maps and headers, and of the JSON of the rest. */
-function texts(value) {
-  const found = new Set([value]); // the loop goes on to what it adds, and takes nothing twice
-  for (const it of found) {
-    try {
-      if (typeof it !== "object" || is_of_the_page(it)) continue;
-      if (typeof it.toJSON === "function") found.add(it.toJSON());
-      if (it instanceof String) found.add(`${it}`);
-      if (/Map|Set|Headers|Params|FormData/.test(Object.prototype.toString.call(it))) it.forEach((member, name) => found.add(name).add(member));
-      else for (const [name, member] of Object.entries(it)) found.add(name).add(member);
-    } catch {} // null, or unreadable: it is not sent either
-  }
-  return [...found].filter((it) => typeof it === "string").join("\n");
-}
-
 /** A window, an element, bytes: they hold no text, and lead to the whole page. */
 const is_of_the_page = (it) => it.window === it || ArrayBuffer.isView(it) || (globalThis.Node && it instanceof Node);
 
-/** The error of one option or field. */
-export const invalid = (param, message, about = `${param}: ${message}`, code = "parameter_invalid") =>
+/** The error of one option or field. Without a message `explain.js` gives it one. */
+export const invalid = (param, message = "", about = `${param}: ${message || "Invalid."}`, code = "parameter_invalid") =>
   new GuichetError("input", about, { fields: [{ param, code, message }] });
 
 /** Refuses a client without the service's address. */
 export function needs_base_url(given) {
-  if (given?.baseUrl == null) throw invalid("baseUrl", "It is required.");
+  const message = "Missing option `baseUrl`. Pass the service's address: https://api.example.com.";
+  if (given?.baseUrl == null) throw invalid("baseUrl", message, message);
 }
 
 /** Refuses unknown options of a call, and a `signal` that is none. */
 export function only_options(given, known) {
   only(given, "option", known);
   const signal = given?.signal;
-  if (signal && !signal.addEventListener) throw invalid("signal", "Pass `controller.signal`.");
+  if (signal && !signal.addEventListener) throw invalid("signal");
 }
 
 /**

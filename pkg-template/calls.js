@@ -23,11 +23,17 @@ export function guarded(work) {
 /** The same for what the browser calls: a timer, an event, the end of a promise. */
 export const in_background = (work) => (panicked ? undefined : guarded(work));
 
-/** The error, with what its developer must know: that is in a file of its own, which is seldom needed. */
+/**
+ * The error, with what its developer must know: that is in a file of its own, which is seldom needed. Without `options` the error has been
+ * thrown already, and the console says it.
+ */
 export async function explained(e, options) {
-  if (e?.fields?.[0]?.code === "parameter_unknown" || (e?.kind === "signed_out" && /:/.test(options.merchant))) {
-    await import("./explain.js").then(({ explain }) => explain(e, options), () => {});
-  }
+  try {
+    const { kind, fields: [field] } = e;
+    if ((field && (field.code === "parameter_unknown" || !field.message)) || (kind === "signed_out" && options.merchant.includes(":"))) {
+      (await import("./explain.js")).explain(e, options);
+    }
+  } catch {} // the error is nevertheless what the call rejects with
   return e;
 }
 

@@ -15,12 +15,17 @@ const WAIT = `${CALL} budgetMs onStatus`;
  * arguments and hands them to the wasm.
  */
 export const creator = (wasm, isBeside) => (options) => {
-  only(options, "option", OPTIONS);
   const given = { ...options };
-  refuse_secret_key(given);
-  needs_base_url(given);
-  if (![undefined, "same-origin", "include"].includes(given.merchantCredentials)) throw invalid("merchantCredentials", "It is same-origin or include.");
-  if (typeof given.merchant !== "string") only(given.merchant, "merchant function", "session intent status");
+  try {
+    only(options, "option", OPTIONS);
+    refuse_secret_key(given);
+    needs_base_url(given);
+    if (![undefined, "same-origin", "include"].includes(given.merchantCredentials)) throw invalid("merchantCredentials", 'Pass `"same-origin"` or `"include"`.');
+    if (typeof given.merchant !== "string") only(given.merchant, "merchant function", "session intent status");
+  } catch (e) {
+    explained(e);
+    throw e;
+  }
   const session = new SessionState();
   const report = reporter(session);
   let client;
@@ -59,10 +64,10 @@ export const creator = (wasm, isBeside) => (options) => {
       forget?.();
     }
   };
-  /** Requests the session while the wasm is loading, if the page has no part in the request. */
+  /** Requests the session while the wasm is loading, if the page has no part in the request, and the address is a path that `Base` accepts. */
   const early = (how) => {
     try {
-      if (is_over || given.merchant?.[0] !== "/" || given.merchantHeaders || given.fetch || how?.signal?.aborted) return;
+      if (is_over || !/^\/(?![/\\])[^?#\\\s]*$/.test(given.merchant) || given.merchantHeaders || given.fetch || how?.signal?.aborted) return;
       return request_session(given);
     } catch {} // the call reports it, or there is no page
   };
@@ -99,7 +104,7 @@ export const creator = (wasm, isBeside) => (options) => {
       if (window?.closed === false) return window.focus(), checkout(what, how);
       window = order && popup(given.locale);
       if (window) popups.set(order, window);
-      else if (order) console.warn("guichet: no popup was opened. Call it in the click.");
+      else if (order) console.warn("guichet: the browser opened no popup, so this page goes to the checkout. Call `checkout` directly in the click's handler.");
       try {
         return await checkout(what, how, window);
       } finally {
@@ -115,7 +120,7 @@ export const creator = (wasm, isBeside) => (options) => {
       const isReturn = typeof back?.reference === "object";
       if (isReturn) only(back, "field", "match reference");
       const of = isReturn ? back.reference : back;
-      if (!Object.values(of ?? {}).some(Boolean)) throw invalid("reference", "It names no payment.");
+      if (!Object.values(of ?? {}).some(Boolean)) throw await explained(invalid("reference"), given);
       return waitForOutcome(of, how);
     },
     close() {
@@ -169,7 +174,7 @@ function json(value) {
 /** Opens an empty window in the click itself, before its address is known. Its pages cannot reach this one. */
 function popup(locale) {
   const window = open("", "", "popup,width=480,height=760");
-  if (!window || window.closed) return;
+  if (!window || window.closed === true) return;
   window.opener = null;
   const { body } = window.document;
   body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";

@@ -34,9 +34,9 @@ export type Kind =
   | "settled"
   /** The service or the merchant's server has no such operation; or the call needs a browser's page. */
   | "unsupported"
-  /** The page or the device does not allow WebAssembly. */
+  /** The page or the device does not allow WebAssembly, or the browser is too old for it. */
   | "wasm_blocked"
-  /** The file of the wasm is missing, or is no wasm: the message has its address, what was received, and what to do. */
+  /** The file of the wasm is missing, is no wasm, or is of another version: the message has its address, what was received, and what to do. */
   | "wasm_missing"
   /** A defect of this package. Every call of every client is rejected until the page is reloaded. */
   | "panic";

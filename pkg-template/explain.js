@@ -1,8 +1,27 @@
 // What is added to an error for its developer. `explained` of calls.js imports this file when there is such an error.
 
+/** Adds what it can to an error. Without `options` the error has been thrown already, so the console says it. */
 export function explain(error, options) {
-  if (error.kind === "signed_out") addCookies(error, options);
-  else addSuggestion(error);
+  if (error.kind === "signed_out") return addCookies(error, options);
+  const { param, code } = error.fields[0];
+  const sentence = code === "parameter_unknown" ? suggestion(error) : error.kind === "input" && SENTENCES[param];
+  if (!sentence) return;
+  if (!options) return console.error(`guichet: ${sentence}`);
+  error.fields[0].message = sentence;
+  setMessage(error, sentence);
+}
+
+// Of the options and arguments that calls refuse without a sentence, which would cost every page bytes.
+const SENTENCES = {
+  signal: "`signal` must be an AbortSignal: pass `controller.signal`, not the controller.",
+  reference: "`waitForOutcome` needs a payment. Pass what `returned()` gave, or `{ payment_ref }`, `{ id }`.",
+};
+
+/** Changes the message, also in the stack: Chromium's console and Node.js print that. */
+function setMessage(error, message) {
+  const { stack, message: before } = error;
+  error.message = message;
+  if (stack) error.stack = stack.replace(before, () => message);
 }
 
 /** A merchant's server of another origin knows no customer without a cookie. */
@@ -11,16 +30,16 @@ function addCookies(error, { merchant, merchantCredentials }) {
   const { origin } = new URL(merchant);
   if (origin === globalThis.location?.origin) return;
   const sentence = merchantCredentials === "include"
-    ? ` Its cookie is not sent if ${origin} is another site than this page's: browsers block that.`
-    : ` No cookie was sent to ${origin}, since it is another origin: pass \`merchantCredentials: "include"\`. Between sites browsers block cookies.`;
-  if (!error.message.endsWith(sentence)) error.message += sentence; // calls may share the error
+    ? ` If ${origin} and this page are of different sites, the browser has sent no cookie: serve both under one site.`
+    : ` No cookie was sent to ${origin}, because it is another origin than this page's. Pass \`merchantCredentials: "include"\`. If it is of another site, too, browsers send no cookie nevertheless.`;
+  if (!error.message.endsWith(sentence)) setMessage(error, error.message + sentence); // calls may share the error
 }
 
 /** Names the option or field that was probably meant, in the place of all. */
-function addSuggestion(error) {
+function suggestion(error) {
   const [, unknown, name, names] = /^(Unknown .+ `(.+)`\.) The .+s are: (.+)\.$/.exec(error.message) ?? [];
   const meant = names && nearest(name, names.split(", "));
-  if (meant) error.message = error.fields[0].message = `${unknown} Did you mean \`${meant}\`?`;
+  return meant && `${unknown} Did you mean \`${meant}\`?`;
 }
 
 /** The known name that a mistyped one was meant to be. Case and underscores do not count; otherwise one letter in three may differ. */

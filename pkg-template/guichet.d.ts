@@ -27,7 +27,10 @@ export declare function createGuichet<Order = unknown>(options: Options<Order>):
 export interface Options<Order = unknown> {
   /** The address of the service: `https://api.example.com`, or a path of this origin, `/pay`. `/v1` is added, once. */
   baseUrl: string | URL;
-  /** The address of the merchant's three routes (`/guichet`), or functions in their place. */
+  /**
+   * The address of the merchant's three routes: a path of this origin, which begins with one slash (`/guichet`), or `https://` (`http://`
+   * for `localhost`, 127.0.0.0/8 and `[::1]`), without a query and a fragment. Or functions in their place.
+   */
   merchant?: string | Merchant<Order>;
   /**
    * Returns more headers for requests to the merchant's three routes, and to no other address: a CSRF token. It is called for
@@ -193,8 +196,8 @@ export interface Guichet<Order = unknown> {
    * Loads the wasm before the first call needs it, so that a click waits for the network alone. It sends nothing to the
    * service. It may be called again at any time, and waits for a load that is under way.
    *
-   * Rejects with kind `wasm_blocked` where WebAssembly is not allowed, `wasm_missing` where its file is missing or is no wasm,
-   * `offline` where it could not be loaded, and `input` for wrong options. The next call tries again.
+   * Rejects with kind `wasm_blocked` where WebAssembly is not allowed, `wasm_missing` where its file is missing, is no wasm
+   * or is of another version, `offline` where it could not be loaded, and `input` for wrong options. The next call tries again.
    *
    * @example
    * guichet.ready().catch((error) => console.warn(error)); // calls report it, too

@@ -24,7 +24,7 @@ const en = {
   no_methods: "No way of paying is available for this purchase. Go back to the shop and tell them.",
 
   phone: "Mobile money number",
-  phone_help: "Without a country code it is a number of Cameroon (+237): 670 00 00 00. Of another country, begin with its code.",
+  phone_help: "A number without a country code is taken as one of Cameroon (+237): 670 00 00 00. For a number of another country, begin with its code.",
   phone_wrong: "Enter the number in digits: 670000000, or with the code of its country, 237670000000.",
   phone_closed: "This number’s operator takes no payments at the moment. Use another number, or pay another way.",
   operators: "Operator",
@@ -171,7 +171,7 @@ const fr = {
   no_methods: "Aucun moyen de paiement n’est disponible pour cet achat. Retournez à la boutique et signalez-le.",
 
   phone: "Numéro mobile money",
-  phone_help: "Sans indicatif, c’est un numéro du Cameroun (+237) : 670 00 00 00. D’un autre pays, commencez par son indicatif.",
+  phone_help: "Un numéro sans indicatif est pris pour un numéro du Cameroun (+237) : 670 00 00 00. Pour un autre pays, commencez par son indicatif.",
   phone_wrong: "Saisissez le numéro en chiffres : 670000000, ou avec l’indicatif de son pays, 237670000000.",
   phone_closed: "L’opérateur de ce numéro ne prend aucun paiement pour le moment. Utilisez un autre numéro ou payez autrement.",
   operators: "Opérateur",

@@ -24,7 +24,7 @@ async function open(options, how) {
   refuse_secret_key(options);
   only(options, "option", "baseUrl intent paths redirectOrigins fetch wasm onCall");
   needs_base_url(options);
-  await load(init, options?.wasm, inside);
+  await load(init, options.wasm, inside);
   const page = guarded(() => new HostedPage({ ...options }));
   const method = (name, known) => (...args) => explaining(checked(name, known, args));
   const checked = async (name, known, args) => {

@@ -1,4 +1,5 @@
 import { GuichetError } from "./error.js";
+import { imported } from "./inside.js";
 
 // The compiled modules of the page, by their source.
 const modules = new Map();
@@ -21,19 +22,21 @@ export async function load(init, given, own, isBeside) {
       instance.catch(() => instances.delete(init)); // this one alone: another client may have begun the next
     }
     await instances.get(init);
-  } catch (cause) {
+  } catch (failure) {
     modules.delete(source);
     // That file is seldom needed.
-    const { replacement } = await import("./load-error.js").catch((cause) => {
-      throw new GuichetError("offline", "guichet's wasm could not be loaded.", { retryable: true, cause });
+    const { replacement } = await imported(() => import("./load-error.js")).catch(() => {
+      throw new GuichetError("offline", "guichet's wasm could not be loaded. Check the connection, and reload the page.", { retryable: true, cause: failure.cause ?? failure });
     });
-    await load(init, await replacement(cause, isBeside && !given));
+    await load(init, undefined, await replacement(failure, given, isBeside));
   }
 }
 
+/** Fetches and compiles a source. Throws the cause of a failure with the address, the response or the bytes that it is about. */
 async function compiled(source) {
-  let wasm = await (typeof source === "function" ? source() : source);
+  let wasm;
   try {
+    wasm = await (typeof source === "function" ? source() : source);
     if (typeof wasm === "string" || wasm instanceof URL) wasm = await fetch(wasm);
     if (!(wasm instanceof Response)) return wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
     if (!wasm.ok) throw new Error(`status ${wasm.status}`);
@@ -42,6 +45,6 @@ async function compiled(source) {
     if (compileStreaming && wasm.headers.get("content-type") === "application/wasm") return await compileStreaming(wasm);
     return await WebAssembly.compile(await wasm.arrayBuffer());
   } catch (cause) {
-    throw [cause, wasm];
+    throw { cause, wasm };
   }
 }

@@ -24,18 +24,28 @@ export const returnQuestion = (client, { budgetMs, timeoutMs }) => ({
   },
 });
 
+/** What a component shows at first: the quotes that its server has read, if any. `shared` changes it: it is one object for the component's life. */
+export const givenQuotes = (quotes) => ({ state: quotes ? { ...QUOTES, quotes, isLoading: false } : QUOTES });
+
 /**
- * Finds a question of a client: `state` is what is shown of it now, and `open()` opens it. It is loaded once for all components that
- * subscribe, and until the last of them is gone; not at all if an answer is given.
+ * Finds a question of a client: `state` is what is shown of it now, `open()` opens it, and `retry()` loads it again. It is loaded once for
+ * all components that subscribe, and until the last of them is gone; not at all if an answer is given. Such an answer belongs to the
+ * component's first question, until that is loaded again or the component has another one.
  */
-export function shared(client, { key, load }, initial, given = initial) {
+export function shared(client, { key, load }, initial, given) {
   if (!questionsByClient.has(client)) questionsByClient.set(client, new Map());
   const all = questionsByClient.get(client);
+  if ((given.key ??= key) !== key) given.state = initial;
+  const open = () => {
+    if (!all.has(key)) all.set(key, question(initial, given.state, load, (entry) => all.get(key) === entry && all.delete(key)));
+    return all.get(key);
+  };
   return {
-    state: () => all.get(key)?.state ?? given,
-    open() {
-      if (!all.has(key)) all.set(key, question(initial, given, load, (entry) => all.get(key) === entry && all.delete(key)));
-      return all.get(key);
+    state: () => all.get(key)?.state ?? given.state,
+    open,
+    retry() {
+      given.state = initial;
+      open().start();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { createContext, createElement, useCallback, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { IDLE, QUOTES, quotesQuestion, RETURN, returnQuestion, shared } from "./questions.js";
+import { givenQuotes, IDLE, QUOTES, quotesQuestion, RETURN, returnQuestion, shared } from "./questions.js";
 
 const Client = /* @__PURE__ */ createContext(null);
 
@@ -25,10 +25,8 @@ export function useSession() {
 
 export function useQuotes(request, { suspense, timeoutMs, initialQuotes } = {}) {
   const client = useClient();
-  const question = quotesQuestion(client, request, timeoutMs);
-  // They answer the first question alone: a later one has another amount or other methods.
-  const [given] = useState({ key: question.key, state: initialQuotes ? { ...QUOTES, quotes: initialQuotes, isLoading: false } : undefined });
-  const [state, retry] = useShared(client, question, QUOTES, suspense, given.key === question.key ? given.state : undefined);
+  const [given] = useState(givenQuotes(initialQuotes));
+  const [state, retry] = useShared(client, quotesQuestion(client, request, timeoutMs), QUOTES, suspense, given);
   return useMemo(() => ({ ...state, retry }), [state, retry]);
 }
 
@@ -39,7 +37,7 @@ export function useReturn(options = {}) {
 
 export function useCheckout() {
   const client = useClient();
-  const [{ of, ...state }, setState] = useState({ of: undefined, ...IDLE });
+  const [{ of, ...state }, setState] = useState(IDLE);
   const mounted = useRef();
   useEffect(() => {
     const controller = (mounted.current = new AbortController());
@@ -63,12 +61,13 @@ export function useCheckout() {
 }
 
 /** Subscribes a component to a question. Returns the state, and a function that loads again. */
-function useShared(client, question, initial, suspense, given = initial) {
-  const { state: snapshot, open } = shared(client, question, initial, given);
-  const subscribe = useCallback((listener) => open().subscribe(listener), [client, question.key]);
-  const retry = useCallback(() => open().start(), [client, question.key]);
+function useShared(client, question, initial, suspense, given = { state: initial }) {
+  const { state: snapshot, open, retry: loadAgain } = shared(client, question, initial, given);
+  const same = [client, question.key];
+  const subscribe = useCallback((listener) => open().subscribe(listener), same);
+  const retry = useCallback(loadAgain, same);
   // On a server nothing is loaded but where a component suspends: then the page waits for the answer.
-  const state = useSyncExternalStore(subscribe, snapshot, suspense ? snapshot : () => given);
+  const state = useSyncExternalStore(subscribe, snapshot, suspense ? snapshot : () => given.state);
   if (suspense && state.isLoading) {
     const entry = open();
     throw entry.settled ?? entry.start().settled;

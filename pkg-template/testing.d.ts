@@ -50,8 +50,8 @@ export declare function openTestPage(address?: string | URL, options?: { popups?
  */
 export interface TestPage extends TestTab {
   /**
-   * Resolves with the window that a checkout opens, with `popups: true`. If the call ends first, it rejects: with the call's error, or
-   * because no window was opened.
+   * Resolves with the window that a checkout opens. It rejects if the page was made without `popups: true`, and if the call ends first:
+   * with the call's error, or because no window is open.
    *
    * @example
    * const checkout = guichet.checkout({ order: { id: "17" } }, { mode: "popup" });
@@ -82,7 +82,7 @@ export interface TestPage extends TestTab {
    */
   freeze(): void;
   /**
-   * Shows it again. Timers that came due meanwhile run now.
+   * Shows it again. Timers that came due meanwhile run now, an interval once.
    *
    * @example
    * page.resume();

@@ -15,7 +15,7 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
   const hidden = { is: false };
   // Who waits for a popup, and the popups that nobody has waited for yet.
   const opened = queue();
-  let held; // the timers of a frozen page that came due
+  const timers = freezableTimers();
 
   // The tab that this process is: the globals are its parts.
   let shown = tab(address);
@@ -30,12 +30,10 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
   const globals = {
     location: () => shown.location, history: () => shown.history, sessionStorage: () => shown.window.sessionStorage,
     navigator: () => navigator, localStorage: () => localStorage, BroadcastChannel: () => Channel,
-    open: () => open, close: () => () => shown.window.close(), setTimeout: () => timer,
+    open: () => open, close: () => () => shown.window.close(),
+    ...Object.fromEntries(Object.entries(timers.globals).map(([name, own]) => [name, () => own])),
   };
   const navigator = { userAgent: "guichet/testing", language: "en", onLine: true };
-  const { setTimeout } = globalThis;
-  const timer = (run, ms, ...values) => setTimeout(() => (held ? held.push(() => run(...values)) : run(...values)), ms);
-  Object.defineProperties(timer, Object.getOwnPropertyDescriptors(setTimeout));
   const events = new EventTarget();
   const restore = install(globals, events, hidden);
 
@@ -109,7 +107,7 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
     }
     postMessage(data) {
       for (const channel of channels) {
-        if (channel !== this && channel.name === this.name) setTimeout(() => channels.has(channel) && channel.receive(data));
+        if (channel !== this && channel.name === this.name) timers.real.setTimeout(() => channels.has(channel) && channel.receive(data));
       }
     }
     receive(data) {
@@ -123,25 +121,70 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
   }
 
   return Object.defineProperties(page, Object.getOwnPropertyDescriptors({
-    popup: (call) => opened.next(call, "The call has ended without opening a window."),
+    async popup(call) {
+      if (!popups) throw new Error("This page opens no window: make it by openTestPage(address, { popups: true }).");
+      return opened.next(call, "The call has ended without opening a window, or its window is closed.", ({ closed }) => !closed);
+    },
     openTab: (address = page.address) => tab(address),
     freeze() {
-      held ??= [];
+      timers.freeze();
       hidden.is = true;
       globalThis.document.dispatchEvent(new Event("visibilitychange"));
     },
     resume() {
-      const due = held ?? [];
-      held = undefined;
       hidden.is = false;
-      for (const run of due) run();
+      timers.resume();
       globalThis.document.dispatchEvent(new Event("visibilitychange"));
     },
     close() {
+      hidden.is = false;
+      timers.resume(); // what is held may be the test's own
       channels.clear();
       restore();
     },
   }));
+}
+
+/** The functions for timers of a page, which can be frozen: what comes due meanwhile is held until it is resumed. */
+function freezableTimers() {
+  const real = { setTimeout, setInterval, clearTimeout, clearInterval };
+  const due = new Map(); // what is held, by its timer: an interval once
+  let isFrozen = false;
+  const key = (timer) => Number(timer) || timer; // Node.js clears a timer by its number, too
+  const schedule = (name) => {
+    const own = (run, ms, ...values) => {
+      const timer = real[name](() => (isFrozen ? due.set(key(timer), () => run(...values)) : run(...values)), ms);
+      return timer;
+    };
+    return Object.defineProperties(own, Object.getOwnPropertyDescriptors(real[name]));
+  };
+  const clear = (name) => (timer) => {
+    due.delete(key(timer));
+    real[name](timer);
+  };
+  return {
+    real,
+    globals: {
+      setTimeout: schedule("setTimeout"), setInterval: schedule("setInterval"),
+      clearTimeout: clear("clearTimeout"), clearInterval: clear("clearInterval"),
+    },
+    freeze: () => void (isFrozen = true),
+    resume() {
+      isFrozen = false;
+      // The loop leaves out what one of them clears.
+      for (const [timer, run] of due) {
+        due.delete(timer);
+        try {
+          run();
+        } catch (error) {
+          // The others run nevertheless, and this is reported as an error of a timer.
+          real.setTimeout(() => {
+            throw error;
+          });
+        }
+      }
+    },
+  };
 }
 
 /** What has come and nobody has taken yet, and who waits for the next. */
@@ -155,14 +198,20 @@ function queue() {
       waiting = [];
     },
     clear: () => void items.splice(0),
-    /** The next item. Rejects if the call ends first. */
-    async next(call, nothing) {
-      const over = call?.then(() => {
-        if (!items.length) throw new Error(nothing);
+    /** The next item that counts. Rejects if the call ends first. */
+    async next(call, nothing, counts = () => true) {
+      const find = () => items.findIndex(counts);
+      const ended = call?.then(() => {
+        throw new Error(nothing);
       });
-      while (!items.length) await Promise.race([new Promise((wake) => waiting.push(wake)), ...(over ? [over] : [])]);
-      over?.catch(() => {});
-      return items.shift();
+      ended?.catch(() => {}); // a call may end after the item has come
+      while (find() < 0) {
+        const comes = new Promise((wake) => waiting.push(wake));
+        await Promise.race([comes, ...(ended ? [ended] : [])]).catch((error) => {
+          if (find() < 0) throw error;
+        });
+      }
+      return items.splice(0, find() + 1).at(-1);
     },
   };
 }

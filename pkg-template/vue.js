@@ -1,5 +1,5 @@
 import { computed, inject, onMounted, onScopeDispose, shallowReactive, toRefs, toValue, watch } from "vue";
-import { IDLE, QUOTES, quotesQuestion, RETURN, returnQuestion, shared } from "./questions.js";
+import { givenQuotes, IDLE, QUOTES, quotesQuestion, RETURN, returnQuestion, shared } from "./questions.js";
 
 const CLIENT = /* @__PURE__ */ Symbol("guichet");
 
@@ -7,7 +7,7 @@ export const guichetPlugin = (client) => ({ install: (app) => app.provide(CLIENT
 
 function useClient() {
   const client = inject(CLIENT, null);
-  if (!client) throw new Error("This function needs app.use(guichetPlugin(client)) before app.mount(…).");
+  if (!client) throw new Error("This function needs app.use(guichetPlugin(client)) before app.mount(…), and must be called in `setup`.");
   return client;
 }
 
@@ -26,7 +26,7 @@ export function useSession() {
 export function useQuotes(request, { timeoutMs, initialQuotes } = {}) {
   const client = useClient();
   const question = computed(() => quotesQuestion(client, { ...toValue(request) }, timeoutMs));
-  return useShared(client, question, QUOTES, initialQuotes ? { ...QUOTES, quotes: initialQuotes, isLoading: false } : undefined);
+  return useShared(client, question, QUOTES, givenQuotes(initialQuotes));
 }
 
 export function useReturn(options = {}) {
@@ -57,16 +57,16 @@ export function useCheckout() {
   return { ...toRefs(state), checkout };
 }
 
-/** The state of a question while the component is mounted, so that a server asks nothing. A given answer belongs to the first question. */
-function useShared(client, question, initial, given) {
-  const first = question.value.key;
-  const state = shallowReactive({ ...(given ?? initial) });
-  const open = () => shared(client, question.value, initial, question.value.key === first ? given : undefined).open();
+/** The state of a question while the component is mounted, so that a server asks nothing. */
+function useShared(client, question, initial, given = { state: initial }) {
+  given.key = question.value.key; // the first question, also if it has changed by the time that the component is mounted
+  const find = () => shared(client, question.value, initial, given);
+  const state = shallowReactive({ ...given.state });
   whileMounted(() => {
     let leave;
     const stop = watch(() => question.value.key, () => {
       const before = leave;
-      const entry = open();
+      const entry = find().open();
       const show = () => Object.assign(state, entry.state);
       leave = entry.subscribe(show);
       before?.();
@@ -74,7 +74,7 @@ function useShared(client, question, initial, given) {
     }, { immediate: true });
     return () => (stop(), leave());
   });
-  return { ...toRefs(state), retry: () => void open().start() };
+  return { ...toRefs(state), retry: () => find().retry() };
 }
 
 /** Runs this once the component is mounted, and what it returns when the component is gone. */

@@ -24,7 +24,7 @@ impl Base {
     /// fragment, or if it is a path and there is no page.
     pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
         if text.bytes().any(|byte| matches!(byte, b'?' | b'#')) {
-            return Err(Invalid::because("A base address has no query and no fragment."));
+            return Err(Invalid::because("The address may have no query and no fragment."));
         }
         let root = service_root(text);
         // A path is checked as the address that it becomes, so that no parser sees more than a path in it.

@@ -18,6 +18,7 @@ in_chromium!(
     an_unknown_name_is_refused_with_a_suggestion,
     headers_given_as_a_promise_are_refused,
     a_wrong_call_is_refused_at_once_in_words,
+    an_error_stays_the_error_although_it_cannot_be_explained,
     a_reply_or_a_connection_that_fails_names_the_address,
     a_credential_that_the_service_repeats_reaches_no_monitoring_and_no_error,
 );
@@ -146,6 +147,11 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
              try { client(options) } catch ({ kind }) { return kind }
          });
          early.push(performance.getEntriesByType('resource').filter(({ name }) => /inline|wasm/.test(name)).length);
+         // The name that was meant comes after the error, from a file of its own.
+         early.push(await new Promise((said) => {
+             console.error = said;
+             try { client({ merchnt: '/guichet' }) } catch {}
+         }));
          const works = [
              () => client({ no: 1 }).paymentMethods(),
              () => client({ merchnt: '/guichet' }).paymentMethods(),
@@ -212,8 +218,8 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
     ];
     assert_eq!(
         found["early"],
-        json!(["input", "input", 0]),
-        "the kind of each error, and the files of wasm that were loaded"
+        json!(["input", "input", 0, "guichet: Unknown option `merchnt`. Did you mean `merchant`?"]),
+        "the kind of each error, the files of wasm that were loaded, and what the console says"
     );
     let found = found["found"].as_array().unwrap_or_else(|| panic!("{found}"));
     assert_eq!(found.len(), none.len());
@@ -353,31 +359,57 @@ async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
          }
          let at_once = 0;
          for (const work of [works.base_url, works.no_listener]) try { work() } catch { at_once++ }
-         return { found, at_once, sent };",
+         // The session is not requested before the address is checked. Without `fetch` it would be requested early.
+         window.fetch = async (request) => (sent.push(request.url ?? request), new Response('{}'));
+         const merchants = ['//shop.example', '/\\\\shop.example', '/guichet?x', '/guichet#x'];
+         const kinds = [];
+         for (const merchant of merchants) kinds.push((await problem(() => client({ merchant, fetch: undefined }).paymentMethods())).kind);
+         return { found, at_once, kinds, sent };",
     )
     .await;
-    let signal = "Pass `controller.signal`.";
-    let base_url = "It is required.";
-    let reference = "It names no payment.";
+    let signal = "`signal` must be an AbortSignal: pass `controller.signal`, not the controller.";
+    let base_url = "Missing option `baseUrl`. Pass the service's address: https://api.example.com.";
+    let reference = "`waitForOutcome` needs a payment. Pass what `returned()` gave, or `{ payment_ref }`, `{ id }`.";
     let expected = [
         ("base_url", "baseUrl", base_url),
         ("base_url_of_the_hosted_page", "baseUrl", base_url),
         ("controller", "signal", signal),
         ("signal", "signal", signal),
-        ("no_listener", "listener", "Pass a function."),
+        ("no_listener", "listener", "listener: Pass a function."),
         ("null", "reference", reference),
         ("nothing", "reference", reference),
         ("empty", "reference", reference),
         ("undefined", "reference", reference),
         ("no_reference", "reference", reference),
-        ("http", "merchant", "The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1])."),
-        ("credentials", "merchantCredentials", "It is same-origin or include."),
+        (
+            "http",
+            "merchant",
+            "merchant: The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1]).",
+        ),
+        ("credentials", "merchantCredentials", "merchantCredentials: Pass `\"same-origin\"` or `\"include\"`."),
     ];
     assert_eq!(found["found"].as_object().map(|found| found.len()), Some(expected.len()), "{found}");
     for (call, param, message) in expected {
-        assert_eq!(found["found"][call], json!(["input", param, format!("{param}: {message}")]), "{call}");
+        assert_eq!(found["found"][call], json!(["input", param, message]), "{call}");
     }
-    assert_eq!((&found["at_once"], &found["sent"]), (&json!(2), &json!([])), "{found}");
+    assert_eq!((&found["at_once"], &found["kinds"]), (&json!(2), &json!(vec!["input"; 4])), "{found}");
+    assert_eq!(found["sent"], json!([]));
+}
+
+/// The functions of the merchant may be a module, which has no text.
+async fn an_error_stays_the_error_although_it_cannot_be_explained(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "unexplained",
+        "const address = URL.createObjectURL(new Blob(['export const session = async () => null'], { type: 'text/javascript' }));
+         const merchant = await import(address);
+         const { kind } = await problem(() => client({ merchant }).paymentMethods());
+         const unexplained = new GuichetError('signed_out', 'mine', { fields: Object.freeze([]) });
+         const own = await problem(() => client({ merchant: { session: async () => { throw Object.freeze(unexplained) } } }).paymentMethods());
+         return [kind, own === unexplained];",
+    )
+    .await;
+    assert_eq!(found, json!(["signed_out", true]));
 }
 
 async fn a_reply_or_a_connection_that_fails_names_the_address(engine: Engine) {

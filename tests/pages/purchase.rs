@@ -300,6 +300,8 @@ async fn signing_out_revokes_the_session(engine: Engine) {
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
     browser.wait_for("[data-test='quote-mobile_money']").await;
+    // The button that had the focus is gone.
+    assert_eq!(browser.run("return document.activeElement.dataset.test").await, "pay");
     // The token is only in the client's memory, so the test requests one as the page does.
     let token = browser
         .run_async("return (await (await fetch('/guichet/session', { method: 'POST' })).json()).session_token")

@@ -164,6 +164,9 @@ async fn quotes_from_the_server_are_shown_without_a_request_until_a_retry_or_ano
                 return document.querySelector('#first').textContent.includes('svc_mobile_money')";
     page.browser.wait_until(asks).await;
     assert_eq!(page.shop.count("list_payment_methods").await, 2);
+    page.browser.click("#ask-as-before").await;
+    page.browser.wait_for_text("#first", PRICES).await;
+    assert_eq!(page.shop.count("list_payment_methods").await, 3);
     assert_eq!(page.browser.run("return warnings").await, json!([]));
 }
 

@@ -75,17 +75,21 @@ for_every_server!(
 
 async fn a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site(server: Server) {
     let (world, page) = World::open_for_a_page_elsewhere(server).await;
-    let browser = Browser::start("servers").await;
+    let browser = Browser::start_in_language("servers", "fr").await;
     browser.open(&page).await;
     browser.click("#sign-in button").await;
+    browser.wait_for(".popup.sandals:enabled").await;
+    // The form that had the focus is hidden now.
+    browser.wait_until("return document.activeElement.matches('#products button')").await;
     browser.screenshot(&format!("servers-{server:?}-shop")).await;
 
     let opener = browser.current_tab().await;
     browser.click(".popup.sandals:enabled").await;
     browser.switch_to(&browser.wait_for_other_tab(&opener).await).await;
+    browser.wait_for_text("[data-test='description']", "Sandales Kribi").await;
     pay_on_the_hosted_page(&browser).await;
     browser.switch_to(&opener).await;
-    browser.wait_for_text("#orders", "Kribi sandals, paid").await;
+    browser.wait_for_text("#orders", "Sandales Kribi, payée").await;
     assert_eq!(browser.tabs().await, [opener], "the popup is closed");
 
     let statuses: Vec<Value> = world.intents().await.iter().map(|intent| intent["status"].clone()).collect();

@@ -68,6 +68,8 @@ async fn a_page_that_a_server_has_rendered_hydrates_without_a_warning() {
     assert_eq!(page.shop.count("list_payment_methods").await, 1);
     browser.click("#first-ask").await;
     browser.wait_for_text("#first", "svc_mobile_money 10200").await;
+    browser.click("#first-ask-as-before").await;
+    browser.wait_for_text("#first", PRICES).await;
     assert_eq!(browser.run("return warnings").await, json!([]));
 }
 

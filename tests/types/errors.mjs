@@ -23,9 +23,9 @@ const french = {
   "The payment is already final.": "Le statut du paiement est déjà définitif.",
   "The service or the merchant's server has no such operation; or the call needs a browser's page.":
     "Le service ou le serveur du marchand n’a pas cette opération ; ou l’appel a besoin de la page d’un navigateur.",
-  "The page or the device does not allow WebAssembly.": "La page ou l’appareil n’autorise pas WebAssembly.",
-  "The file of the wasm is missing, or is no wasm: the message has its address, what was received, and what to do.":
-    "Le fichier wasm est introuvable, ou n’est pas du wasm : le message donne son adresse, ce qui a été reçu et le remède.",
+  "The page or the device does not allow WebAssembly, or the browser is too old for it.": "La page ou l’appareil n’autorise pas WebAssembly, ou le navigateur est trop ancien.",
+  "The file of the wasm is missing, is no wasm, or is of another version: the message has its address, what was received, and what to do.":
+    "Le fichier wasm est introuvable, n’est pas du wasm ou est d’une autre version : le message donne son adresse, ce qui a été reçu et le remède.",
   "A defect of this package. Every call of every client is rejected until the page is reloaded.":
     "Un défaut de ce paquet. Tout appel de tout client est rejeté jusqu’au rechargement de la page.",
 };

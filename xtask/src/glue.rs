@@ -70,6 +70,22 @@ pub fn watch_callbacks(glue: &str) -> Result<String> {
     Ok(format!("import {{ in_background }} from '../calls.js';\n{watched}"))
 }
 
+/// Turns off the fallbacks for engines without `FinalizationRegistry` and `encodeInto`, and for wasm without `realloc`, so that a page's
+/// bundler removes them: every engine that runs the wasm has both, and the wasm has it. This saves 0.1 KB.
+pub fn turn_fallbacks_off(glue: &str) -> Result<String> {
+    const CONDITIONS: [&str; 3] = [
+        "(typeof FinalizationRegistry === 'undefined')",
+        "(!('encodeInto' in cachedTextEncoder))",
+        "(realloc === undefined)",
+    ];
+    let mut glue = glue.to_owned();
+    for condition in CONDITIONS {
+        ensure!(glue.contains(condition), "the glue has no fallback `{condition}`");
+        glue = glue.replace(condition, "(false)");
+    }
+    Ok(glue)
+}
+
 fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '$'
 }

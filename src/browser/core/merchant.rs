@@ -119,7 +119,7 @@ impl MerchantRoutes {
             let message = "Missing option `merchant`. Pass the address of your three routes, or functions.";
             return Err(CallError::of(Kind::Unsupported, message, spec.name, None));
         };
-        let mut aborter = AbortOnDrop::new().ok_or_else(|| CallError::offline(spec, spec.name))?;
+        let mut aborter = AbortOnDrop::new();
         let left = options.remaining();
         let deadline = Deadline::within(left, now());
         let how = object(&[("signal", aborter.signal().map(JsValue::from)), ("timeoutMs", Some(left.into()))]);

@@ -323,7 +323,7 @@ impl Transport {
     async fn exchange(&self, outgoing: &Outgoing, left: Ms, now: Ms) -> Result<Reply, Kind> {
         // Kept to the end: WebKit does not abort a `fetch` whose `Request` has been collected.
         let mut request: Option<web_sys::Request> = None;
-        let mut aborter = AbortOnDrop::new().ok_or(Kind::Offline)?;
+        let mut aborter = AbortOnDrop::new();
         let deadline = Deadline::within(left, now);
         let init = outgoing.init(aborter.signal(), self.fetch.is_some());
         let sent = match &self.fetch {
@@ -353,12 +353,12 @@ impl Transport {
     }
 }
 
-/// An abort signal that fires when this is dropped.
+/// An abort signal that fires when this is dropped. Without an `AbortController` there is none, and the request runs to its end.
 pub(crate) struct AbortOnDrop(Option<AbortController>);
 
 impl AbortOnDrop {
-    pub(crate) fn new() -> Option<Self> {
-        AbortController::new().ok().map(|controller| Self(Some(controller)))
+    pub(crate) fn new() -> Self {
+        Self(AbortController::new().ok())
     }
 
     pub(crate) fn signal(&self) -> Option<AbortSignal> {

@@ -10,6 +10,7 @@ use serde_json::json;
 in_every_browser!(
     a_file_beside_the_script_that_is_missing_is_replaced_by_the_embedded_wasm,
     a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_again,
+    a_file_that_a_load_needed_and_did_not_get_is_requested_again,
     a_page_that_loses_its_network_while_loading_continues_when_it_is_back,
     the_wasm_may_be_an_address_a_response_bytes_or_a_module,
     invalid_wasm_is_an_error_and_does_not_block_the_next_client,
@@ -22,7 +23,7 @@ in_chromium!(
     calls_at_once_load_the_wasm_once,
     a_client_that_is_made_ready_early_loads_once_and_sends_nothing,
     two_copies_on_a_page_work_side_by_side,
-    a_device_without_webassembly_is_reported,
+    a_device_without_webassembly_or_with_an_old_one_is_reported,
 );
 
 const WASM: &str = "/package/core/guichet_core_bg.wasm";
@@ -67,6 +68,33 @@ async fn a_file_beside_the_script_that_is_missing_is_replaced_by_the_embedded_wa
         assert_eq!(browser.run_async(WORKS).await, true);
         assert_eq!(shop.requests(WASM).len(), before + 1, "{received} The file is not requested again");
     }
+    // A file that may be there a moment later is not replaced.
+    shop.visit(&browser, "{}").await;
+    shop.respond(WASM, CannedResponse::default().status(503));
+    let found = browser.run_async(&format!("{BESIDE} {WORKS}")).await;
+    assert_eq!(found[0], "offline", "{found}");
+    shop.remove_responses(WASM);
+    assert_eq!(browser.run_async(WORKS).await, true);
+}
+
+/// Firefox does not repeat an import that has failed.
+async fn a_file_that_a_load_needed_and_did_not_get_is_requested_again(engine: Engine) {
+    const WHY: &str = "/package/load-error.js";
+    let shop = Storefront::open().await;
+    let browser = engine.start("again").await;
+    shop.visit(&browser, "{}").await;
+    shop.respond(WASM, CannedResponse::html("<h1>Not found</h1>").status(404));
+    shop.respond(WHY, CannedResponse::default().status(503));
+    let found = browser
+        .run_async(&format!(
+            "window.guichet = createGuichet({{ ...options, wasm: '{WASM}' }});
+             return await guichet.paymentMethods().catch(({{ kind, retryable, cause }}) => [kind, retryable, cause.message])"
+        ))
+        .await;
+    assert_eq!(found, json!(["offline", true, "status 404"]));
+    shop.remove_responses(WHY);
+    let found = browser.run_async(WORKS).await;
+    assert_eq!(found[0], "wasm_missing", "{found}");
 }
 
 async fn a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_again(engine: Engine) {
@@ -166,15 +194,32 @@ async fn the_wasm_may_be_an_address_a_response_bytes_or_a_module(engine: Engine)
     }
 }
 
+/// A wasm that imports `zz` of a module: the script has the module `a` alone, without that name.
+const IMPORTING: &str = "const importing = (module) => Uint8Array.of(
+    0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 2, 8, 1, 1, module.charCodeAt(), 2, 122, 122, 0, 0);";
+
 async fn invalid_wasm_is_an_error_and_does_not_block_the_next_client(engine: Engine) {
     let (_shop, browser) = Storefront::visited(engine, "no-wasm").await;
-    for what in ["'/no-such-file.wasm'", "new Uint8Array([1, 2, 3])", "new Response('<h1>Log in</h1>')"] {
+    for (what, says) in [
+        ("'/no-such-file.wasm?key=mine'", "/no-such-file.wasm answered text/html; charset=utf-8, which is no wasm."),
+        ("new Uint8Array([1, 2, 3])", "the option `wasm` is no wasm."),
+        (
+            "new Response('<h1>Log in</h1>')",
+            "a response without an address answered text/plain;charset=UTF-8, which is no wasm.",
+        ),
+        ("'data:text/plain,mine'", "data: answered text/plain, which is no wasm."),
+        ("importing('a')", "of another version"),
+        ("importing('b')", "of another version"),
+    ] {
         let result = browser
             .run_async(&format!(
-                "return await createGuichet({{ ...options, wasm: {what} }}).paymentMethods().catch((e) => [GuichetError.is(e), e.kind, e.message])"
+                "{IMPORTING}
+                 return await createGuichet({{ ...options, wasm: {what} }}).paymentMethods().catch((e) => [GuichetError.is(e), e.kind, e.message])"
             ))
             .await;
         assert_eq!((&result[0], &result[1]), (&json!(true), &json!("wasm_missing")), "{what}: {result}");
+        let message = result[2].as_str().unwrap_or_default();
+        assert!(message.contains(says) && !message.contains("mine"), "{what}: {message}");
     }
     assert_eq!(browser.run_async(WORKS).await, true);
 }
@@ -234,12 +279,17 @@ async fn a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow(e
     }
 }
 
-async fn a_device_without_webassembly_is_reported(engine: Engine) {
-    let (_shop, browser) = Storefront::visited(engine, "lockdown").await;
-    let result = browser
-        .run_async("delete window.WebAssembly; return await guichet.paymentMethods().catch(({ kind, message }) => [kind, message])")
-        .await;
+async fn a_device_without_webassembly_or_with_an_old_one_is_reported(engine: Engine) {
+    let (shop, browser) = Storefront::visited(engine, "lockdown").await;
+    let result = browser.run_async(&format!("delete window.WebAssembly; {WORKS}")).await;
     assert_eq!(result[0], "wasm_blocked", "{result}");
+    // As in a browser that does not know what the module needs.
+    shop.visit(&browser, "{}").await;
+    let old = "WebAssembly.validate = () => false;
+               WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError('invalid value type'));";
+    let result = browser.run_async(&format!("{old} {WORKS}")).await;
+    assert_eq!(result[0], "wasm_blocked", "{result}");
+    assert!(result[1].as_str().is_some_and(|message| message.contains("newer browser")), "{result}");
 }
 
 /// Simulates a panic by a trap: during a call, and after the reply has arrived, when no JavaScript is on the stack to catch it.

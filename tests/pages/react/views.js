@@ -41,7 +41,7 @@ function GivenPrices() {
   const [request, ask] = useState(shoes);
   const { quotes, isLoading, retry } = useQuotes(request, { initialQuotes: [{ method: { id: "given" }, customer_pays: "1" }] });
   return createElement("section", null, p("first", isLoading ? "loading" : found(quotes)), button("retry", retry),
-    button("ask", () => ask({ ...shoes, amount: "10000" })));
+    button("ask", () => ask({ ...shoes, amount: "10000" })), button("ask-as-before", () => ask(shoes)));
 }
 
 function SuspendedPrices({ id, request }) {

@@ -143,6 +143,18 @@ describe("with popups", () => {
     popup.close();
     expect((await checkout).state).toBe("dismissed");
   });
+
+  test("one that is closed again is not waited for", async () => {
+    await shop.faults.set({ operation: "create_payment_intent", kind: "status", status: 422 });
+    const checkout = guichet.checkout({ order: { id: "refused" } }, { mode: "popup" });
+    await expect(checkout).rejects.toThrow();
+    await expect(page.popup(checkout)).rejects.toThrow("injected");
+    await expect(page.popup(Promise.resolve())).rejects.toThrow("its window is closed");
+  });
+});
+
+test("a page without popups says so to a test that waits for one", async () => {
+  await expect(page.popup()).rejects.toThrow("popups: true");
 });
 
 test("a sign-out in a second tab ends the session of the first", async () => {
@@ -165,6 +177,63 @@ test("a frozen page asks at once when it is shown again", async () => {
   expect([reads, document.hidden]).toEqual([1, true]);
   page.resume();
   expect((await outcome).state).toBe("succeeded");
+});
+
+describe("what comes due on a frozen page", () => {
+  const ran = [];
+  beforeEach(() => void ran.splice(0));
+  const hold = async () => {
+    const cleared = setTimeout(() => ran.push("cleared"));
+    const number = setTimeout(() => ran.push("cleared by its number"));
+    setTimeout(() => ran.push("first"));
+    const interval = setInterval(() => ran.push("interval"));
+    page.freeze();
+    await sleep(20);
+    clearTimeout(cleared);
+    clearTimeout(Number(number));
+    expect(ran).toEqual([]);
+    return interval;
+  };
+
+  test("runs once when it is shown again, unless it was cleared", async () => {
+    const interval = await hold();
+    page.resume();
+    expect(ran).toEqual(["first", "interval"]);
+    clearInterval(interval);
+  });
+
+  test("runs when the page is closed", async () => {
+    const interval = await hold();
+    page.close();
+    expect(ran).toEqual(["first", "interval"]);
+    clearInterval(interval);
+  });
+
+  test("runs although one of them throws, which is reported as an error of a timer", async () => {
+    page.close();
+    const reported = [];
+    const { setTimeout: real } = globalThis;
+    const report = (run) => () => {
+      try {
+        run();
+      } catch (error) {
+        reported.push(error.message);
+      }
+    };
+    globalThis.setTimeout = (run, ms) => real(report(run), ms);
+    page = openTestPage();
+    setTimeout(() => {
+      throw new Error("mine");
+    });
+    const interval = await hold();
+    page.resume();
+    expect(ran).toEqual(["first", "interval"]);
+    await until(() => reported.length);
+    expect(reported).toEqual(["mine"]);
+    clearInterval(interval);
+    page.close();
+    globalThis.setTimeout = real;
+  });
 });
 
 test("a charge whose response is lost is made once", async () => {

@@ -35,7 +35,8 @@ const Prices = {
   setup({ id, given }) {
     const amount = ref("5000");
     const prices = useQuotes(() => ({ amount: amount.value, currency: "XAF", fee_bearer: "customer" }), { initialQuotes: given });
-    return () => h("section", [p(id, shown(prices)), button(`${id}-retry`, prices.retry), button(`${id}-ask`, () => (amount.value = "10000"))]);
+    return () => h("section", [p(id, shown(prices)), button(`${id}-retry`, prices.retry), button(`${id}-ask`, () => (amount.value = "10000")),
+      button(`${id}-ask-as-before`, () => (amount.value = "5000"))]);
   },
 };
 

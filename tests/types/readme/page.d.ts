@@ -83,14 +83,13 @@ declare module "@playwright/test" {
   export function expect(value: Locator): { toBeVisible(): Promise<void> };
 }
 
-// Single-file components of Vue, the file of a Nuxt application that makes the client, and what Nuxt imports by itself.
+// Single-file components of Vue, and what Nuxt imports by itself.
 declare module "*.vue" {
   const component: import("vue").Component;
   export default component;
 }
-declare module "~/guichet" {
-  export const guichet: import("guichet").Guichet;
-}
+declare const defineNuxtPlugin: (plugin: (nuxtApp: { vueApp: import("vue").App }) => object) => object;
+declare const useNuxtApp: () => { $guichet: import("guichet").Guichet };
 declare const useAsyncData: <T>(key: string, read: () => Promise<T>) => Promise<{ data: { value: T } }>;
 
 declare module "svelte/store" {
