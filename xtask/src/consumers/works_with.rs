@@ -11,9 +11,10 @@ use crate::cargo::root;
 type Locked = (&'static str, &'static str);
 
 /// Each toolchain, the packages that have its versions, and how the package is used in it.
-const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
+const TOOLCHAINS: [(&str, &[Locked], &str); 22] = [
     ("no bundler", &[], "the package's files, by their addresses"),
     ("Vite", &[(TOOLS, "vite")], "`dev` and `build`"),
+    ("Vite", &[("", "4, 5, 6, 7")], EMBEDDED_IN_DEVELOPMENT),
     ("webpack", &[NEWEST], ""),
     (
         "esbuild",
@@ -23,6 +24,11 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
     ("Rollup", &[NEWEST], "with `guichet/beside`, copy the same file"),
     ("Parcel", &[NEWEST], "it writes an import map into the page, which a Content-Security-Policy must allow"),
     ("Next", &[("xtask/npm/next", "next")], "with Turbopack and with webpack"),
+    ("Svelte", &[NEWEST], "with Vite"),
+    ("SvelteKit", &[NEWEST], "`dev`, and `build` with `preview`"),
+    ("Nuxt", &[NEWEST], EMBEDDED_IN_DEVELOPMENT),
+    ("Astro", &[NEWEST], EMBEDDED_IN_DEVELOPMENT),
+    ("Angular", &[NEWEST], "`ng serve` and `ng build`; with `guichet/beside`, the build uses the embedded wasm"),
     ("Node.js", &[], "`import`; `require` from 20.19 and 22.12 on"),
     ("Deno", &[(TOOLS, "deno")], "needs no permission"),
     ("Bun", &[(TOOLS, "bun")], ""),
@@ -38,6 +44,7 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
     ("Playwright", &[(TOOLS, "@playwright/test")], "in Chromium"),
 ];
 
+const EMBEDDED_IN_DEVELOPMENT: &str = "`dev` and `build`; with `guichet/beside`, `dev` uses the embedded wasm";
 const TOOLS: &str = "xtask/npm";
 /// `cargo xtask test --newest` installs the newest version.
 const NEWEST: Locked = ("", "the newest");
