@@ -76,7 +76,10 @@ impl Shop {
         let mut shell = ends_with_tests("sh");
         shell.args(["-c", &lines.join(" && exec ")]).current_dir(&folder.path);
         shell.env("SHOP_URL", &url).env("GUICHET_BASE_URL", "http://127.0.0.1:0").env("TMPDIR", &temporary);
-        shell.env_remove("GUICHET_SECRET_KEY").env_remove("SHOP_DATABASE").env("NEXT_TELEMETRY_DISABLED", "1");
+        shell.env("NEXT_TELEMETRY_DISABLED", "1");
+        for variable in ["GUICHET_SECRET_KEY", "PORT", "SHOP_DATABASE"] {
+            shell.env_remove(variable);
+        }
         shell.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
         Self { shell: spawn(shell), folder, url }
     }

@@ -24,16 +24,18 @@ export async function start(commands, { url = "http://127.0.0.1:8000", needs } =
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop(0));
   try {
     const shop = new URL(process.env.SHOP_URL ?? url);
-    await isFree(shop);
+    // Behind a proxy, such as that of Vite in development, it listens on a port of its own.
+    const server = process.env.PORT ? new URL(`http://127.0.0.1:${process.env.PORT}`) : shop;
+    await isFree(server);
     const { hostname: host, port } = new URL(process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243");
     const service = await serve({ host, port: Number(port) }, "the variable GUICHET_BASE_URL");
     const database = { SHOP_DATABASE: join(folder, "shop.sqlite"), ...process.env };
     const env = { ...database, SHOP_URL: shop.origin, GUICHET_BASE_URL: service.baseUrl, GUICHET_SECRET_KEY: service.secretKey };
-    const { serve: server, settle } = commands(shop);
-    const ended = run(server, env).then((how) => {
+    const { serve: command, settle } = commands(server);
+    const ended = run(command, env).then((how) => {
       throw new Error(`The shop has ended (${how}).`);
     });
-    await Promise.race([ended, answers(shop)]);
+    await Promise.race([ended, answers(server)]);
     print(shop, service);
     await Promise.all([ended, settle && keepSettling(settle, env)]);
   } catch ({ code, message, path }) {

@@ -11,10 +11,9 @@ use crate::cargo::root;
 type Locked = (&'static str, &'static str);
 
 /// Each toolchain, the packages that have its versions, and how the package is used in it.
-const TOOLCHAINS: [(&str, &[Locked], &str); 22] = [
+const TOOLCHAINS: [(&str, &[Locked], &str); 21] = [
     ("no bundler", &[], "the package's files, by their addresses"),
-    ("Vite", &[(TOOLS, "vite")], "`dev` and `build`"),
-    ("Vite", &[("", "4, 5, 6, 7")], EMBEDDED_IN_DEVELOPMENT),
+    ("Vite", &[("", "4, 5, 6, 7"), (TOOLS, "vite")], DEV_AND_BUILD),
     ("webpack", &[NEWEST], ""),
     (
         "esbuild",
@@ -24,11 +23,11 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 22] = [
     ("Rollup", &[NEWEST], "with `guichet/beside`, copy the same file"),
     ("Parcel", &[NEWEST], "it writes an import map into the page, which a Content-Security-Policy must allow"),
     ("Next", &[("xtask/npm/next", "next")], "with Turbopack and with webpack"),
-    ("Svelte", &[NEWEST], "with Vite"),
-    ("SvelteKit", &[NEWEST], "`dev`, and `build` with `preview`"),
-    ("Nuxt", &[NEWEST], EMBEDDED_IN_DEVELOPMENT),
-    ("Astro", &[NEWEST], EMBEDDED_IN_DEVELOPMENT),
-    ("Angular", &[NEWEST], "`ng serve` and `ng build`; with `guichet/beside`, the build uses the embedded wasm"),
+    ("Svelte", &[NEWEST], DEV_AND_BUILD),
+    ("SvelteKit", &[NEWEST], DEV_AND_BUILD),
+    ("Nuxt", &[NEWEST], DEV_AND_BUILD),
+    ("Astro", &[NEWEST], DEV_AND_BUILD),
+    ("Angular", &[NEWEST], "`ng serve` and `ng build`"),
     ("Node.js", &[], "`import`; `require` from 20.19 and 22.12 on"),
     ("Deno", &[(TOOLS, "deno")], "needs no permission"),
     ("Bun", &[(TOOLS, "bun")], ""),
@@ -44,9 +43,9 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 22] = [
     ("Playwright", &[(TOOLS, "@playwright/test")], "in Chromium"),
 ];
 
-const EMBEDDED_IN_DEVELOPMENT: &str = "`dev` and `build`; with `guichet/beside`, `dev` uses the embedded wasm";
+const DEV_AND_BUILD: &str = "`dev` and `build`";
 const TOOLS: &str = "xtask/npm";
-/// `cargo xtask test --newest` installs the newest version.
+/// `cargo xtask test --newest` installs the newest version that runs on its Node.js.
 const NEWEST: Locked = ("", "the newest");
 
 pub const PAGE: &str = "docs/loading.md";
