@@ -45,7 +45,7 @@ export const file = (name) => readFileSync(join(here, name));
 /** The modules of the npm package `guichet`, which the hosted page loads: a name, its content, a name, its content. */
 export function packageFiles() {
   const folder = join(here, "guichet");
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(({ name }) => /\.(js|wasm)$/.test(name));
   return files.flatMap((entry) => {
     const path = join(entry.parentPath ?? entry.path, entry.name);
     return [path.slice(folder.length + 1).replaceAll(sep, "/"), readFileSync(path)];

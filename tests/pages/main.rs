@@ -14,6 +14,7 @@ mod checkout;
 mod example_page;
 mod given;
 mod hosted;
+mod init;
 mod lost_network;
 mod next;
 mod npx_demo;

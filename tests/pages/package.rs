@@ -3,9 +3,8 @@
 //! `cargo xtask test` builds the pages with the newest of each tool (`newest.json`) and then runs these tests.
 
 use crate::support::browser::{Browser, until};
-use crate::support::npm_tools;
-use crate::support::port;
-use crate::support::root;
+use crate::support::wait::TIMEOUT;
+use crate::support::{http, npm_tools, port, root};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -17,9 +16,12 @@ use guichet::values::{Amount, Email, MerchantReference};
 use guichet::{Client, SecretKey};
 use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tower_http::services::ServeDir;
 use url::form_urlencoded::Serializer;
 
@@ -36,7 +38,7 @@ macro_rules! pages_made_by {
     };
 }
 
-pages_made_by!(plain vite webpack esbuild rollup parcel);
+pages_made_by!(plain vite vite_4 vite_5 vite_6 vite_7 webpack esbuild rollup parcel);
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
@@ -61,13 +63,95 @@ async fn the_preload_links_of_the_readme_load_the_wasm_that_the_page_uses() {
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn the_server_that_vite_develops_with_serves_a_page_that_calls() {
+    a_page_calls_that_is_served_by("vite").await;
+}
+
+async fn a_page_calls_that_is_served_by(vite: &str) {
     let service = Service::open().await;
     let browser = Browser::start("vite-dev").await;
     for (entry, has_wasm_file) in ENTRIES {
-        let vite = ViteServer::start(&Path::new("pages").join(entry), &[]);
+        // A package of its own, because Vite keeps its cache beside the nearest package.json.
+        let (pages, folder) = (consumers().join("project/pages").join(entry), PathBuf::from(format!("{vite}-{entry}")));
+        let page = consumers().join("project").join(&folder);
+        fs::create_dir_all(&page).expect("a folder");
+        fs::write(page.join("package.json"), "{}").expect("a file");
+        for file in ["index.html", "main.js"] {
+            fs::copy(pages.join(file), page.join(file)).expect("`cargo xtask test` writes the pages");
+        }
+        let vite = NodeServer::vite(vite, &folder, &[]);
         service.is_called_by(&browser, &format!("{}/index.html", vite.url), has_wasm_file).await;
         // Vite's script reloads a page whose server has ended, and Firefox's driver takes that for the next navigation.
         browser.open("about:blank").await;
+    }
+}
+
+/// Applications of the newest of each framework, and older versions of Vite. All but the newest Vite load the embedded wasm in development:
+/// they move the script away from the file.
+mod frameworks {
+    use super::{Application, Built};
+
+    #[tokio::test]
+    #[ignore = "needs files that `cargo xtask test` builds"]
+    async fn vite_4_to_7_in_development() {
+        for version in ["vite-4", "vite-5", "vite-6", "vite-7"] {
+            super::a_page_calls_that_is_served_by(version).await;
+        }
+    }
+
+    macro_rules! applications {
+        ($($name:ident: $program:literal $develop:expr, $built:expr;)+) => {$(
+            #[tokio::test]
+            #[ignore = "needs files that `cargo xtask test` builds"]
+            async fn $name() {
+                let application = Application { name: stringify!($name), program: $program, develop: &$develop, built: $built };
+                application.calls_in_development_and_as_built().await;
+            }
+        )+};
+    }
+
+    applications!(
+        svelte: "vite" [], Built::Files("dist");
+        sveltekit: "vite" [], Built::Server(&["../node_modules/.bin/vite", "preview"]);
+        nuxt: "nuxt" ["dev", "--no-fork"], Built::Server(&[".output/server/index.mjs"]);
+        astro: "astro" ["dev"], Built::Files("dist");
+        angular: "ng" ["serve"], Built::Files("dist/browser");
+    );
+}
+
+/// An application of `tests/pages/package/frameworks/`, which imports both entries.
+struct Application {
+    name: &'static str,
+    /// The command that develops, with its arguments.
+    program: &'static str,
+    develop: &'static [&'static str],
+    built: Built,
+}
+
+/// What serves the application that is built: any server of files, or a script.
+enum Built {
+    Files(&'static str),
+    Server(&'static [&'static str]),
+}
+
+impl Application {
+    async fn calls_in_development_and_as_built(self) {
+        let folder = root().join(format!("target/npm-{}/application", self.name));
+        let (service, browser) = (Service::open().await, Browser::start(self.name).await);
+        let program = format!("../node_modules/.bin/{}", self.program);
+        let server = NodeServer::start(&folder, &[&[&*program], self.develop].concat(), &[]);
+        service.is_called_by_both_entries(&browser, &server.url).await;
+        drop(server);
+        match self.built {
+            Built::Files(files) => {
+                let url = http::serve(Router::new().fallback_service(ServeDir::new(folder.join(files)))).await;
+                service.is_called_by_both_entries(&browser, &url).await;
+            }
+            Built::Server(script) => {
+                let server = NodeServer::start(&folder, script, &[]);
+                service.is_called_by_both_entries(&browser, &server.url).await;
+            }
+        }
+        browser.close().await;
     }
 }
 
@@ -102,7 +186,7 @@ impl Consumer {
                 book.lock().unwrap().push(request.uri().path().to_owned());
                 std::future::ready(request)
             }));
-        let url = crate::support::http::serve(pages).await;
+        let url = http::serve(pages).await;
         Self { bundler, service, url, requests }
     }
 
@@ -148,8 +232,28 @@ impl Service {
         Self { sandbox, parameters }
     }
 
-    /// Opens the page and checks what it shows and what it has loaded.
+    /// Opens the page and checks what it shows and whether it has requested a wasm file.
     async fn is_called_by(&self, browser: &Browser, page: &str, has_wasm_file: bool) {
+        self.is_called(browser, page).await;
+        let requested = "return performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname.endsWith('.wasm'))";
+        if has_wasm_file {
+            // Firefox lists a file some time after the page has used it.
+            until(&format!("{page} has requested a wasm file"), async || browser.run(requested).await == true).await;
+        } else {
+            assert_eq!(browser.run(requested).await, false, "{page} requests no wasm file");
+        }
+    }
+
+    /// Opens both forms of an application. Frameworks may load files early that only the other form uses.
+    async fn is_called_by_both_entries(&self, browser: &Browser, application: &str) {
+        for form in ["/", "/?beside"] {
+            self.is_called(browser, &format!("{application}{form}")).await;
+            browser.open("about:blank").await;
+        }
+    }
+
+    /// Opens the page and checks what it shows.
+    async fn is_called(&self, browser: &Browser, page: &str) {
         browser.open(&format!("{page}#{}", self.parameters)).await;
         let shown = browser.wait_for("#shown[data-state]").await;
         let found: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{page} shows:\n{shown}"));
@@ -159,49 +263,44 @@ impl Service {
             "{page}"
         );
         assert!(found["total"].as_str().is_some_and(|total| total.contains("FCFA")), "{page}: {found}");
-        let loaded = "return performance.getEntriesByType('resource').some(({ name }) => new URL(name).pathname.endsWith('.wasm'))";
-        if has_wasm_file {
-            // Firefox lists a file some time after the page has used it.
-            until(&format!("{page} has loaded a wasm file"), async || browser.run(loaded).await == true).await;
-        } else {
-            assert_eq!(browser.run(loaded).await, false, "{page} loads no wasm file");
-        }
     }
 }
 
-/// The development server of Vite.
-pub(crate) struct ViteServer {
+/// A server in Node.js.
+pub(crate) struct NodeServer {
     process: Child,
     pub(crate) url: String,
 }
 
-impl ViteServer {
-    /// Serves a folder of the project that has the packages, with these environment variables.
-    pub(crate) fn start(folder: &Path, variables: &[(&str, &str)]) -> Self {
-        let port = port::free();
-        let process = Command::new("node")
-            .current_dir(consumers().join("project"))
-            .arg(npm_tools().join("node_modules/vite/bin/vite.js"))
-            .arg(folder)
-            .envs(variables.iter().copied())
-            .args(["--host", "127.0.0.1", "--strictPort", "--port", &port.to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("Node.js starts Vite");
-        let started = Self { process, url: format!("http://127.0.0.1:{port}") };
+impl NodeServer {
+    /// Serves a folder of the project that has the packages by a version of Vite, with these environment variables.
+    pub(crate) fn vite(package: &str, folder: &Path, variables: &[(&str, &str)]) -> Self {
+        let vite = npm_tools().join(format!("node_modules/{package}/bin/vite.js"));
+        let arguments = [vite.as_os_str(), folder.as_os_str(), OsStr::new("--strictPort")];
+        Self::start(&consumers().join("project"), &arguments, variables)
+    }
+
+    /// Runs a script with these arguments, and with the address as Vite takes it and as servers of Node.js do.
+    fn start(folder: &Path, arguments: &[impl AsRef<OsStr>], variables: &[(&str, &str)]) -> Self {
+        let port = port::free().to_string();
+        let mut command = Command::new("node");
+        command.current_dir(folder).args(arguments).args(["--host", "127.0.0.1", "--port", &port]);
+        command.envs([("HOST", "127.0.0.1"), ("PORT", &port), ("NG_CLI_ANALYTICS", "false")]);
+        command.envs([("ASTRO_TELEMETRY_DISABLED", "1"), ("NUXT_TELEMETRY_DISABLED", "1")]);
+        command.envs(variables.iter().copied()).stdin(Stdio::null()).stdout(Stdio::null());
+        let started =
+            Self { process: command.spawn().expect("Node.js starts"), url: format!("http://127.0.0.1:{port}") };
         // It accepts connections once it is ready.
-        for _ in 0..400 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return started;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
+            assert!(begun.elapsed() < TIMEOUT, "{command:?} does not listen");
+            std::thread::sleep(Duration::from_millis(50));
         }
-        panic!("Vite does not listen");
+        started
     }
 }
 
-impl Drop for ViteServer {
+impl Drop for NodeServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -4,7 +4,7 @@
 //! `cargo xtask test` builds the pages from the tarball and then runs these tests.
 
 use crate::accessible::Accessibility;
-use crate::package::ViteServer;
+use crate::package::NodeServer;
 use crate::support::browser::{Browser, until};
 use crate::support::http;
 use crate::support::site::CannedResponse;
@@ -227,7 +227,7 @@ async fn a_popup_that_a_component_opens_gives_it_the_outcome(page: &Page<'_>) {
 async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let folder = copy_of_the_example(sandbox.base_url());
-    let vite = ViteServer::start(&folder, &[("GUICHET_SECRET_KEY", sandbox.secret_key().expose())]);
+    let vite = NodeServer::vite("vite", &folder, &[("GUICHET_SECRET_KEY", sandbox.secret_key().expose())]);
     let broken = http::post(&format!("{}/guichet/intents", vite.url), &[], "{\"id\":").await;
     assert_eq!((broken.status, broken.body.contains("invalid_json")), (400, true), "{}", broken.body);
     let browser = Browser::start("react-example").await;

@@ -1,5 +1,7 @@
 //! The documents: every link leads somewhere, pages stay short, and the lists of pages follow from the pages' own first lines.
 
+mod json;
+
 use crate::check::anchor;
 use crate::support::generated::is_up_to_date;
 use crate::support::root;

@@ -17,6 +17,7 @@ use crate::package::ROOT_FILES;
 use crate::steps::{Done, timed};
 
 mod bundlers;
+mod frameworks;
 mod next;
 mod processes;
 mod project;
@@ -36,14 +37,21 @@ pub enum Toolchains {
     All,
 }
 
-/// The parts of the names of the tests of `tests/pages` for the bundlers that only `cargo xtask test --newest` runs.
-pub const BUNDLERS_OF_NEWEST: [&str; 5] = [
+/// The parts of the names of the tests of `tests/pages` that only `cargo xtask test --newest` runs: other bundlers, frameworks, and shops that
+/// install packages.
+pub const TESTS_OF_NEWEST: [&str; 8] = [
+    "init::with_packages::",
+    "package::frameworks::",
+    "package::a_page_calls_that_is_made_by::vite_",
     "package::a_page_calls_that_is_made_by::esbuild",
     "package::a_page_calls_that_is_made_by::parcel",
     "package::a_page_calls_that_is_made_by::rollup",
     "package::a_page_calls_that_is_made_by::webpack",
     "next::webpack::",
 ];
+
+/// Those of them that run in Chromium alone: another engine would install or build as much once more.
+pub const IN_CHROMIUM: [&str; 2] = ["init::with_packages::", "package::frameworks::"];
 
 /// The checks by name.
 pub type Checks = Vec<(&'static str, Done<()>)>;
@@ -55,7 +63,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains
     let jest = Tools::locked_in("xtask/npm/jest")?;
     let check = |what, run: &dyn Fn(&mut String) -> Result<()>| (what, timed(run));
     let builds = || {
-        vec![
+        let mut checks = vec![
             check("pages by every bundler", &|remark| project.bundle(newest, toolchains, remark)),
             check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
             check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
@@ -78,7 +86,11 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains
             check("a purchase in Playwright", &|remark| project.purchase_in_playwright(newest, remark)),
             check("publint", &|_| publint(tarballs, newest)),
             check("attw", &|_| attw(tarballs, newest)),
-        ]
+        ];
+        if toolchains == Toolchains::All {
+            checks.push(check("pages by frameworks", &|remark| project.build_in_frameworks(remark)));
+        }
+        checks
     };
     // They wait for timers most of the time.
     let commands = || {

@@ -59,6 +59,11 @@ impl Tools {
         Self::newest_of("tests/pages/package/newest.json", "npm-newest")
     }
 
+    /// The newest version of a framework of `tests/pages/package/frameworks/`, and what builds its application.
+    pub fn framework(name: &str) -> Result<Self> {
+        Self::newest_of(&format!("tests/pages/package/frameworks/{name}/package.json"), &format!("npm-{name}"))
+    }
+
     /// The newest versions of the packages in `benches/bars/peers.json`, which the benchmarks compare with.
     pub fn peers() -> Result<Self> {
         Self::newest_of("benches/bars/peers.json", "npm-peers")

@@ -1,13 +1,13 @@
 //! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`, under `core/`
-//! the sandbox as wasm and its glue, under `guichet/` the modules that its pages load, and for the demo, under `demo/pages/` the
-//! shop's pages and under `server/` the modules of `guichet-server`: it must run from this package alone.
+//! the sandbox as wasm and its glue, under `guichet/` and `server/` the packages `guichet` and `guichet-server`, under `demo/pages/` the
+//! pages of the demo's shop, and under `examples/` the shops that `init` writes: all of it must run from this package alone.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
 use crate::bytes::Weight;
-use crate::cargo::root;
+use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
 use crate::package::{self, Packed};
 use crate::steps::Steps;
@@ -26,16 +26,19 @@ pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed, server: &Packed
 
 fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: &Packed) -> Result<Packed> {
     let template = root().join("pkg-template/sandbox");
-    // Their modules alone: a second package.json would be taken for that of a package. The server's wasm is in a module, too.
-    let (guichet_modules, server_modules) = (modules(guichet, &["js", "wasm"])?, modules(server, &["js"])?);
-    let pages = shop_pages()?;
-    let files = [package::files(&template)?, guichet_modules.clone(), server_modules.clone(), pages.clone()].concat();
+    // Without their documents. The server's wasm is in a module, too.
+    let guichet_files = with_extensions(guichet, &["js", "json", "ts", "wasm"])?;
+    let server_files = with_extensions(server, &["js", "json", "mjs", "mts", "ts"])?;
+    let (pages, examples) = (shop_pages()?, examples()?);
+    let files =
+        [&package::files(&template)?, &guichet_files, &server_files, &pages, &examples].map(|files| &**files).concat();
     let stamp = package::stamp(&[wasm], version, &files)?;
     package::up_to_date(root().join("target/npm/sandbox"), &[stamp], |new| {
         package::write_template(&template, new, version)?;
-        package::copy(&guichet_modules, &guichet.folder, &new.join("guichet"))?;
-        package::copy(&server_modules, &server.folder, &new.join("server"))?;
+        package::copy(&guichet_files, &guichet.folder, &new.join("guichet"))?;
+        package::copy(&server_files, &server.folder, &new.join("server"))?;
         package::copy(&pages, &shop_folder(), &new.join("demo/pages"))?;
+        package::copy(&examples, &root(), new)?;
         let core = new.join("core");
         let mut bindgen = package::bindgen(false)?;
         bindgen.input_bytes(MODULE, wasm.to_vec()).generate(&core).context("the glue could not be generated")?;
@@ -44,7 +47,7 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
 }
 
 /// The files of a package that have one of these extensions.
-fn modules(package: &Packed, extensions: &[&str]) -> Result<Vec<PathBuf>> {
+fn with_extensions(package: &Packed, extensions: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = package::files(&package.folder)?;
     files.retain(|file| extensions.iter().any(|one| file.extension().is_some_and(|extension| extension == *one)));
     Ok(files)
@@ -55,6 +58,14 @@ fn shop_pages() -> Result<Vec<PathBuf>> {
     let mut pages = package::files(&shop_folder())?;
     pages.retain(|page| page.file_stem().is_none_or(|name| name != "subscriptions"));
     Ok(pages)
+}
+
+/// The servers of `examples/` that `init` writes, and their page, without their documents and without what npm or Next has written there.
+fn examples() -> Result<Vec<PathBuf>> {
+    let folders = ["express", "next", "php", "django", "page"].map(|kind| format!("examples/{kind}"));
+    let listed = run_quietly(at_root("git").args(["ls-files", "-z"]).args(folders))?;
+    let paths = String::from_utf8(listed.stdout)?;
+    Ok(paths.split_terminator('\0').filter(|path| !path.ends_with(".md")).map(|path| root().join(path)).collect())
 }
 
 fn shop_folder() -> PathBuf {

@@ -166,7 +166,7 @@ impl Run {
             }
         }
         if all_engines {
-            pages.into_iter().for_each(|binary| self.other_engines(binary, &tools, &consumers::BUNDLERS_OF_NEWEST));
+            pages.into_iter().for_each(|binary| self.other_engines(binary, &tools, &consumers::TESTS_OF_NEWEST));
         }
         Ok(())
     }
@@ -184,8 +184,7 @@ impl Run {
     fn tests_of_pages(&mut self, binary: &Binary, tools: &Tools) -> Result<()> {
         let (mut checks, mut others) = (binary.command(), binary.command());
         checks.arg(CHECKS);
-        let skipped =
-            consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
+        let skipped = consumers::TESTS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
         self.beside("tests: the check of the example servers, beside these", checks, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
@@ -265,9 +264,9 @@ impl Run {
         self.rust_page();
         for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
             let mut command = binary.command();
-            command.args(["package::", "accessible::", "next::"]).env(NPM_TOOLS, newest.folder());
+            command.args(["package::", "accessible::", "next::", "init::"]).env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
-            self.other_engines(binary, &newest, &[]);
+            self.other_engines(binary, &newest, &consumers::IN_CHROMIUM);
         }
         for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
             match services::at_length(binary) {

@@ -284,5 +284,10 @@ mod tests {
         {
             assert!(!exchange(502, body).is_error_in_shape(), "{body}");
         }
+        let guide =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/shop.md")).expect("the guide");
+        let (_, shown) = guide.split_once("```json shop Error\n").expect("the guide shows an error");
+        let (shown, _) = shown.split_once("```").expect("the block ends");
+        assert!(exchange(503, shown).is_error_in_shape(), "{shown}");
     }
 }

@@ -231,6 +231,12 @@ async function whatItRefuses() {
     [[...listen, "--allow-origin", "shop"], 1, "shop is not an origin"],
     [[...listen, "--allow-host", "sandbox.test:80"], 1, '"sandbox.test:80" is not a host name'],
     [["extra"], 2, "extra"],
+    [["init"], 2, "Missing argument <KIND>: express, next, php or django."],
+    [["init", "flask", "shop"], 2, "invalid value 'flask' for '<KIND>': it is express, next, php or django."],
+    [["init", "php"], 2, "Missing argument <FOLDER>: an empty folder for the shop, for example: init php shop"],
+    [["init", "php", "shop", "more"], 2, "unexpected argument 'more'"],
+    [["init", "php", "node_modules"], 1, "The folder node_modules is not empty. Nothing was written."],
+    [["init", "php", "package.json"], 1, "The folder package.json cannot be used: "],
   ]) {
     const { status, stdout, stderr } = spawnSync(COMMAND, args, { env, encoding: "utf8", timeout: 20_000 });
     assert.deepEqual([status, stdout], [code, ""], `${args}: ${stderr}`);
@@ -239,5 +245,13 @@ async function whatItRefuses() {
   const live = spawnSync(COMMAND, listen, { env: { ...env, GUICHET_SECRET_KEY: "sk_live_1" }, encoding: "utf8", timeout: 20_000 });
   assert.equal(live.status, 1);
   assert.match(live.stderr, /GUICHET_SECRET_KEY is not a valid test key/);
+  for (const [version, args, message] of [
+    ["18.20.4", ["--version"], "guichet-sandbox needs 20 or newer. Install it from https://nodejs.org."],
+    ["20.8.1", ["init", "next", "shop"], "the kind next needs 20.9.0 or newer. Install it from https://nodejs.org."],
+  ]) {
+    const NODE_OPTIONS = `--import=data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
+    const { status, stderr } = spawnSync(COMMAND, args, { env: { ...env, NODE_OPTIONS }, encoding: "utf8", timeout: 20_000 });
+    assert.deepEqual([status, stderr], [1, `guichet-sandbox: This is Node.js ${version}, and ${message}\n`]);
+  }
   other.close();
 }

@@ -67,9 +67,13 @@ struct Page<'a> {
 type Build = fn(&Page<'_>) -> Result<()>;
 
 /// The first two are in the gate.
-const BUNDLERS: [(&str, Build); 6] = [
+const BUNDLERS: [(&str, Build); 10] = [
     ("plain", plain),
     ("vite", vite),
+    ("vite_4", |page| vite_of(page, "vite-4")),
+    ("vite_5", |page| vite_of(page, "vite-5")),
+    ("vite_6", |page| vite_of(page, "vite-6")),
+    ("vite_7", |page| vite_of(page, "vite-7")),
     ("webpack", webpack),
     ("esbuild", esbuild),
     ("rollup", rollup),
@@ -92,8 +96,13 @@ fn plain(page: &Page<'_>) -> Result<()> {
 }
 
 fn vite(page: &Page<'_>) -> Result<()> {
+    vite_of(page, "vite")
+}
+
+/// Vite as the npm package of this name: `newest.json` has its older versions under names of their own.
+fn vite_of(page: &Page<'_>, package: &str) -> Result<()> {
     let root = Path::new(&page.main).parent().expect("the page has a parent folder");
-    page.run(page.tools.node("vite", "vite")?.arg("build").arg(root).args(["--base", "./", "--outDir"]).arg(&page.out))
+    page.run(page.tools.node(package, "vite")?.arg("build").arg(root).args(["--base", "./", "--outDir"]).arg(&page.out))
 }
 
 fn webpack(page: &Page<'_>) -> Result<()> {

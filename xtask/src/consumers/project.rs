@@ -41,7 +41,8 @@ impl Project {
             let folder = folder.join("pages").join(name);
             fs::create_dir_all(&folder)?;
             fs::write(folder.join("index.html"), page("index.html")?)?;
-            fs::write(folder.join("main.js"), page("call.js")?.replace("\"guichet\"", &format!("\"{entry}\"")))?;
+            let call = page("call.js")?.replace("\"guichet\"", &format!("\"{entry}\""));
+            fs::write(folder.join("main.js"), format!("{call}\ncall(document.querySelector(\"#shown\"));\n"))?;
         }
         let project = Self { folder };
         project.add(&REACT, &frameworks.modules())?;

@@ -11,9 +11,9 @@ use crate::cargo::root;
 type Locked = (&'static str, &'static str);
 
 /// Each toolchain, the packages that have its versions, and how the package is used in it.
-const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
+const TOOLCHAINS: [(&str, &[Locked], &str); 21] = [
     ("no bundler", &[], "the package's files, by their addresses"),
-    ("Vite", &[(TOOLS, "vite")], "`dev` and `build`"),
+    ("Vite", &[("", "4, 5, 6, 7"), (TOOLS, "vite")], DEV_AND_BUILD),
     ("webpack", &[NEWEST], ""),
     (
         "esbuild",
@@ -23,6 +23,11 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
     ("Rollup", &[NEWEST], "with `guichet/beside`, copy the same file"),
     ("Parcel", &[NEWEST], "it writes an import map into the page, which a Content-Security-Policy must allow"),
     ("Next", &[("xtask/npm/next", "next")], "with Turbopack and with webpack"),
+    ("Svelte", &[NEWEST], DEV_AND_BUILD),
+    ("SvelteKit", &[NEWEST], DEV_AND_BUILD),
+    ("Nuxt", &[NEWEST], DEV_AND_BUILD),
+    ("Astro", &[NEWEST], DEV_AND_BUILD),
+    ("Angular", &[NEWEST], "`ng serve` and `ng build`"),
     ("Node.js", &[], "`import`; `require` from 20.19 and 22.12 on"),
     ("Deno", &[(TOOLS, "deno")], "needs no permission"),
     ("Bun", &[(TOOLS, "bun")], ""),
@@ -38,8 +43,9 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
     ("Playwright", &[(TOOLS, "@playwright/test")], "in Chromium"),
 ];
 
+const DEV_AND_BUILD: &str = "`dev` and `build`";
 const TOOLS: &str = "xtask/npm";
-/// `cargo xtask test --newest` installs the newest version.
+/// `cargo xtask test --newest` installs the newest version that runs on its Node.js.
 const NEWEST: Locked = ("", "the newest");
 
 pub const PAGE: &str = "docs/loading.md";
