@@ -8,7 +8,7 @@ import { createShop, ShopError } from "guichet-server";
 import { toNode } from "guichet-server/node";
 
 const RETURN_KEY = "a secret text of one's own";
-const files = ["guard", "session", "intents", "status", "settle"];
+const files = ["guard", "session", "intents", "status", "return", "settle"];
 const logged = [];
 console.error = (text) => logged.push(text);
 let count = 0;
