@@ -179,7 +179,6 @@ fn page(status: u16, language: Language, sentences: &[String], may_change: bool)
         ("content-type", "text/html; charset=utf-8"),
         ("content-security-policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
         ("referrer-policy", "no-referrer"),
-        ("vary", "Accept-Language"),
         ("x-content-type-options", "nosniff"),
     ];
     let headers = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
