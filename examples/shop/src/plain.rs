@@ -1,7 +1,7 @@
 //! The shop without script, for a browser that does not run the pages': forms that sign in and buy one pair. `Routes` answers what they pay.
 
 use crate::app::App;
-use crate::catalogue::{CURRENCY, CUSTOMERS, Customer, Language, PRODUCTS, SHOP_NAME};
+use crate::catalogue::{CURRENCY, CUSTOMERS, Customer, Language, PRODUCTS, Product, SHOP_NAME};
 use crate::logins::new_login;
 use axum::Router;
 use axum::body::Bytes;
@@ -23,7 +23,7 @@ async fn shop(State(app): State<App>, headers: HeaderMap) -> Result<Response, Re
     let (code, language, sign_in, buy) =
         if is_french { ("fr", Language::Fr, "Je suis", "Acheter") } else { ("en", Language::En, "I am", "Buy") };
     let body: String = if app.seller.customer(&headers).await?.is_some() {
-        let product = |product: &crate::catalogue::Product| {
+        let product = |product: &Product| {
             let (sku, name) = (product.sku, product.name.read_in(language));
             let price = Amount::units(product.price).in_currency(CURRENCY);
             format!(
