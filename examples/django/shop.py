@@ -12,9 +12,22 @@ import django
 from django.conf import settings
 
 SERVICE = os.environ.get("GUICHET_BASE_URL", "http://127.0.0.1:4243")  # the sandbox
-SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:8000")  # this server, as browsers name it
-PAGE = os.environ.get("SHOP_ORIGIN", SHOP)  # the page's origin, if it is not this server's
+
+
+def origin_of(name):
+    """An origin as browsers write it, since `Origin` is compared with it."""
+    text = os.environ.get(name, "").rstrip("/").lower()
+    form = r"(https://[\w.-]+|http://(localhost|127[\d.]+|\[::1\]))(:\d+)?|"
+    if not re.fullmatch(form, text, re.A):
+        sys.exit(f"{name} must be an origin (http:// is for loopback): https://shop.example")
+    return re.sub(r"^(https.*):443$|^(http:.*):80$", r"\1\2", text)
+
+
+SHOP = origin_of("SHOP_URL") or "http://127.0.0.1:8000"  # this server, as browsers name it
+PAGE = origin_of("SHOP_ORIGIN") or SHOP  # the page's origin, if it is not this server's
 DATABASE = os.environ.get("SHOP_DATABASE", "shop.sqlite")
+FILES = Path(__file__).with_name("page")
+FORM = "application/x-www-form-urlencoded"
 KEY = os.environ.get("GUICHET_SECRET_KEY") or sys.exit("Set GUICHET_SECRET_KEY: sk_test_…")
 
 
@@ -44,7 +57,7 @@ settings.configure(
     SESSION_COOKIE_SECURE=SHOP.startswith("https:"),
     CSRF_COOKIE_SECURE=SHOP.startswith("https:"),
     CSRF_TRUSTED_ORIGINS=[SHOP, PAGE],
-    CSRF_FAILURE_VIEW=f"{__name__}.cross_site",
+    CSRF_FAILURE_VIEW=f"{__name__}.no_csrf_token",
     DATA_UPLOAD_MAX_MEMORY_SIZE=65_536,
 )
 django.setup()
@@ -57,7 +70,7 @@ from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import get_token, rotate_token
 from django.urls import path, re_path
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.csrf import ensure_csrf_cookie
+from django.utils.html import escape
 from django.views.decorators.http import require_http_methods
 from django.views.static import serve
 
@@ -74,6 +87,9 @@ class Customer(Row):
 
     def order(self, wanted):
         basket, product = str(wanted.get("id")), str(wanted.get("product"))
+        if basket == "next":  # a form has no number: it means one order, until that is paid
+            paid = Order.objects.filter(customer=self, product_id=product).exclude(paid_by=None)
+            basket = f"next-{paid.count()}"
         named = {"customer": self, "basket": basket, "product_id": product}
         if re.fullmatch(r"[\w-]{1,64}", basket, re.A) and Product.objects.filter(pk=product):
             return Order.objects.get_or_create(**named, defaults={"id": secrets.token_hex(8)})[0]
@@ -116,7 +132,8 @@ class Order(Row):
         body |= {"email": buyer.verified_email} if buyer.verified_email else {"phone": buyer.phone}
         body |= {"firstname": buyer.firstname, "lastname": buyer.lastname, "fee_bearer": "customer"}
         body |= {"description": product.fr if language.startswith("fr") else product.en}
-        body |= {"redirect_url": f"{PAGE}/?guichet_return={nonce}"}
+        back = f"{SHOP}/guichet/return" if self.basket.startswith("next-") else f"{PAGE}/"
+        body |= {"redirect_url": f"{back}?guichet_return={nonce}"}
         new = {"order": self, "declines": self.declines, "customer": buyer}
         new |= {"body": json.dumps(body), "return_nonce": nonce, "created_at": time.time()}
         return Payment.objects.create(merchant_reference=reference, **new)
@@ -181,7 +198,7 @@ class Refused(Exception):  # an error response in the service's format, which th
     def __init__(self, status, code, message):
         error = {"code": code, "errors": [], "request_id": None, "retryable": status in (429, 503)}
         body = {"status_code": status, "response_type": "error", "message": message}
-        self.response = JsonResponse(body | {"data": None, "error": error}, status=status)
+        self.answer = status, body | {"data": None, "error": error}
 
 
 def mismatch(what):
@@ -204,11 +221,15 @@ def create_intent(request):
     """The page names a product and its basket. The server sets price, customer and reference, and
     stores what it will send: the same order is the same payment, also if this process is killed."""
     language = request.headers.get("accept-language", "").lower()
-    payment = request.customer.order(request.json).payment(language)
+    payment = request.customer.order(request.wanted).payment(language)
     reference = payment.merchant_reference
     data = call_service("POST", "/payment-intents", payment.body, {"idempotency-key": reference})
     payment.settle(data)
     if not isinstance(data.get("checkout_url"), str):
+        raise mismatch(reference)
+    # A form is sent on by this server, and only to the service.
+    service = "{0.scheme}://{0.netloc}/".format(urlsplit(SERVICE))
+    if request.is_form and not data["checkout_url"].startswith(service):
         raise mismatch(reference)
     data["payment_ref"] = data.get("payment_ref") or data["id"]
     Payment.objects.filter(pk=reference).update(intent=data["id"], payment_ref=data["payment_ref"])
@@ -224,6 +245,41 @@ def read_status(request, payment_ref):
     payment.settle(data := payment.read())
     shown = "status last_payment_error approvable_until merchant_reference amount amount_payable"
     return {name: data[name] for name in shown.split() if name in data}
+
+
+def read_return(request):
+    named = request.GET.get("payment_ref", request.GET.get("payment_intent", ""))
+    return read_status(request, named)
+
+
+def show_page(request, status, data):
+    """The page of a customer without script: a form's error, or what is known of a payment. While
+    that may change, it loads itself again. An operator may approve a payment that it has declined
+    until a time, or, if the service names none, after three of the errors."""
+    language = request.headers.get("accept-language", "")[:2].lower()
+    texts = json.loads(FILES.joinpath("plain.json").read_text("utf-8"))
+    shown = texts["fr" if language == "fr" else "en"] | {"payment": ""}
+    shown["language"] = "fr" if language == "fr" else "en"
+    error, headers = data.get("last_payment_error") or {}, {}
+    known = data if "approvable_until" in data else error
+    doubtful = ("payer_timeout", "provider_unavailable", "rejected_by_payer")
+    is_doubtful = "approvable_until" not in known and error.get("code") in doubtful
+    is_late = is_doubtful or (known.get("approvable_until") or 0) > time.time()
+    state = data.get("status") or data["error"]["code"]
+    is_late = is_late and state in ("failed", "canceled", "requires_action")
+    if status < 400:
+        amount = data.get("amount_payable") or data["amount"]
+        shown["payment"] = f"{data['merchant_reference']}, {amount} XAF"
+        if is_late or state not in ("succeeded", "failed", "canceled"):
+            created_at = Payment.objects.get(pk=data["merchant_reference"]).created_at
+            headers["refresh"] = min(30, 3 + int(time.time() - created_at) // 60)
+    otherwise = shown["error" if status >= 400 else "processing"]
+    shown["sentence"] = shown.get("late" if is_late else state, otherwise)
+    html = FILES.joinpath("plain.html").read_text("utf-8")
+    html = re.sub(r"\{(\w+)\}", lambda name: escape(shown[name[1]]), html)
+    policy = "default-src 'none'; style-src 'self'; frame-ancestors 'none'"
+    headers |= {"cache-control": "no-store", "content-security-policy": policy}
+    return HttpResponse(html, status=status, headers=headers)
 
 
 def settle_due():
@@ -279,8 +335,16 @@ def log(text):  # without the key, and without characters that could forge a lin
     print(re.sub("[^ -~]", "?", text.replace(KEY, "***"))[:500], file=sys.stderr, flush=True)
 
 
-def cross_site(request, reason=""):
-    return Refused(403, "cross_site", f"Only pages of {PAGE} may call this. {reason}").response
+def cross_site(reason=""):
+    pages = " and ".join(dict.fromkeys([SHOP, PAGE]))
+    return Refused(403, "cross_site", f"Only pages of {pages} may call this. {reason}".rstrip())
+
+
+def no_csrf_token(request, reason=""):
+    status, data = cross_site(reason).answer
+    if request.content_type == FORM:
+        return show_page(request, status, data)
+    return JsonResponse(data, status=status)
 
 
 # The page of SHOP_ORIGIN, and no other, may read the answers, with the cookie.
@@ -301,31 +365,48 @@ def for_the_page(get_response):
     return answer
 
 
-# Answers only the shop's own pages, and only JSON. Django itself checks the CSRF token of a POST.
-def route(view, method="POST", for_all=False):
+# Answers only the shop's own pages, and only JSON, or a form where the page has one. Django itself
+# checks the CSRF token of a POST. A customer comes to a page from the service's site.
+def route(view, method="POST", for_all=False, has_form=False, is_page=False):
     def answer(request, **parts):
+        request.is_form = has_form and request.content_type == FORM
+        status, data = respond(request, **parts)
+        if is_page or (request.is_form and status >= 400):
+            return show_page(request, status, data)
+        if request.is_form:
+            response = HttpResponse(status=303)
+            back = request.headers.get("origin", "") + "/"
+            response["location"] = data["intent"]["checkout_url"] if data else back
+            return response
+        text = json.dumps(data).replace(KEY, "***")
+        headers = {"cache-control": "no-store"}
+        return HttpResponse(text, "application/json", status, headers=headers)
+
+    def respond(request, **parts):
         origin, site = (request.headers.get(name) for name in ("origin", "sec-fetch-site"))
         try:
             own = (None, "none", "same-origin")
             sites = {PAGE: (None, "same-site"), SHOP: own, None: own}  # by origin
-            if site not in sites.get(origin, ()):
-                return cross_site(request)
-            if request.body and request.content_type != "application/json":
+            if site not in sites.get(origin, ()) and not is_page:
+                raise cross_site()
+            if request.is_form:
+                wanted = request.POST.dict()
+            elif request.body and request.content_type != "application/json":
                 raise Refused(415, "unsupported_media_type", "Send JSON.")
-            wanted = json.loads(request.body or "{}")
-            request.json = wanted if isinstance(wanted, dict) else {}
+            else:
+                wanted = json.loads(request.body or "{}")
+            request.wanted = wanted if isinstance(wanted, dict) else {}
             request.customer = Customer.objects.filter(pk=request.session.get("customer")).first()
             if not request.customer and not for_all:
                 raise Refused(401, "authentication_required", "Nobody is signed in.")
-            text = json.dumps(view(request, **parts)).replace(KEY, "***")
-            return HttpResponse(text, "application/json", headers={"cache-control": "no-store"})
+            return 200, view(request, **parts)
         except Refused as refused:
-            return refused.response
+            return refused.answer
         except (json.JSONDecodeError, RequestDataTooBig):
-            return Refused(400, "invalid_json", "The request is no JSON, or too long.").response
+            return Refused(400, "invalid_json", "The request is no JSON, or too long.").answer
         except Exception as error:
             log(f"{type(error).__name__}: {error}")
-            return Refused(500, "internal_error", "The shop could not do this.").response
+            return Refused(500, "internal_error", "The shop could not do this.").answer
 
     return require_http_methods([method])(answer)
 
@@ -342,7 +423,7 @@ def show_shop(request):
 
 
 def sign_in(request):
-    customer = str(request.json.get("customer"))
+    customer = str(request.wanted.get("customer"))
     if not Customer.objects.filter(pk=customer).exists():
         raise Refused(422, "customer_unknown", "There is no such customer.")
     request.session.flush()
@@ -350,16 +431,22 @@ def sign_in(request):
     rotate_token(request)
 
 
-page = {"document_root": Path(__file__).with_name("page")}
+def index(request):
+    token = f'<input type="hidden" name="csrfmiddlewaretoken" value="{get_token(request)}">'
+    html = FILES.joinpath("index.html").read_text("utf-8").replace("</form>", f"{token}</form>")
+    return HttpResponse(html, headers={"cache-control": "no-store"})
+
+
 urlpatterns = [
     path("guichet/session", route(create_session)),
-    path("guichet/intents", route(create_intent)),
+    path("guichet/intents", route(create_intent, has_form=True)),
     path("guichet/intents/<str:payment_ref>", route(read_status, "GET")),
+    path("guichet/return", route(read_return, "GET", is_page=True)),
     path("shop", route(show_shop, "GET", for_all=True)),
-    path("sign-in", route(sign_in, for_all=True)),
+    path("sign-in", route(sign_in, for_all=True, has_form=True)),
     path("sign-out", route(lambda request: request.session.flush(), for_all=True)),
-    path("", ensure_csrf_cookie(serve), page | {"path": "index.html"}),
-    re_path(r"^(?P<path>(?:[\w-]+/)*[\w-]+\.(?:js|css|wasm))$", serve, page),
+    path("", index),
+    re_path(r"^(?P<path>(?:[\w-]+/)*[\w-]+\.(?:js|css|wasm))$", serve, {"document_root": FILES}),
 ]
 with connection.schema_editor() as editor:  # in a project of your own: migrations
     for model in (Session, Customer, Product, Order, Payment, RefundDue):

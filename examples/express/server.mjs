@@ -10,11 +10,23 @@ import { toNode } from "guichet-server/node";
 import sqlite from "node-sqlite3-wasm";
 
 const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
-const origin = process.env.SHOP_URL ?? "http://127.0.0.1:8000"; // this server, as browsers name it
-const page = process.env.SHOP_ORIGIN; // the page's origin, if it is not this server's
+const origin = originOf("SHOP_URL") ?? "http://127.0.0.1:8000"; // this server, as browsers name it
+const page = originOf("SHOP_ORIGIN"); // the page's origin, if it is not this server's
 const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
 const secretKey = process.env.GUICHET_SECRET_KEY;
 if (!secretKey) throw new Error("Set GUICHET_SECRET_KEY to the key that the sandbox prints.");
+
+// An origin as browsers write it, since `Origin` is compared with it.
+function originOf(name) {
+  const text = process.env[name];
+  if (!text) return undefined;
+  const { origin, href, protocol, hostname } = URL.canParse(text) ? new URL(text) : {};
+  const isSafe = protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  if (isSafe && href === `${origin}/`) return origin;
+  throw new Error(
+    `${name} must be an origin, https://shop.example (http:// is for loopback): ${text}`,
+  );
+}
 
 rmSync(`${file}.lock`, { recursive: true, force: true }); // a killed process leaves it
 const db = new sqlite.Database(file);
@@ -54,7 +66,8 @@ const shop = createShop({
   },
   // The page names a product and its basket. The server sets price, customer and reference.
   purchase(order, customer) {
-    const { id, product_id } = orderOf(order ?? {}, customer);
+    const { id, basket, product_id } = orderOf(order ?? {}, customer);
+    const back = basket.startsWith("next-") ? `${origin}/guichet/return` : `${page ?? origin}/`;
     const { firstname, lastname, email, phone } = customer;
     return orders.purchase(id, () => {
       const product = db.get("SELECT * FROM products WHERE id = ?", product_id);
@@ -63,16 +76,20 @@ const shop = createShop({
       const price = { amount: product.amount, currency: "XAF", fee_bearer: "customer" };
       // `orders` keeps it, so that a repeated order is equal, also in another language.
       const description = product[customer.language];
-      return { ...price, ...payer, description, redirect_url: `${page ?? origin}/` };
+      return { ...price, ...payer, description, redirect_url: back };
     });
   },
   orders,
 });
 
-function orderOf({ id: basket, product }, { id: customer }) {
+function orderOf({ id, product }, { id: customer }) {
   const missing = new ShopError(404, "order_missing", "There is no such order.");
   const isName = (text) => typeof text === "string" && /^[\w-]{1,64}$/.test(text);
-  if (!isName(basket) || !isName(product)) throw missing;
+  if (!isName(id) || !isName(product)) throw missing;
+  // A form has no number of its own: it means one order of this product, until that is paid.
+  const count = `SELECT count(*) AS paid FROM orders JOIN paid ON order_id = orders.id
+    WHERE customer_id = ? AND product_id = ?`;
+  const basket = id === "next" ? `next-${db.get(count, [customer, product]).paid}` : id;
   const insert = "INSERT OR IGNORE INTO orders SELECT ?, ?, ?, id FROM products WHERE id = ?";
   db.run(insert, [`ORDER-${randomBytes(8).toString("hex")}`, customer, basket, product]);
   const find = "SELECT * FROM orders WHERE customer_id = ? AND basket = ? AND product_id = ?";
@@ -105,10 +122,15 @@ app.use("/package", express.static("node_modules/guichet"));
 app.use(express.static("page"));
 app.use(toNode(shop));
 
-// The page of SHOP_ORIGIN, and no other, may read the following, with the cookie.
+// Other sites' pages are refused: without CORS they cannot read an answer, but the request is sent.
+// The page of SHOP_ORIGIN may read the following, with the cookie.
 app.use(({ headers, method }, response, next) => {
   response.vary("origin");
-  if (!page || headers.origin !== page) return next();
+  const { origin: sender = origin, "sec-fetch-site": site = "none" } = headers;
+  const isPage = sender === page;
+  const sites = isPage ? ["none", "same-origin", "same-site"] : ["none", "same-origin"];
+  if (!(isPage || sender === origin) || !sites.includes(site)) return response.sendStatus(403);
+  if (!isPage) return next();
   response.set({
     "access-control-allow-origin": page,
     "access-control-allow-credentials": "true",
@@ -129,11 +151,15 @@ app.get("/shop", ({ headers }, response) => {
   const shown = { customers, customer, products, orders: db.all(sql, customer) };
   response.set("cache-control", "no-store").json({ base_url: service, ...shown });
 });
-// Only JSON, which no page of another site can send.
-app.post("/*path", express.json(), ({ body }, response, next) => {
+// JSON, or a form of the page while its script does not run.
+app.post("/*path", express.json(), express.urlencoded(), ({ body }, response, next) => {
   if (body) next();
   else response.sendStatus(415);
 });
+const answer = (request, response) => {
+  if (request.is("urlencoded")) response.redirect(303, `${request.headers.origin ?? ""}/`);
+  else response.json({});
+};
 const cookie = { httpOnly: true, sameSite: "lax", secure: origin.startsWith("https:") };
 app.post("/sign-in", (request, response) => {
   const id = request.body.customer;
@@ -142,11 +168,20 @@ app.post("/sign-in", (request, response) => {
   endLogin(request);
   const token = randomBytes(32).toString("hex");
   db.run("INSERT INTO logins VALUES (?, ?, unixepoch())", [sha256(token), id]);
-  response.cookie("shop", token, cookie).json({});
+  response.cookie("shop", token, cookie);
+  answer(request, response);
 });
 app.post("/sign-out", (request, response) => {
   endLogin(request);
-  response.clearCookie("shop", cookie).json({});
+  response.clearCookie("shop", cookie);
+  answer(request, response);
+});
+// Express's own error pages would drop the headers of CORS.
+app.use((_, response) => response.sendStatus(404));
+app.use((error, _, response, next) => {
+  if (response.headersSent) return next(error);
+  if (!(error.status < 500)) console.error(error);
+  response.sendStatus(error.status ?? 500);
 });
 
 app.listen(process.env.PORT || new URL(origin).port || 8000, "127.0.0.1", () => {

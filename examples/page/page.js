@@ -56,7 +56,7 @@ function element(name, properties, ...children) {
 function sentencesOf(outcome) {
   const { state, merchant_reference, amount, amount_payable } = outcome;
   const late = describeLateApproval(outcome, language);
-  const known = [state === "succeeded" || !late ? texts.states[state] : "", late];
+  const known = [late ?? texts.states[state]]; // after a payment that succeeded, `late` begins with that
   if (!amount) return known;
   // One amount, which the customer pays. The fee is a part of it, if they bear it.
   const money = (figure) => formatMoney(String(figure), "XAF", language);
@@ -140,7 +140,7 @@ const guichet = createGuichet({
   locale: language, // the server names the product in it
 });
 
-find("sign-in").elements.customer.append(...shop.customers.map((id) => element("option", { textContent: id })));
+find("sign-in").elements.customer.replaceChildren(...shop.customers.map((id) => element("option", { textContent: id })));
 find("sign-in").onsubmit = orShow(async (event) => {
   event.preventDefault();
   await send("/sign-in", { customer: event.target.elements.customer.value });

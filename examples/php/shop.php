@@ -5,8 +5,8 @@ declare(strict_types=1);
 // docs/shop.md why it does what it does. Replace the demo's customers, products and sign-in.
 
 define('SERVICE', getenv('GUICHET_BASE_URL') ?: 'http://127.0.0.1:4243'); // the sandbox
-define('SHOP', getenv('SHOP_URL') ?: 'http://127.0.0.1:8000'); // this server, as browsers name it
-define('PAGE', getenv('SHOP_ORIGIN') ?: SHOP); // the page's origin, if it is not this server's
+define('SHOP', origin('SHOP_URL') ?? 'http://127.0.0.1:8000'); // this server, as browsers name it
+define('PAGE', origin('SHOP_ORIGIN') ?? SHOP); // the page's origin, if it is not this server's
 define('DATABASE', getenv('SHOP_DATABASE') ?: __DIR__ . '/shop.sqlite');
 define('KEY', getenv('GUICHET_SECRET_KEY') ?: '');
 const FETCH_ASSOC = [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC];
@@ -37,6 +37,15 @@ const TABLES = "
         intent TEXT, attempt TEXT, order_id TEXT NOT NULL, amount TEXT, currency TEXT,
         PRIMARY KEY (intent, attempt))";
 
+// An origin as browsers write it, since `Origin` is compared with it.
+function origin(string $name): ?string {
+    $text = strtolower(rtrim(getenv($name) ?: '', '/'));
+    $form = '#^(https://[\w.-]+|http://(localhost|127[\d.]+|\[::1\]))(:\d+)?$#D';
+    $is_one = $text === '' || preg_match($form, $text);
+    $is_one || throw new Exception("$name must be an origin, https://shop.example: $text");
+    return preg_replace('#^(https.*):443$|^(http:.*):80$#D', '$1$2', $text) ?: null;
+}
+
 function query(string $sql, mixed ...$values): PDOStatement {
     static $database = new PDO('sqlite:' . DATABASE, options: FETCH_ASSOC);
     $statement = $database->prepare($sql);
@@ -63,6 +72,10 @@ function create_intent(array $customer, array $wanted): array {
     $data = call_service('/payment-intents', $payment['body'], ["idempotency-key: $reference"]);
     verify_and_settle($payment, $data);
     is_string($data['checkout_url'] ?? null) || throw mismatch($reference);
+    // A form is sent on by this server, and only to the service.
+    $service = implode('/', array_slice(explode('/', SERVICE), 0, 3)) . '/';
+    $is_safe = !is_form() || str_starts_with($data['checkout_url'], $service);
+    $is_safe || throw mismatch($reference);
     $data['payment_ref'] ??= $data['id'];
     $sql = 'UPDATE payments SET intent = ?, payment_ref = ? WHERE merchant_reference = ?';
     query($sql, $data['id'], $data['payment_ref'], $reference);
@@ -123,6 +136,11 @@ function order_of(array $customer, array $wanted): array {
     $missing = new Refused(404, 'order_missing', 'There is no such order.');
     (is_string($basket) && preg_match('/^[\w-]{1,64}$/D', $basket)) || throw $missing;
     is_string($product) || throw $missing;
+    // A form has no number of its own: it means one order of this product, until that is paid.
+    if ($basket === 'next') {
+        $sql = 'SELECT count(paid_by) FROM orders WHERE customer_id = ? AND product_id = ?';
+        $basket = 'next-' . query($sql, $customer['id'], $product)->fetchColumn();
+    }
     $sql = 'INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
         SELECT ?, ?, ?, id FROM products WHERE id = ?';
     query($sql, bin2hex(random_bytes(8)), $customer['id'], $basket, $product);
@@ -148,7 +166,8 @@ function payment_of(array $order, array $customer): array {
     $body += ['description' => $product[stripos($language, 'fr') === 0 ? 'fr' : 'en']];
     $body += ['firstname' => $customer['firstname'], 'lastname' => $customer['lastname']];
     $body += $email ? ['email' => $email] : ['phone' => $phone];
-    $body += ['redirect_url' => PAGE . "/?guichet_return=$nonce"];
+    $back = str_starts_with($order['basket'], 'next-') ? SHOP . '/guichet/return' : PAGE . '/';
+    $body += ['redirect_url' => "$back?guichet_return=$nonce"];
     // One statement counts and inserts. What the service did not get is not open for long.
     $sql = 'INSERT OR IGNORE INTO payments
         (merchant_reference, order_id, declines, customer_id, body, return_nonce, created_at)
@@ -271,7 +290,8 @@ function log_line(string $text): void {
 // From here on: what a framework does (sessions, routes, the same-origin check), and the demo's
 // page and sign-in. PHP keeps its sessions on the server, so signing out ends the login there.
 function answer(string $request, string $path): array {
-    own_pages_only();
+    // A customer comes to it from the service's site. It says nothing that another page could read.
+    $request === 'GET /guichet/return' || own_pages_only($request);
     $cookie = ['cookie_httponly' => true, 'cookie_samesite' => 'Lax', 'use_strict_mode' => true];
     $cookie['cookie_secure'] = str_starts_with(SHOP, 'https:');
     $is_login = str_starts_with($path, '/sign-');
@@ -283,29 +303,45 @@ function answer(string $request, string $path): array {
     $ref = rawurldecode(substr($path, strlen('/guichet/intents/')));
     return match (true) {
         $request === 'POST /guichet/session' => create_session($signed_in()),
-        $request === 'POST /guichet/intents' => create_intent($signed_in(), read_json()),
+        $request === 'POST /guichet/intents' => create_intent($signed_in(), read_body()),
         str_starts_with($request, 'GET /guichet/intents/') => read_status($signed_in(), $ref),
+        $request === 'GET /guichet/return' => read_status($signed_in(), payment_of_address()),
         $request === 'GET /shop' => show_shop($customer['id'] ?? null),
-        $request === 'POST /sign-in' => sign_in(read_json()['customer'] ?? null),
+        $request === 'POST /sign-in' => sign_in(read_body()['customer'] ?? null),
         $request === 'POST /sign-out' => ['signed_out' => session_destroy()],
         default => throw new Refused(404, 'route_not_found', 'This page does not exist.'),
     };
 }
 
-// Only this shop's pages may send the cookie, and only with JSON, which no form can send. Browsers
-// set both headers, and no page can change them. A request without either comes from no page. A
-// page of another origin (SHOP_ORIGIN) always names it.
-function own_pages_only(): void {
+// Only this shop's pages may send the cookie, and only with JSON, or the two forms of the page.
+// Browsers set both headers, and no page can change them. A request without either comes from no
+// page. A page of another origin (SHOP_ORIGIN) always names it.
+function own_pages_only(string $request): void {
     $site = $_SERVER['HTTP_SEC_FETCH_SITE'] ?? 'none';
     $is_ours = match ($_SERVER['HTTP_ORIGIN'] ?? SHOP) {
         SHOP => in_array($site, ['same-origin', 'none'], true),
         PAGE => in_array($site, ['same-site', 'none'], true),
         default => false,
     };
-    $is_ours || throw new Refused(403, 'cross_site', 'Only pages of ' . PAGE . ' may call this.');
-    $type = $_SERVER['CONTENT_TYPE'] ?? '' ?: 'application/json';
-    $is_json = strtolower(trim(explode(';', $type)[0])) === 'application/json';
-    $is_json || throw new Refused(415, 'unsupported_media_type', 'Send JSON.');
+    $message = 'Only pages of ' . implode(' and ', array_unique([SHOP, PAGE])) . ' may call this.';
+    $is_ours || throw new Refused(403, 'cross_site', $message);
+    $is_form = is_form() && in_array($request, ['POST /guichet/intents', 'POST /sign-in'], true);
+    $is_read = $is_form || in_array(content_type(), ['', 'application/json'], true);
+    $is_read || throw new Refused(415, 'unsupported_media_type', 'Send JSON.');
+}
+
+function content_type(): string {
+    return strtolower(trim(explode(';', $_SERVER['CONTENT_TYPE'] ?? '')[0]));
+}
+function is_form(): bool {
+    return content_type() === 'application/x-www-form-urlencoded';
+}
+function read_body(): array {
+    return is_form() ? $_POST : read_json();
+}
+function payment_of_address(): string {
+    $named = $_GET['payment_ref'] ?? ($_GET['payment_intent'] ?? '');
+    return is_string($named) ? $named : '';
 }
 
 function read_json(): array {
@@ -330,6 +366,38 @@ function sign_in(mixed $id): array {
     $is_known || throw new Refused(422, 'customer_unknown', 'There is no such customer.');
     session_regenerate_id(true);
     return ['customer' => ($_SESSION['customer'] = $id)];
+}
+
+// The page of a customer without script: the error of a form, or what is known of a payment. While
+// that may change, it loads itself again. An operator may approve a payment that it has declined
+// until a time, or, if the service names none, after three of the errors.
+function show_page(int $status, array $body): void {
+    $language = stripos($_SERVER['HTTP_ACCEPT_LANGUAGE'] ?? '', 'fr') === 0 ? 'fr' : 'en';
+    $texts = json_decode(file_get_contents(__DIR__ . '/page/plain.json'), true)[$language];
+    $error = $body['last_payment_error'] ?? [];
+    $known = array_key_exists('approvable_until', $body) ? $body : $error;
+    $doubtful = ['payer_timeout', 'provider_unavailable', 'rejected_by_payer'];
+    $is_silent = !array_key_exists('approvable_until', $known);
+    $is_doubtful = $is_silent && in_array($error['code'] ?? '', $doubtful, true);
+    $is_late = $is_doubtful || ($known['approvable_until'] ?? 0) > time();
+    $state = $body['status'] ?? $body['error']['code'];
+    $is_open = in_array($state, ['failed', 'canceled', 'requires_action'], true);
+    $is_final = $status >= 400 || in_array($state, ['succeeded', 'failed', 'canceled'], true);
+    $sentence = $texts[$is_open && $is_late ? 'late' : $state] ?? null;
+    $amount = $body['amount_payable'] ?? ($body['amount'] ?? '');
+    $payment = $amount ? "$body[merchant_reference], $amount XAF" : '';
+    if (!$is_final || ($is_open && $is_late)) {
+        $sql = 'SELECT created_at FROM payments WHERE merchant_reference = ?';
+        $age = time() - query($sql, $body['merchant_reference'])->fetchColumn();
+        header('refresh: ' . min(30, 3 + intdiv($age, 60)));
+    }
+    header("content-security-policy: default-src 'none'; style-src 'self'; frame-ancestors 'none'");
+    header('content-type: text/html; charset=utf-8', response_code: $status);
+    $sentence ??= $texts[$status >= 400 ? 'error' : 'processing'];
+    $shown = compact('language', 'sentence', 'payment') + $texts;
+    $names = array_map(fn($name) => '{' . $name . '}', array_keys($shown));
+    $filled = array_combine($names, array_map(htmlspecialchars(...), $shown));
+    echo strtr(file_get_contents(__DIR__ . '/page/plain.html'), $filled);
 }
 
 ini_set('display_errors', '0');
@@ -361,6 +429,13 @@ try {
     $failed = fn() => new Refused(500, 'internal_error', 'The shop could not do this.');
     $refused = $error instanceof Refused ? $error : $failed();
     [$status, $body] = [$refused->status, $refused->body];
+}
+if ($path === '/guichet/return' || (is_form() && $status >= 400)) {
+    return show_page($status, $body);
+}
+if (is_form()) {
+    $from = $_SERVER['HTTP_ORIGIN'] ?? '';
+    return header('location: ' . ($body['intent']['checkout_url'] ?? "$from/"), true, 303);
 }
 header('content-type: application/json', response_code: $status);
 $flags = JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE;

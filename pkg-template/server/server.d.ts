@@ -117,7 +117,8 @@ export interface Orders {
    */
   openPayments(owner: string, next: string): Awaitable<number>;
   /**
-   * Stores the sale, before the customer leaves to pay. A repeated call with the same sale does nothing.
+   * Stores the sale, before the customer leaves to pay. A repeated call with the same sale does nothing; one with another `intent` throws,
+   * because that payment would be read by nobody.
    *
    * @example
    * await orders.remember(sold);
@@ -252,7 +253,7 @@ export interface ShopServer {
   /** The path of the routes. */
   readonly path: string;
   /**
-   * Answers a request to one of the three routes.
+   * Answers a request to one of the three routes, or to `{path}/return`, the page that a customer without script returns to.
    *
    * @example
    * await server.fetch(new Request("https://shop.example.com/guichet/session", { method: "POST" }));

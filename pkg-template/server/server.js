@@ -40,6 +40,9 @@ class Shop {
       site: header("sec-fetch-site"),
       host: header("host") ?? url.host,
       type: header("content-type"),
+      language: header("accept-language"),
+      returned: url.searchParams.get("payment_ref") ?? url.searchParams.get("payment_intent"),
+      now: Math.floor(Date.now() / 1000),
       requestedHeaders: header("access-control-request-headers"),
     };
     const reply = await run(() => respond(read, origins, checkoutOrigins), this.#actions(request), wasm).catch((e) => this.#failed(e));

@@ -4,7 +4,7 @@ use super::builder::ClientBuilder;
 use super::checkout::CheckoutCall;
 use super::engine::Engine;
 use super::session::Session;
-use crate::flow::{Match, OutcomeState, Purchase, QuoteRequest};
+use crate::flow::{LateApproval, Match, OutcomeState, Purchase, QuoteRequest, late_approval};
 use crate::operations::{
     ApprovableUntil, CalculateFee, FeeBreakdown, LastPaymentError, ListPaymentMethods, PaymentMethod,
 };
@@ -157,20 +157,6 @@ pub struct Outcome {
     pub amount_payable: Option<Amount>,
 }
 
-/// The declines that are the operator's last word. Real operators report others while the customer can still confirm.
-const FINAL: [&str; 10] = [
-    "insufficient_funds",
-    "incorrect_otp",
-    "incorrect_cvc",
-    "expired_card",
-    "processing_error",
-    "authentication_required",
-    "payer_not_found",
-    "limit_exceeded",
-    "fraud_blocked",
-    "generic_decline",
-];
-
 impl Outcome {
     /// Whether an operator may still approve an attempt that it declined, at this time in Unix seconds. Then do not say that no money was
     /// taken, nor ask for a second payment without saying that it is refunded if both succeed.
@@ -187,15 +173,8 @@ impl Outcome {
     /// ```
     #[must_use]
     pub fn may_be_approved_late(&self, now: i64) -> bool {
-        let declined = self.last_payment_error.as_ref();
-        match self.approvable_until.or(declined.and_then(|error| error.approvable_until)) {
-            Some(until) => until.unix().is_some_and(|until| until > now),
-            // The service does not say.
-            None => {
-                self.state != OutcomeState::Succeeded
-                    && declined.is_some_and(|error| !FINAL.contains(&error.code.as_str()))
-            }
-        }
+        let is_paid = self.state == OutcomeState::Succeeded;
+        late_approval(is_paid, self.last_payment_error.as_ref(), self.approvable_until, now) != LateApproval::Never
     }
 }
 

@@ -1,7 +1,8 @@
+use super::clock::now;
 use super::{Buyer, Client, Reason, Refused, ReturnKey, Sessions, Shop};
 use crate::operations::{CreatePaymentIntent, PaymentIntent};
 use crate::platform::read_origin;
-use crate::shop::{self, Calls, Granted, Reply, Sender};
+use crate::shop::{self, Calls, Granted, Language, Reply, Sender};
 use crate::values::{Address, Email, IntentId, Invalid, MerchantReference};
 use axum::Router;
 use axum::body::Bytes;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 /// | `POST {m}/session` | a session token for the customer who is signed in; 401 if no customer is, 403 `email_not_verified` if the shop does not know their e-mail address to be theirs |
 /// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid; 409 `too_many_open_payments` for the 21st payment of a customer without a final status |
 /// | `GET {m}/intents/{payment_ref}` | `{status}`, after the payment was read with the secret key and checked |
+/// | `GET {m}/return?payment_ref=…` | the same as a page without a script, which loads itself again until the status is final: the `redirect_url` of an order that a plain form pays |
 ///
 /// ```no_run
 /// # fn app<S: guichet::native::Shop>(client: guichet::Client, my_shop: S) -> axum::Router {
@@ -29,7 +31,9 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// They are called with the shop's cookies, and refuse requests from pages of other sites.
+/// They are called with the shop's cookies, and refuse requests from pages of other sites. Only `return` answers a customer who comes
+/// from there. It changes no more than a timer does, and no other site can read or frame it. A form and `return` get their errors as a
+/// page, in French if the browser's first language is French, and else in English.
 #[derive(Debug)]
 #[must_use = "routes answer nothing until `router`"]
 pub struct Routes<S> {
@@ -96,9 +100,11 @@ impl<S: Shop> Routes<S> {
             .route("/session", post(session::<S>))
             .route("/intents", post(create_intent::<S>))
             .route("/intents/{payment_ref}", get(status::<S>))
-            .with_state(Arc::new(RoutesState { client, shop, return_key, sessions, checkout_origins }))
             .layer(DefaultBodyLimit::max(64 * 1024))
             .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), guard))
+            // After the guard: a customer comes to it from the service's site.
+            .route("/return", get(payment::<S>))
+            .with_state(Arc::new(RoutesState { client, shop, return_key, sessions, checkout_origins }))
     }
 }
 
@@ -123,16 +129,41 @@ async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Par
     shop::session(&*state, buyer).await
 }
 
-async fn create_intent<S: Shop>(
-    State(state): State<Arc<RoutesState<S>>>,
-    request: Parts,
-    body: Bytes,
-) -> Result<Reply, Refused> {
-    let buyer = state.buyer(&request).await?;
-    let content_type = request.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let is_form = shop::is_form(content_type.unwrap_or_default())?;
-    let purchase = state.shop.purchase(&buyer, read_order(is_form, &body)?).await?;
-    shop::create_intent((&state.shop, &*state), buyer.owner, purchase, is_form, &state.checkout_origins).await
+async fn create_intent<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts, body: Bytes) -> Reply {
+    let create = async {
+        let buyer = state.buyer(&request).await?;
+        let is_form = shop::is_form(text(&request, header::CONTENT_TYPE))?;
+        let purchase = state.shop.purchase(&buyer, read_order(is_form, &body)?).await?;
+        shop::create_intent((&state.shop, &*state), buyer.owner, purchase, is_form, &state.checkout_origins).await
+    };
+    create.await.unwrap_or_else(|refused| refused.reply(page_of(&request)))
+}
+
+async fn payment<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Reply {
+    let language = language(&request);
+    let read = async {
+        let buyer = state.buyer(&request).await?;
+        let query = request.uri.query().unwrap_or_default().as_bytes();
+        let named = |name: &str| url::form_urlencoded::parse(query).find(|(found, _)| *found == *name);
+        let named = named("payment_ref").or_else(|| named("payment_intent"));
+        let payment_ref = named.map(|(_, value)| value).unwrap_or_default();
+        shop::payment((&state.shop, &*state), &buyer.owner, &payment_ref, (language, now().unix())).await
+    };
+    read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
+}
+
+fn text(request: &Parts, name: HeaderName) -> &str {
+    request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// The language of the page that a form's error is.
+fn page_of(request: &Parts) -> Option<Language> {
+    let is_form = shop::is_form(text(request, header::CONTENT_TYPE)).unwrap_or_default();
+    is_form.then(|| language(request))
+}
+
+fn language(request: &Parts) -> Language {
+    Language::of(text(request, header::ACCEPT_LANGUAGE))
 }
 
 async fn status<S: Shop>(
@@ -192,7 +223,7 @@ async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Nex
     let host = text(header::HOST).or(authority.as_deref()).unwrap_or_default();
     let sender = Sender { origin: text(header::ORIGIN), site, host };
     if let Err(refused) = sender.admit(&allowed) {
-        return refused.into_response();
+        return refused.reply(page_of(&parts)).into_response();
     }
     if parts.method == Method::OPTIONS && !allowed.is_empty() {
         return sender.preflight(&allowed, asked.unwrap_or_default()).into_response();

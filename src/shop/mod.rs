@@ -3,6 +3,7 @@
 
 mod guard;
 mod nonce;
+mod page;
 mod refused;
 mod routes;
 mod settle;
@@ -10,8 +11,9 @@ mod sold;
 
 pub use guard::Sender;
 pub use nonce::{marked, nonce};
+pub use page::Language;
 pub use refused::{Reason, Refused};
-pub use routes::{Granted, Reply, create_intent, is_form, session, status};
+pub use routes::{Granted, Reply, create_intent, is_form, payment, session, status};
 pub use settle::{AskAgain, verify_and_settle};
 pub use sold::{Buyer, Owner, Sold};
 

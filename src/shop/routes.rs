@@ -1,8 +1,9 @@
-//! What each of the merchant's three routes answers.
+//! What each of the merchant's routes answers.
 
+use super::page::{Language, payment_page};
 use super::{Buyer, Calls, Orders, Owner, Reason, Refused, Sold, marked, verify_and_settle};
 use crate::flow::checkout_address;
-use crate::operations::{ApprovableUntil, CreatePaymentIntent};
+use crate::operations::{ApprovableUntil, CreatePaymentIntent, PaymentIntent};
 use crate::platform::to_json;
 use crate::values::{CheckoutUrl, PaymentRef, printable};
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ pub struct Reply {
     pub status: u16,
     /// Its headers, with names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// JSON, or nothing.
+    /// JSON, a page, or nothing.
     pub body: String,
 }
 
@@ -126,13 +127,7 @@ pub async fn status(
     owner: &Owner,
     payment_ref: &str,
 ) -> Result<Reply, Refused> {
-    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
-    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
-    let sold = orders.find(&payment_ref, owner).await?;
-    // Compared again, for a shop that forgets it.
-    let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(missing)?;
-    let intent = calls.read(&sold.intent).await?;
-    verify_and_settle(orders, &sold, &intent).await?;
+    let (sold, intent) = read(orders, calls, owner, payment_ref).await?;
     let declined = intent
         .last_payment_error
         .map(|error| with_time(json!({"code": error.code, "message": error.message}), error.approvable_until));
@@ -148,6 +143,37 @@ pub async fn status(
         "amount": intent.amount, "amount_payable": intent.amount_payable, "duplicate_payments": duplicates,
     });
     Ok(Reply::json(200, &with_time(body, intent.approvable_until)))
+}
+
+/// `GET {m}/return?payment_ref=…`: the same as a page, for a customer whose browser executes no script. `now` is in Unix seconds.
+///
+/// # Errors
+/// As [`status`].
+pub async fn payment(
+    (orders, calls): (&impl Orders, &impl Calls),
+    owner: &Owner,
+    payment_ref: &str,
+    (language, now): (Language, i64),
+) -> Result<Reply, Refused> {
+    let (sold, intent) = read(orders, calls, owner, payment_ref).await?;
+    Ok(payment_page(&intent, sold.merchant_reference.as_str(), language, now))
+}
+
+/// Reads a payment of this owner, and settles its order.
+async fn read(
+    orders: &impl Orders,
+    calls: &impl Calls,
+    owner: &Owner,
+    payment_ref: &str,
+) -> Result<(Sold, PaymentIntent), Refused> {
+    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
+    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
+    let sold = orders.find(&payment_ref, owner).await?;
+    // Compared again, for a shop that forgets it.
+    let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(missing)?;
+    let intent = calls.read(&sold.intent).await?;
+    verify_and_settle(orders, &sold, &intent).await?;
+    Ok((sold, intent))
 }
 
 /// Adds until when an operator may still approve what it has declined, if the service says it: without the member, a page must

@@ -19,7 +19,7 @@ async fn the_page_of_the_example_servers_is_accessible() {
         let look = Accessibility::new(&browser);
         shop.respond("/shop", CannedResponse::json(&shop_of(&shop, None, json!([]))));
         browser.open(shop.url()).await;
-        browser.wait_for("#sign-in select").await;
+        browser.wait_for(".popup").await; // the script has replaced the forms
         browser.tab_to("#sign-in button").await;
         look.once(&format!("page-signed-out-{language}")).await;
 

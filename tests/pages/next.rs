@@ -73,17 +73,68 @@ async fn the_server_renders_the_page_and_refuses_bad_requests(bundler: &'static 
     assert_eq!(http::get(&status, &[&awa]).await.status, 401, "the login has ended");
 }
 
-async fn a_payment_whose_page_is_closed_is_settled(bundler: &'static str) {
-    let mut shop = NextServer::start(bundler).await;
-    let awa = shop.sign_in("awa").await;
-    let begun = shop.order(&awa).await;
+/// Only by one bundler: they share `app/shop.ts`.
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_page_of_another_origin_and_no_other_calls_the_server() {
+    let page = "http://localhost:1";
+    let shop = NextServer::start_for_a_page_at("turbopack", Some("HTTP://LOCALHOST:1/")).await;
+    let paths =
+        [("POST", "/sign-in", "{\"customer\":\"awa\"}"), ("POST", "/sign-out", "{}"), ("POST", "/guichet/session", "")];
+    for (method, path, body) in paths {
+        for (origin, is_the_pages) in [(page, true), ("http://localhost:2", false), ("null", false)] {
+            let url = format!("{}{path}", shop.url);
+            let headers =
+                [("origin", origin), ("content-type", "application/json"), ("access-control-request-method", method)];
+            for method in ["OPTIONS", method] {
+                let sent = api::send(&api::client(), method, &url, None, Some(body.to_owned()), &headers).await;
+                let allowed = ["access-control-allow-origin", "access-control-allow-credentials"]
+                    .map(|name| sent.header_values(name).join(","));
+                let expected = if is_the_pages { [page.to_owned(), "true".to_owned()] } else { Default::default() };
+                assert_eq!(allowed, expected, "{method} {path} {origin}");
+                assert_eq!(sent.status == 403, !is_the_pages, "{method} {path} {origin}: {}", sent.status);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_customer_buys_without_script() {
+    let shop = NextServer::start("turbopack").await;
+    let browser = Browser::start("next-plain").await;
+    browser.disable_scripts().await;
+    browser.open(&shop.url).await;
+    browser.click("header button").await;
+    browser.wait_for_text("header", "Sign out awa@example.com").await;
+    browser.click("#pay").await;
+    browser.wait_for_url("the hosted page", |url| url.as_str().starts_with(shop.sandbox.base_url())).await;
+
+    let begun = shop.order(&shop.sign_in("awa").await).await;
+    let payment_ref = begun["intent"]["payment_ref"].as_str().expect("a reference");
+    browser.open(&format!("{}/return?payment_ref={payment_ref}", shop.url)).await;
+    browser.wait_for_text("main", "You have not paid yet.").await;
+    pay_for(&shop, &begun).await;
+    browser.wait_for_text("main", "Thank you. You have paid.").await;
+    browser.close().await;
+}
+
+/// Pays with the client secret of the checkout address.
+async fn pay_for(shop: &NextServer, begun: &Value) {
     let (id, address) = (begun["intent"]["id"].as_str().unwrap(), begun["intent"]["checkout_url"].as_str().unwrap());
-    shop.kill();
     let (_, secret) = address.split_once("client_secret=").expect("a client secret");
     let path = format!("{}/v1/payment-intents/{id}/payment-method", shop.sandbox.base_url());
     let body = api::body(&api::phone("237670000000"));
     let paid = api::send(&api::client(), "POST", &path, Some(secret), Some(body), &[]).await;
     assert_eq!(paid.status, 200, "{}", paid.text);
+}
+
+async fn a_payment_whose_page_is_closed_is_settled(bundler: &'static str) {
+    let mut shop = NextServer::start(bundler).await;
+    let awa = shop.sign_in("awa").await;
+    let begun = shop.order(&awa).await;
+    shop.kill();
+    pay_for(&shop, &begun).await;
     // Nothing is requested of it.
     shop.spawn();
     until("the order is paid", async || shop.log().contains("ORDER-awa-17 is paid.")).await;
@@ -219,6 +270,7 @@ const RECORD_PROBLEMS: &str = "window.problems = [];
 /// `next start`, and the sandbox that it sells by.
 struct NextServer {
     bundler: &'static str,
+    page: Option<&'static str>,
     process: Option<Child>,
     url: String,
     sandbox: Sandbox,
@@ -227,9 +279,14 @@ struct NextServer {
 
 impl NextServer {
     async fn start(bundler: &'static str) -> Self {
+        Self::start_for_a_page_at(bundler, None).await
+    }
+
+    /// The same, with the origin of a page that is not the server's.
+    async fn start_for_a_page_at(bundler: &'static str, page: Option<&'static str>) -> Self {
         let sandbox = Sandbox::start().await.expect("a sandbox");
         let url = format!("http://127.0.0.1:{}", port::free());
-        let mut started = Self { bundler, process: None, url, sandbox, folder: Folder::new("next") };
+        let mut started = Self { bundler, page, process: None, url, sandbox, folder: Folder::new("next") };
         started.spawn();
         let begun = Instant::now();
         while api::client().get(&started.url).send().await.is_err() {
@@ -248,6 +305,7 @@ impl NextServer {
             .env("GUICHET_SECRET_KEY", self.sandbox.secret_key().expose())
             .env("SHOP_DATABASE", self.folder.path.join("shop.sqlite"))
             .envs([("GUICHET_BASE_URL", self.sandbox.base_url()), ("SHOP_URL", &self.url)])
+            .envs(self.page.map(|page| ("SHOP_ORIGIN", page)))
             .env("NEXT_TELEMETRY_DISABLED", "1")
             .env_remove("NODE_ENV")
             .stdin(Stdio::null())

@@ -15,7 +15,7 @@ const PAGES: [(&str, &[&str]); 6] = [
         "A page",
         &["page.md", "react.md", "vue.md", "svelte.md", "angular.md", "rust-page.md", "loading.md", "errors.md"],
     ),
-    ("A server", &["shop.md", "rust.md", "laravel.md", "two-origins.md", "several-servers.md"]),
+    ("A server", &["shop.md", "rust.md", "laravel.md", "without-script.md", "two-origins.md", "several-servers.md"]),
     ("Tests", &["testing.md", "sandbox.md", "check-a-shop.md", "check.md", "check-rules.md"]),
     ("In use", &["going-live.md", "troubleshooting.md", "faq.md", "versions.md", "releasing.md"]),
     ("The interface", &["operations.md", "command.md", "hosted.md", "decisions.md", "trust.md"]),

@@ -34,6 +34,11 @@ async fn the_route_of_their_status() {
 }
 
 #[tokio::test]
+async fn the_page_of_a_customer_without_script() {
+    check(include_str!("../shop/return.json")).await;
+}
+
+#[tokio::test]
 async fn settling_without_a_page() {
     check(include_str!("../shop/settle.json")).await;
 }

@@ -81,6 +81,13 @@ const next = (await send("intents", { id: "A" })).intent;
 assert.deepEqual([next.merchant_reference, next.amount], ["A.1", "50000"]);
 assert.equal((await send("intents/pi_A.1", undefined, "paul")).status, 404, "another customer's");
 
+// A repeated creation whose reply names another payment: nobody would read that one.
+assert.equal((await send("intents", { id: "E" }, "fay")).status, 200);
+Object.assign(intents.get("pi_E"), { id: "pi_another" });
+assert.equal((await send("intents", { id: "E" }, "fay")).error.code, "payment_mismatch");
+end("E", "canceled", { id: "pi_E", attempts: 0 });
+assert.equal((await send("intents/pi_E", undefined, "fay")).status, "canceled");
+
 // A round settles what no page asks for; a second payment of one order, and each duplicate, is a refund, once.
 end("A.1", "succeeded", { duplicate_payments: [{ attempt: 2, amount: "50000", currency: "XAF" }] });
 for (let i = 0; i < 2; i++) {

@@ -224,6 +224,11 @@ impl Browser {
         self.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
     }
 
+    /// Lets the pages of this tab run no script of their own. Chromium only.
+    pub async fn disable_scripts(&self) {
+        self.cdp("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+    }
+
     /// Sets the viewport's width and the preferred color scheme, `light` or `dark`. Chromium only.
     pub async fn set_appearance(&self, width: u32, scheme: &str) {
         self.resize((width, 780)).await;

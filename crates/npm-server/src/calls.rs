@@ -96,6 +96,7 @@ impl Host {
             intent.customer.email =
                 get(&data, "customer").and_then(|customer| get_text(&customer, "email")).unwrap_or_default();
             intent.attempts = get_number(&data, "attempts");
+            intent.created_at = get_number(&data, "created_at").map(Into::into);
             intent.amount_payable = text("amount_payable").and_then(|amount| Amount::new(&amount).ok());
             intent.approvable_until = approvable_until(&data);
             intent.last_payment_error = get(&data, "last_payment_error").and_then(|error| {

@@ -8,13 +8,14 @@ mod orders;
 mod value;
 
 use guichet::shop::{AskAgain, Calls, Reason};
-use guichet::shop::{Buyer, Refused, Reply, Sender, create_intent, is_form, session, status, verify_and_settle};
+use guichet::shop::{Buyer, Language, Refused, Reply, Sender};
+use guichet::shop::{create_intent, is_form, payment, session, status, verify_and_settle};
 use guichet::values::Email;
 use js_sys::Array;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use value::{get, get_text, list, object, optional, refused};
+use value::{get, get_number, get_text, list, object, optional, refused};
 use wasm_bindgen::prelude::*;
 
 /// What is being executed.
@@ -36,22 +37,28 @@ impl Task {
     }
 }
 
-/// Answers a request: `{method, route, origin, site, host, type, requestedHeaders}`. Its result is a reply.
+/// Answers a request: `{method, route, origin, site, host, type, language, returned, now, requestedHeaders}`. Its result is a reply.
 #[wasm_bindgen]
 pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>) -> Task {
     task(|host| async move {
         let text = |name| get_text(&request, name);
         let (origin, site, sent_to) = (text("origin"), text("site"), text("host").unwrap_or_default());
         let sender = Sender { origin: origin.as_deref(), site: site.as_deref(), host: &sent_to };
+        let language = Language::of(&text("language").unwrap_or_default());
+        if (text("method").as_deref(), text("route").as_deref()) == (Some("GET"), Some("return")) {
+            return written(host.returned(&request, language).await, Vec::new(), Some(language));
+        }
+        let is_form = is_form(&text("type").unwrap_or_default()).unwrap_or_default();
+        let page = is_form.then_some(language);
         let reply = match sender.admit(&origins) {
-            Err(refused) => return written(Err(refused), Vec::new()),
+            Err(refused) => return written(Err(refused), Vec::new(), page),
             Ok(()) if text("method").as_deref() == Some("OPTIONS") && !origins.is_empty() => {
                 let asked = text("requestedHeaders").unwrap_or_default();
-                return written(Ok(sender.preflight(&origins, &asked)), Vec::new());
+                return written(Ok(sender.preflight(&origins, &asked)), Vec::new(), None);
             }
             Ok(()) => host.route(&request, &checkout_origins).await,
         };
-        written(reply, sender.cors(&origins))
+        written(reply, sender.cors(&origins), page)
     })
 }
 
@@ -77,10 +84,10 @@ fn task<W: Future<Output = JsValue> + 'static>(work: impl FnOnce(Arc<Host>) -> W
     Task { work: Box::pin(work(Arc::clone(&host))), host }
 }
 
-/// `{status, headers, body, cause}`, with more headers.
-fn written(reply: Result<Reply, Refused>, more: Vec<(&'static str, String)>) -> JsValue {
+/// `{status, headers, body, cause}`, with more headers. An error is a page if `page` names its language.
+fn written(reply: Result<Reply, Refused>, more: Vec<(&'static str, String)>, page: Option<Language>) -> JsValue {
     let cause = optional(reply.as_ref().err().and_then(Refused::cause));
-    let reply = reply.unwrap_or_else(|refused| Reply::from(&refused));
+    let reply = reply.unwrap_or_else(|refused| refused.reply(page));
     let headers = reply.headers.iter().chain(&more).map(|(name, value)| list(&[(*name).into(), value.into()]));
     let headers: Array = headers.collect();
     object(&[("status", &reply.status.into()), ("headers", &headers), ("body", &reply.body.into()), ("cause", &cause)])
@@ -135,9 +142,18 @@ impl Host {
                 let Buyer { owner, .. } = self.buyer().await?;
                 status((self, self), &owner, route.trim_start_matches("intents/")).await
             }
+            (_, "return") => missing(405, "method_not_allowed", "This address takes GET."),
             (_, "session" | "intents") => missing(405, "method_not_allowed", "This address takes POST."),
             _ => missing(404, "route_missing", "There is no such address."),
         }
+    }
+
+    /// The page of a payment.
+    async fn returned(&self, request: &JsValue, language: Language) -> Result<Reply, Refused> {
+        let Buyer { owner, .. } = self.buyer().await?;
+        let returned = get_text(request, "returned").unwrap_or_default();
+        let now = get_number(request, "now").unwrap_or_default();
+        payment((self, self), &owner, &returned, (language, now.into())).await
     }
 
     /// Who sent the request.

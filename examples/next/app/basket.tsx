@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Quote } from "guichet";
 import { useCheckout, useQuotes } from "guichet/react";
 import { describe, formatMoney, words } from "guichet/words";
+import { Form } from "./payments";
 import { Result } from "./result";
 
 interface Sale {
@@ -23,9 +24,10 @@ export function Basket({ order, amount, currency }: Sale) {
           <input id="in-a-popup" type="checkbox" checked={popup} onChange={() => setPopup(!popup)} /> in a window of its own
         </label>
       </p>
-      <button id="pay" onClick={() => checkout({ order }, { mode: popup ? "popup" : "redirect" })}>
-        {isPending ? "One moment…" : "Choose how to pay"}
-      </button>
+      <Form path="/guichet/intents" submit={() => checkout({ order }, { mode: popup ? "popup" : "redirect" })}>
+        <input type="hidden" name="id" value={order.id} />
+        <button id="pay">{isPending ? "One moment…" : "Choose how to pay"}</button>
+      </Form>
       {error ? <p role="alert">{describe(error, "en")}</p> : null}
       {outcome ? <Result outcome={outcome} /> : null}
     </>

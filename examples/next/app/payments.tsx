@@ -18,7 +18,17 @@ async function post(path: string, body: object) {
 
 export function Account({ email }: { email: string | undefined }) {
   if (email) return <SignOut email={email} />;
-  return <button onClick={() => post("/sign-in", { customer: "awa" })}>Sign in as Awa</button>;
+  return (
+    <Form path="/sign-in" submit={() => post("/sign-in", { customer: "awa" })}>
+      <input type="hidden" name="customer" value="awa" />
+      <button>Sign in as Awa</button>
+    </Form>
+  );
+}
+
+/** A form that works before the script has run, or without it. */
+export function Form({ path, submit, children }: { path: string; submit: () => void; children: ReactNode }) {
+  return <form method="post" action={path} onSubmit={(event) => (event.preventDefault(), submit())}>{children}</form>;
 }
 
 function SignOut({ email }: { email: string }) {
@@ -27,5 +37,5 @@ function SignOut({ email }: { email: string }) {
     await revoke().catch(() => {}); // the session ends by itself, too
     await post("/sign-out", {});
   };
-  return <button onClick={signOut}>Sign out {email}</button>;
+  return <Form path="/sign-out" submit={signOut}><button>Sign out {email}</button></Form>;
 }

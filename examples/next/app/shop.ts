@@ -8,8 +8,18 @@ import { Database } from "node-sqlite3-wasm";
 
 // The payment service and this shop's own address. Read at run time: one build serves every environment.
 export const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
-const origin = process.env.SHOP_URL ?? "http://localhost:3000";
-const page = process.env.SHOP_ORIGIN; // the page's origin, if it is not this server's
+const origin = originOf("SHOP_URL") ?? "http://localhost:3000";
+const page = originOf("SHOP_ORIGIN"); // the page's origin, if it is not this server's
+
+/** An origin as browsers write it, since `Origin` is compared with it. */
+function originOf(name: string) {
+  const text = process.env[name];
+  if (!text) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url && (url.protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname));
+  if (isSafe && url.href === `${url.origin}/`) return url.origin;
+  throw new Error(`${name} must be an origin, https://shop.example (http:// is for loopback): ${text}`);
+}
 
 export const product = { name: "A pair of runners", amount: "5000", currency: "XAF" };
 // Your customers. They have verified their e-mail.
@@ -74,31 +84,46 @@ export async function customer() {
   return customers.get(String(row?.customer));
 }
 
-/** An answer that the page of SHOP_ORIGIN, and no other, may read, with the cookie. */
-function forThePage(request: Request, status: number) {
+/** Refuses other sites' pages: without CORS they cannot read the answer, but the request is sent. */
+function isOurs({ headers }: Request) {
+  const [sender, site] = [headers.get("origin") ?? origin, headers.get("sec-fetch-site") ?? "none"];
+  const sites = sender === page ? ["none", "same-origin", "same-site"] : ["none", "same-origin"];
+  return (sender === origin || sender === page) && sites.includes(site);
+}
+
+/** An answer that the page of SHOP_ORIGIN, and no other, may read, with the cookie. A form of a page without script goes back to it. */
+function answer(request: Request, status: number) {
   const headers = new Headers({ vary: "origin" });
-  if (page && request.headers.get("origin") === page) {
+  const sender = request.headers.get("origin");
+  if (page && sender === page) {
     headers.set("access-control-allow-origin", page);
     headers.set("access-control-allow-credentials", "true");
     headers.set("access-control-allow-headers", "content-type");
   }
-  return new Response(null, { status, headers });
+  const isForm = request.headers.get("content-type")?.startsWith("application/x-www-form-urlencoded");
+  if (isForm && status === 204) headers.set("location", `${sender ?? ""}/`);
+  return new Response(null, { status: headers.has("location") ? 303 : status, headers });
 }
 
-export const preflight = (request: Request) => forThePage(request, 204);
+export const preflight = (request: Request) => answer(request, isOurs(request) ? 204 : 403);
 
-/** Signs in without a password: replace it by your own. Only by JSON, which no page of another site can send. */
+/** Signs in without a password: replace it by your own. */
 export async function signIn(request: Request) {
-  const isJson = request.headers.get("content-type") === "application/json";
-  const { customer } = isJson ? await request.json().catch(() => ({})) : {};
-  if (!customers.has(customer)) return forThePage(request, 422);
+  if (!isOurs(request)) return answer(request, 403);
+  const type = request.headers.get("content-type")?.split(";")[0];
+  const isForm = type === "application/x-www-form-urlencoded";
+  if (!isForm && type !== "application/json") return answer(request, 415);
+  const body = isForm ? Object.fromEntries(await request.formData()) : await request.json().catch(() => ({}));
+  const { customer } = Object(body);
+  if (!customers.has(customer)) return answer(request, 422);
   const token = randomBytes(32).toString("hex");
   shop().db.run("INSERT INTO logins VALUES (?, ?)", [hash(token), customer]);
   (await cookies()).set("shop", token, { httpOnly: true, sameSite: "lax", secure: origin.startsWith("https:") });
-  return forThePage(request, 204);
+  return answer(request, 204);
 }
 
 export async function signOut(request: Request) {
+  if (!isOurs(request)) return answer(request, 403);
   shop().db.run("DELETE FROM logins WHERE token_hash = ?", await login());
-  return forThePage(request, 204);
+  return answer(request, 204);
 }

@@ -90,8 +90,7 @@ function Known({ outcome }: { outcome: Outcome }) {
   const payable = amount_payable ?? amount; // one amount, which the customer pays
   return (
     <>
-      {state === "succeeded" || !late ? <p>{sentences[state]}</p> : null}
-      {late ? <p>{late}</p> : null}
+      <p>{late ?? sentences[state]}</p>
       {payable ? <p>{merchant_reference}, {formatMoney(payable, "XAF", "en")}</p> : null}
     </>
   );

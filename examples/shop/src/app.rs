@@ -1,7 +1,7 @@
 //! The shop's routes: its pages, the three routes that `guichet` calls in them, and the shop's own API.
 
 use crate::seller::Seller;
-use crate::{api, own_pages, subscriptions};
+use crate::{api, own_pages, plain, subscriptions};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef, State};
 use axum::http::header::{
@@ -41,8 +41,9 @@ impl App {
     /// [`Invalid`] if `url` or `page_origin` is no origin.
     pub(crate) fn router(self) -> Result<Router, Invalid> {
         let mut routes = Routes::new(self.client.clone(), self.seller.clone()).sessions(self.sessions.clone());
-        let mut api = api::router().merge(subscriptions::router());
-        api = api.layer(from_fn_with_state(self.page_origin.clone(), own_pages::own_pages_only));
+        let own_pages = || from_fn_with_state(self.page_origin.clone(), own_pages::own_pages_only);
+        let mut api = api::router().merge(subscriptions::router()).layer(own_pages());
+        let plain = plain::router().layer(own_pages());
         if let Some(page) = &self.page_origin {
             routes = routes.allow_origin(&self.url)?.allow_origin(page)?;
             // That page, and no other, may read the answers, with the cookie.
@@ -52,7 +53,8 @@ impl App {
                 api.layer(cors.allow_methods([Method::GET, Method::POST]).allow_headers([AUTHORIZATION, CONTENT_TYPE]));
         }
         let pages = self.pages();
-        let router = Router::new().nest("/api", api.with_state(self)).nest("/guichet", routes.router()).merge(pages);
+        let router = Router::new().nest("/api", api).nest("/plain", plain).with_state(self);
+        let router = router.nest("/guichet", routes.router()).merge(pages);
         Ok(router.layer(DefaultBodyLimit::max(64 * 1024)).layer(from_fn(own_pages::known_hosts_only)))
     }
 

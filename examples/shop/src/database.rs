@@ -4,7 +4,7 @@
 
 use crate::orders::{Line, Order, parse_reference};
 use crate::settler::Claimed;
-use guichet::native::{Owner, Refused, Sold};
+use guichet::native::{Owner, Reason, Refused, Sold};
 use guichet::operations::DuplicatePayment;
 use guichet::values::{IntentStatus, MerchantReference, PaymentRef};
 use sqlx::any::{Any, AnyArguments, AnyRow};
@@ -157,6 +157,14 @@ impl Database {
         let sql = "INSERT INTO payments (payment_ref, merchant_reference, owner, sold) VALUES ($1, $2, $3, $4) \
                    ON CONFLICT DO NOTHING";
         self.execute(query(sql).bind(payment_ref).bind(reference).bind(sold.owner.to_string()).bind(text)).await?;
+        // No page is sent to a payment that nobody would read.
+        let sql = "SELECT sold FROM payments WHERE merchant_reference = $1";
+        let kept: Option<(String,)> = self.row(query_as(sql).bind(reference)).await?;
+        let kept: Option<Sold> = kept.and_then(|(kept,)| serde_json::from_str(&kept).ok());
+        if kept.is_none_or(|kept| kept.intent != sold.intent) {
+            let message = "The payment is not the one of this order. Please ask the shop.";
+            return Err(Refused::new(409, Reason { code: "payment_mismatch", message }));
+        }
         let Some((id, attempt)) = parse_reference(&sold.merchant_reference) else { return Ok(()) };
         let sql = "UPDATE orders SET payment_ref = $1 WHERE id = $2 AND attempt = $3 AND status <> 'paid'";
         self.execute(query(sql).bind(payment_ref).bind(id).bind(attempt)).await.map(drop)

@@ -11,8 +11,8 @@
 //! of its servers can share them: start each with the same `--database postgres://…`, the same key and the same `--public-url`. All run on
 //! this machine, because the shop has no passwords.
 //!
-//! `SHOP_ORIGIN=https://shop.example` names the origin of its page, if that is not the server's own: that page, and no other, may call the
-//! server with the cookie (docs/two-origins.md).
+//! `SHOP_ORIGIN=http://localhost:5173` names the origin of its page, if that is not the server's own: that page, and no other, may call the
+//! server with the cookie (docs/two-origins.md). The server answers only under `localhost` and loopback addresses.
 //!
 //! - [`seller`] is the shop's side of the three routes: who buys, what an order costs, what happens when it is paid.
 //! - [`settler`] reads the payments of customers who closed the page.
@@ -27,6 +27,7 @@ mod logins;
 mod open;
 mod orders;
 mod own_pages;
+mod plain;
 mod seller;
 mod settler;
 mod subscriptions;
@@ -117,7 +118,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     install_tls();
     let client = Client::builder(&base_url, key).build().map_err(|error| error.message().to_owned())?;
     let (sessions, guard) = sessions(&client, &database).await?;
-    let seller = Seller { database: open::open(&database).await? };
+    let database = open::open(&database).await?;
 
     let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => {
@@ -129,8 +130,10 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     })?;
     let shop_url = format!("http://{}", listener.local_addr()?);
     let url = public_url.unwrap_or_else(|| shop_url.clone());
+    let seller = Seller { database, url: url.clone() };
     tokio::spawn(keep_settling(client.clone(), seller.clone(), settle_every)); // every server settles
-    let page_origin = std::env::var("SHOP_ORIGIN").ok().map(|origin| Address::new(&origin)).transpose();
+    let page_origin = std::env::var("SHOP_ORIGIN").ok().filter(|origin| !origin.is_empty());
+    let page_origin = page_origin.map(|origin| Address::new(&origin)).transpose();
     let page_origin =
         page_origin.map_err(|invalid| format!("SHOP_ORIGIN: {invalid}"))?.map(|page| page.origin().to_owned());
     let app =

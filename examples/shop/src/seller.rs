@@ -1,9 +1,9 @@
 //! The shop's side of the three routes: who buys, what an order costs, and what happens when it is paid.
 
-use crate::catalogue::{Customer, SHOP_NAME};
+use crate::catalogue::{Customer, Language, SHOP_NAME};
 use crate::database::Database;
 use crate::logins::login_of;
-use crate::orders::Order;
+use crate::orders::{Order, lines_of};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use guichet::native::{Buyer, Owner, Reason, Refused, Shop, Sold};
@@ -14,6 +14,8 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub(crate) struct Seller {
     pub database: Database,
+    /// The shop's own address, as browsers name it.
+    pub url: String,
 }
 
 impl Seller {
@@ -39,8 +41,16 @@ impl Shop for Seller {
         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
         let Owner::Customer(customer) = &buyer.owner else { return Err(missing()) };
         let customer = Customer::of(customer).ok_or_else(missing)?;
-        let id = order.get("id").and_then(Value::as_str).ok_or_else(missing)?;
-        let order = self.database.order_to_pay(id, customer.id).await?.ok_or_else(missing)?;
+        let text = |name| order.get(name).and_then(Value::as_str);
+        // The page without script names a product: that is one order of one pair, until it is paid.
+        let id = match text("sku") {
+            Some(sku) => {
+                let pair = lines_of(&[(sku.to_owned(), 1)].into(), Language::default()).ok_or_else(missing)?;
+                self.database.place(customer.id, &pair, &format!("{}/guichet/return", self.url)).await?.id
+            }
+            None => text("id").ok_or_else(missing)?.to_owned(),
+        };
+        let order = self.database.order_to_pay(&id, customer.id).await?.ok_or_else(missing)?;
         if order.has_failed() {
             let message = "The shop no longer sells all of this order.";
             return Err(Refused::new(409, Reason { code: "order_ended", message }));

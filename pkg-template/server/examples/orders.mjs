@@ -1,5 +1,6 @@
 // Keeps the orders of guichet-server in SQLite or PostgreSQL. Import it, or copy it beside your server and put your own tables in.
 import { randomUUID } from "node:crypto";
+import { ShopError } from "guichet-server";
 
 const TABLES = [
   `purchases (merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, body TEXT NOT NULL)`,
@@ -79,6 +80,9 @@ function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = 
       const sql = `INSERT INTO payments (merchant_reference, owner, created_at, payment_ref, sold) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (merchant_reference) DO UPDATE SET payment_ref = excluded.payment_ref, sold = excluded.sold WHERE payments.sold IS NULL`;
       await query(sql, [sold.merchant_reference, sold.owner, now(), sold.payment_ref, JSON.stringify(sold)]);
+      // No page is sent to a payment that nobody would read.
+      const kept = JSON.parse((await get("SELECT sold FROM payments WHERE merchant_reference = $1", [sold.merchant_reference])).sold);
+      if (kept.intent !== sold.intent) throw new ShopError(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
     },
     async find(payment_ref, { owner }) {
       const sql = "UPDATE payments SET returned_at = $1 WHERE payment_ref = $2 AND owner = $3 RETURNING sold";

@@ -288,7 +288,7 @@ impl ShopServer {
         let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
         let (folder, log, words) = (self.folder.path.display(), self.folder.log(), words.join(" "));
         let Settings { service, key, page, .. } = &self.settings;
-        let page = page.as_ref().map(|page| format!("SHOP_ORIGIN={page} ")).unwrap_or_default();
+        let page = page.as_ref().map(|page| format!("SHOP_ORIGIN={} ", careless(page))).unwrap_or_default();
         let settings = format!("{page}GUICHET_BASE_URL={service} GUICHET_SECRET_KEY={key} SHOP_URL={}", self.url);
         Some(format!("cd '{folder}' && {settings} {words} >> '{}' 2>&1", log.display()))
     }
@@ -377,6 +377,15 @@ impl Visitor {
         self.try_request(method, path, body, headers).await.unwrap()
     }
 
+    /// Sends a form of the shop's page, and follows no redirect.
+    pub async fn form(&self, path: &str, fields: &str) -> http::Reply {
+        let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let token = self.cookies.get("csrftoken").map(|token| format!("&csrfmiddlewaretoken={token}"));
+        let cookies = format!("Cookie: {}", cookies.join("; "));
+        let headers = ["Content-Type: application/x-www-form-urlencoded", &format!("Origin: {}", self.shop), &cookies];
+        http::post(&format!("{}{path}", self.shop), &headers, &format!("{fields}{}", token.unwrap_or_default())).await
+    }
+
     /// Sends an order of trainers, as the page does.
     pub async fn order(&self, basket: &str) -> Reply {
         self.try_order(basket).await.unwrap()
@@ -430,14 +439,15 @@ fn copy(server: Server) -> Folder {
     folder
 }
 
-/// Starts a server, or its command for cron, without a secret key. Returns how it ends and what it prints.
-pub fn start_without_a_key(server: Server) -> (ExitStatus, String) {
+/// Starts a server, or its command for cron, with another value of an environment variable, or without it. Returns how it ends and
+/// what it prints.
+pub fn start_wrongly(server: Server, (name, value): (&str, Option<&str>)) -> (ExitStatus, String) {
     let folder = copy(server);
     let mut command = server.settle().unwrap_or_else(|| server.serve("127.0.0.1:0"));
-    let settings =
-        Settings { service: "http://127.0.0.1:1".to_owned(), key: String::new(), database: None, page: None };
-    prepare(&mut command, &folder, "http://127.0.0.1:8000", &settings);
-    let status = command.env_remove("GUICHET_SECRET_KEY").status().unwrap();
+    let (service, key) = ("http://127.0.0.1:1".to_owned(), "sk_test_1".to_owned());
+    prepare(&mut command, &folder, "http://127.0.0.1:8000", &Settings { service, key, database: None, page: None });
+    command.env_remove(name).envs(value.map(|value| (name, value)));
+    let status = command.status().unwrap();
     (status, fs::read_to_string(folder.log()).unwrap())
 }
 
@@ -489,7 +499,12 @@ fn prepare(command: &mut Command, folder: &Folder, url: &str, settings: &Setting
     command.env("GUICHET_BASE_URL", service).env("GUICHET_SECRET_KEY", key).env("SHOP_URL", url);
     command.env_remove("SHOP_DATABASE").env_remove("PORT");
     command.envs(database.as_ref().map(|database| ("SHOP_DATABASE", database)));
-    command.envs(page.as_ref().map(|page| ("SHOP_ORIGIN", page)));
+    command.envs(page.as_ref().map(|page| ("SHOP_ORIGIN", careless(page))));
+}
+
+/// An origin as a person may type it, and no browser writes it.
+fn careless(origin: &str) -> String {
+    format!("{}/", origin.to_uppercase())
 }
 
 fn command(program: &str, arguments: &[&str]) -> Command {

@@ -56,6 +56,7 @@ async fn the_description_of_the_three_routes_is_what_they_respond() {
         ("get", "/intents/{payment_ref}", 401, get(&at(&payment), &[]).await),
         ("get", "/intents/{payment_ref}", 403, get(&at(&payment), &[&awa, foreign]).await),
         ("get", "/intents/{payment_ref}", 404, get(&at(&payment), &[&paul]).await),
+        ("get", "/return", 200, get(&at(&payment.replace("/intents/", "/return?payment_ref=")), &[&awa]).await),
     ] {
         assert_eq!(reply.status, status, "{method} {path}: {}", reply.body);
         assert_described(&description, method, path, &reply);

@@ -97,22 +97,27 @@ impl World {
         let merchant = sandbox.merchant().await.unwrap();
         let key = SecretKey::new(merchant.secret_key().expose()).unwrap();
         let client = Client::builder(merchant.base_url(), key).build().unwrap();
-        let seller = Seller { database: open(&database).await.unwrap() };
+        let seller = Seller { database: open(&database).await.unwrap(), url: URL.to_owned() };
         std::fs::write(folder.path().join("guichet.js"), "export {};").unwrap();
         Self { merchant, client, database, seller, folder, _sandbox: sandbox }
     }
 
     /// Starts a server of the shop, with connections of its own to the database, and returns its address.
     async fn serve(&self) -> String {
+        self.serve_for_a_page_at(None).await
+    }
+
+    /// The same, with the origin of a page that is not the server's.
+    async fn serve_for_a_page_at(&self, page: Option<&str>) -> String {
         let (sessions, guard) = sessions(&self.client, &self.database).await.unwrap();
         let app = App {
             client: self.client.clone(),
-            seller: Seller { database: open(&self.database).await.unwrap() },
+            seller: Seller { database: open(&self.database).await.unwrap(), url: URL.to_owned() },
             sessions,
             guard,
             service: Address::new(self.merchant.base_url()).unwrap(),
             url: URL.to_owned(),
-            page_origin: None,
+            page_origin: page.map(str::to_owned),
             pages: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../www/shop"),
             package: self.folder.path().to_owned(),
         };

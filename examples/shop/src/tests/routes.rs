@@ -16,6 +16,48 @@ on_each_database! {
     an_order_is_visible_only_to_its_owner
     the_21st_open_payment_is_refused_and_a_repeated_create_is_not
     signing_out_ends_the_cookie_and_the_only_session_token_of_the_login
+    a_customer_without_script_signs_in_buys_and_reads_that_they_have_paid
+}
+
+/// They use no database.
+#[tokio::test]
+async fn a_page_of_the_named_origin_and_no_other_calls_the_server() {
+    let page = "http://localhost:5173";
+    let shop = World::on_sqlite().await.serve_for_a_page_at(Some(page)).await;
+    for path in ["/api/sign-in", "/guichet/session", "/plain"] {
+        for (origin, is_the_pages) in [(page, true), ("http://localhost:5174", false), ("null", false)] {
+            let headers = [format!("Origin: {origin}"), "Sec-Fetch-Site: same-site".to_owned()];
+            let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+            let reply = post(&format!("{shop}{path}"), &headers, r#"{"customer":"awa"}"#).await;
+            assert_eq!(reply.status == 403, !is_the_pages, "{path} {origin}: {}", reply.status);
+            let allowed = reply.header("access-control-allow-origin");
+            assert_eq!(allowed == Some(origin), is_the_pages && path != "/plain", "{path} {origin}: {allowed:?}");
+        }
+    }
+}
+
+async fn a_customer_without_script_signs_in_buys_and_reads_that_they_have_paid(world: World) {
+    let shop = world.serve().await;
+    let (form, french) = ("Content-Type: application/x-www-form-urlencoded", "Accept-Language: fr-CM");
+    assert!(get(&format!("{shop}/plain"), &[]).await.body.contains("I am Awa"));
+    assert_eq!(post(&format!("{shop}/plain"), &[form], "customer=eve").await.status, 422);
+    let signed_in = post(&format!("{shop}/plain"), &[form], "customer=awa").await;
+    assert_eq!((signed_in.status, signed_in.header("location")), (303, Some("/plain")));
+    let cookie = signed_in.cookie().unwrap();
+    assert!(get(&format!("{shop}/plain"), &[&cookie, french]).await.body.contains("Baskets Wouri, 45 000 XAF"));
+
+    let buy = async |sku: &str| post(&format!("{shop}/guichet/intents"), &[&cookie, form], &format!("sku={sku}")).await;
+    let (first, second, unknown) = (buy("trainers").await, buy("trainers").await, buy("skates").await);
+    assert_eq!((first.status, first.header("location")), (303, second.header("location")), "{}", first.body);
+    assert!(unknown.status == 404 && unknown.body.contains("<p>There is no such order.</p>"), "{}", unknown.body);
+    let intents = world.client.list_payment_intents(&Default::default()).await.unwrap().entries;
+    assert_eq!(intents.len(), 1, "a second click is the same order");
+    let back = format!("{shop}/guichet/return?payment_ref={}", intents[0].payment_ref.as_ref().unwrap().as_str());
+    assert!(get(&back, &[&cookie, french]).await.body.contains("Vous n’avez pas encore payé."));
+    world.attach(&intents[0].id, PAYS).await;
+    assert!(get(&back, &[&cookie]).await.body.contains("Thank you. You have paid."));
+    assert_eq!(get(&back, &[]).await.status, 401);
+    assert_ne!(buy("trainers").await.header("location"), first.header("location"), "the next pair is another order");
 }
 
 async fn the_merchants_route_called_twice_and_on_another_server_gives_the_same_intent(world: World) {

@@ -1,0 +1,221 @@
+//! Pages for a customer whose browser executes no script: the error of a form, and what the shop knows of a payment.
+
+use super::{Refused, Reply};
+use crate::flow::{LateApproval, OutcomeState, late_approval};
+use crate::operations::PaymentIntent;
+
+/// The language of a page.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Language {
+    /// English, also for every other language.
+    #[default]
+    English,
+    /// French.
+    French,
+}
+
+impl Language {
+    /// The first language of an `Accept-Language` header.
+    #[must_use]
+    pub fn of(accept_language: &str) -> Self {
+        let is_french = accept_language.trim_start().get(..2).is_some_and(|two| two.eq_ignore_ascii_case("fr"));
+        if is_french { Self::French } else { Self::English }
+    }
+
+    fn pick<'a>(self, english: &'a str, french: &'a str) -> &'a str {
+        match self {
+            Self::English => english,
+            Self::French => french,
+        }
+    }
+}
+
+impl Refused {
+    /// The reply to a script, or a page in this language.
+    #[must_use]
+    pub fn reply(&self, page: Option<Language>) -> Reply {
+        page.map_or_else(|| Reply::from(self), |language| self.page(language))
+    }
+
+    /// What the shop's own functions refuse is in the shop's words.
+    fn page(&self, language: Language) -> Reply {
+        let say = |english, french| language.pick(english, french).to_owned();
+        let sentence = match (self.code(), self.status()) {
+            ("authentication_required", _) => say(
+                "You are not signed in. Sign in to the shop, and try again.",
+                "Vous n’êtes pas connecté. Connectez-vous à la boutique, puis réessayez.",
+            ),
+            ("cross_site", _) => say(
+                "Only the shop's own pages may send this. Open the shop, and try again.",
+                "Seules les pages de la boutique peuvent envoyer ceci. Ouvrez la boutique, puis réessayez.",
+            ),
+            ("too_many_open_payments", _) => say(
+                "You have 20 unpaid payments. Pay or cancel one of them first.",
+                "Vous avez 20 paiements en attente. Payez ou annulez d’abord l’un d’eux.",
+            ),
+            ("resource_missing", _) => say("There is no such payment.", "Ce paiement n’existe pas."),
+            (_, 429 | 503) => say(
+                "The payment service does not answer. Nothing is lost: try again in a moment.",
+                "Le service de paiement ne répond pas. Rien n’est perdu : réessayez dans un instant.",
+            ),
+            (_, 500..) => say(
+                "Something went wrong. Try again; if it happens again, tell the shop.",
+                "Un problème est survenu. Réessayez ; s’il revient, signalez-le à la boutique.",
+            ),
+            _ => self.message().to_owned(),
+        };
+        let mut reply = page(self.status(), language, &[sentence], false);
+        reply.headers.extend(self.retry_after().map(|seconds| ("retry-after", seconds.to_string())));
+        reply
+    }
+}
+
+/// The page of a payment: what the shop knows of it, at this time in Unix seconds. It loads itself again until that is final.
+pub(super) fn payment_page(intent: &PaymentIntent, reference: &str, language: Language, now: i64) -> Reply {
+    use OutcomeState::{Canceled, Failed, Succeeded};
+    let state = OutcomeState::of(&intent.status, true);
+    let say = |english, french| language.pick(english, french).to_owned();
+    let late = late_approval(state == Succeeded, intent.last_payment_error.as_ref(), intent.approvable_until, now);
+    let mut is_final = matches!(state, Succeeded | Failed | Canceled);
+    let mut sentences = Vec::new();
+    match (state, late) {
+        (Succeeded, _) => sentences.push(say("Thank you. You have paid.", "Merci. Vous avez payé.")),
+        (Failed | Canceled | OutcomeState::Dismissed, LateApproval::Until(_) | LateApproval::Open)
+            if intent.duplicate_payments.is_empty() =>
+        {
+            is_final = false;
+            sentences.push(not_known(late, language, now));
+        }
+        (Failed, _) => sentences.push(say(
+            "The payment was declined. You can pay another way.",
+            "Le paiement a été refusé. Vous pouvez payer autrement.",
+        )),
+        (Canceled, _) => sentences.push(say(
+            "The payment was canceled. You can start again.",
+            "Le paiement a été annulé. Vous pouvez recommencer.",
+        )),
+        (OutcomeState::Dismissed, _) => sentences.push(say("You have not paid yet.", "Vous n’avez pas encore payé.")),
+        _ => sentences.push(say(
+            "Your payment is not confirmed yet. This page asks again by itself.",
+            "Votre paiement n’est pas encore confirmé. Cette page le redemande d’elle-même.",
+        )),
+    }
+    match (state, late) {
+        _ if !intent.duplicate_payments.is_empty() => sentences.push(say(
+            "Your operator took the money once too often. A refund is due.",
+            "Votre opérateur a pris l’argent une fois de trop. Un remboursement est dû.",
+        )),
+        (Succeeded, LateApproval::Until(until)) => sentences.push(language.pick(
+            "Your operator may still approve an earlier attempt, for {minutes} minutes more: if it does, that money is refunded.",
+            "Votre opérateur peut encore accepter une tentative précédente, pendant {minutes} minutes : s’il le fait, cet argent vous est remboursé.",
+        ).replace("{minutes}", &minutes(until, now))),
+        _ => {}
+    }
+    let amount = intent.amount_payable.unwrap_or(intent.amount).in_currency(&intent.currency);
+    sentences.push([reference, ", ", &amount].concat());
+    let mut reply = page(200, language, &sentences, !is_final);
+    if !is_final {
+        reply.headers.push(("refresh", pause(intent.created_at, now).to_string()));
+    }
+    reply
+}
+
+fn not_known(late: LateApproval, language: Language, now: i64) -> String {
+    let (unknown, refund) = match language {
+        Language::English => (
+            "We do not know yet whether your operator took the money",
+            "If you pay a second time and both payments succeed, one of them is refunded.",
+        ),
+        Language::French => (
+            "Nous ne savons pas encore si votre opérateur a pris l’argent",
+            "Si vous payez une seconde fois et que les deux paiements réussissent, l’un des deux vous est remboursé.",
+        ),
+    };
+    let LateApproval::Until(until) = late else { return [unknown, ". ", refund].concat() };
+    let until = language
+        .pick(
+            ": it may approve this payment for {minutes} minutes more. ",
+            " : il peut accepter ce paiement pendant encore {minutes} minutes. ",
+        )
+        .replace("{minutes}", &minutes(until, now));
+    [unknown, &until, refund].concat()
+}
+
+/// The whole minutes until a time: the server does not know the customer's time zone.
+fn minutes(until: i64, now: i64) -> String {
+    ((until - now).max(1) as u64).div_ceil(60).to_string()
+}
+
+/// Seconds until the page loads again: 3, and a second more for each minute since the payment was created, 30 at most.
+fn pause(created_at: Option<i64>, now: i64) -> i64 {
+    (3 + created_at.map_or(0, |created_at| (now - created_at).max(0) / 60)).min(30)
+}
+
+fn page(status: u16, language: Language, sentences: &[String], may_change: bool) -> Reply {
+    let title = language.pick("Your payment", "Votre paiement");
+    let mut body = [
+        "<!doctype html>\n<html lang=\"",
+        language.pick("en", "fr"),
+        "\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
+        title,
+        "</title>\n<main>\n<h1>",
+        title,
+        "</h1>\n",
+    ]
+    .concat();
+    for sentence in sentences {
+        body.extend(["<p>", &escaped(sentence), "</p>\n"]);
+    }
+    if may_change {
+        body.extend(["<p><a href=\"\">", language.pick("Check now", "Vérifier maintenant"), "</a></p>\n"]);
+    }
+    body.extend([
+        "<p><a href=\"/\">",
+        language.pick("Back to the shop", "Retour à la boutique"),
+        "</a></p>\n</main>\n</html>\n",
+    ]);
+    let headers = [
+        ("cache-control", "no-store"),
+        ("content-type", "text/html; charset=utf-8"),
+        ("content-security-policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+        ("referrer-policy", "no-referrer"),
+        ("x-content-type-options", "nosniff"),
+    ];
+    let headers = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
+    Reply { status, headers, body }
+}
+
+/// A text as HTML shows it.
+fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            other => html.push(other),
+        }
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_asks_again_after_3_seconds_and_then_less_often() {
+        let pauses = [0, 59, 60, 600, 86_400].map(|age| pause(Some(1_000), 1_000 + age));
+        assert_eq!(pauses, [3, 3, 4, 13, 30]);
+        assert_eq!((pause(None, 1_000), pause(Some(2_000), 1_000)), (3, 3));
+    }
+
+    #[test]
+    fn a_page_shows_a_text_and_executes_none() {
+        let page = page(200, Language::of("FR-cm, en"), &["<img onerror='x' src=\"&\">".to_owned()], false);
+        assert!(page.body.contains("<p>&lt;img onerror=&#39;x&#39; src=&quot;&amp;&quot;&gt;</p>"), "{}", page.body);
+        assert!(page.body.contains("<html lang=\"fr\">"), "{}", page.body);
+    }
+}
