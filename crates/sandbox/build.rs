@@ -1,4 +1,4 @@
-//! Embeds the pages' own files, and the npm package if `GUICHET_PACKAGE` is its folder, as in releases:
+//! Embeds the pages' own files and their sentences, and the npm package if `GUICHET_PACKAGE` is its folder, as in releases:
 //!
 //! ```sh
 //! cargo xtask pack
@@ -7,6 +7,7 @@
 //!
 //! Without the variable no package is embedded, and the pages serve a folder.
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -23,7 +24,9 @@ fn main() {
     if let Some(folder) = &named {
         println!("cargo::rerun-if-changed={}", folder.display());
     }
-    let own = pages(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let words = linked("words");
+    println!("cargo::rerun-if-changed={}", words.display());
+    let own = linked("www");
     println!("cargo::rerun-if-changed={}", own.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names it"));
     let write = |name, list| fs::write(out.join(name), list).map_err(|error| error.to_string());
@@ -31,15 +34,44 @@ fn main() {
     let pages = copy_without_comments(&own, &served).and_then(|()| embedded(&served));
     let pages = pages.map_err(|error| error.to_string()).and_then(|list| write("pages.rs", list));
     let package = listing(named.as_deref()).and_then(|list| write("package.rs", list));
-    if let Err(why) = pages.and(package) {
+    let words = sentences(&words).and_then(|list| write("words.rs", list));
+    if let Err(why) = pages.and(package).and(words) {
         println!("cargo::error={why}");
     }
 }
 
-/// The folder of the pages: `www`. It is a symbolic link in the repository, and where git writes none, as on Windows, a file with the path.
-fn pages(package: &Path) -> PathBuf {
-    let www = package.join("www");
-    fs::read_to_string(&www).map(|path| package.join(path.trim())).unwrap_or(www)
+/// A folder of the project: the pages or their sentences. It is a symbolic link in the repository, and where git writes none, as on
+/// Windows, a file with the path.
+fn linked(name: &str) -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = package.join(name);
+    fs::read_to_string(&folder).map(|path| package.join(path.trim())).unwrap_or(folder)
+}
+
+/// The sentences of `en.json` and `fr.json` as Rust constants, in a module for each group, so that a page with a sentence that is missing
+/// does not compile.
+///
+/// # Errors
+/// If one language has a sentence that the other does not have.
+fn sentences(folder: &Path) -> Result<String, String> {
+    let read = |language: &str| -> Result<Value, String> {
+        let text = fs::read_to_string(folder.join(language)).map_err(|error| format!("words/{language}: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("words/{language}: {error}"))
+    };
+    let (english, french) = (read("en.json")?, read("fr.json")?);
+    let mut written = String::new();
+    let groups = english.as_object().into_iter().flatten();
+    for (group, english) in groups.filter_map(|(name, group)| Some((name, group.as_object()?))) {
+        let french = french[group].as_object().filter(|french| french.keys().eq(english.keys()));
+        let french = french.ok_or_else(|| format!("words: {group} has not the same sentences in each language."))?;
+        // The groups that no template uses have names of JavaScript.
+        written += &format!("#[allow(non_snake_case)]\npub(crate) mod {group} {{\n    use super::Sentence;\n");
+        for (name, (english, french)) in english.keys().zip(english.values().zip(french.values())) {
+            written += &format!("    pub(crate) const {}: Sentence = [{english}, {french}];\n", name.to_uppercase());
+        }
+        written += "}\n";
+    }
+    Ok(written)
 }
 
 /// Copies the pages' files. Those of scripts and styles lose the lines that are only a comment: a fifth of what a phone loads of them.

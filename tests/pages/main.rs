@@ -30,6 +30,7 @@ mod soak;
 mod troubles;
 mod waiting;
 mod wire;
+mod without_script;
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -32,6 +32,11 @@ const storage = {
   write: (name, value) => { try { sessionStorage.setItem(name, value); } catch {} },
 };
 
+// The payment, where the server has written it into the page; otherwise it is in the address. The secret stays in memory alone.
+const written = document.getElementById("payment");
+const intent = written ? JSON.parse(written.textContent) : location.href;
+written?.remove();
+
 const requested = new URLSearchParams(location.search).get("lang");
 if (requested) storage.write("lang", requested); // for the bank's page
 let locale = requested ?? storage.read("lang") ?? navigator.language;
@@ -56,7 +61,7 @@ async function start() {
   show("loading");
   try {
     const { openHostedCheckout } = await import("./package/hosted.js");
-    page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href, wasm: WASM, fetch: timed }, { signal });
+    page = await openHostedCheckout({ baseUrl: location.origin, intent, wasm: WASM, fetch: timed }, { signal });
     showMerchant(signal);
     // A customer who comes from the bank has just paid; one who reloads paid before.
     const fromBank = storage.read("at_bank") === page.intent.id;

@@ -42,7 +42,7 @@ fn prefers_json(request: &HeaderMap) -> bool {
 }
 
 /// Whether the page is in French: by `?lang=`, otherwise by the browser's languages.
-fn is_french(query: Option<&str>, request: &HeaderMap) -> bool {
+pub(super) fn is_french(query: Option<&str>, request: &HeaderMap) -> bool {
     let language = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).find(|(name, _)| name == "lang");
     if let Some((_, language)) = language {
         return language.starts_with("fr");

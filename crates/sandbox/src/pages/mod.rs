@@ -1,6 +1,8 @@
 //! The hosted checkout page, under `/checkout`, which uses the npm package like any page; and the page at `/`.
 
 mod challenge;
+mod checkout;
+mod document;
 mod front;
 mod merchant;
 
@@ -19,7 +21,7 @@ use axum::middleware::map_response;
 use axum::routing::get;
 use guichet::protocol::Envelope;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The content security policy: `decisions.md` 10.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; \
@@ -29,6 +31,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 static FILES: Files = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 const CHECKOUT: Page = Page { name: "index.html", needs: Some("hosted.js") };
 const CHALLENGE: Page = Page { name: "challenge.html", needs: None };
+
+/// The style of the hosted page, which is in its HTML: a page without it would be drawn twice.
+static CHECKOUT_STYLE: LazyLock<&'static str> = LazyLock::new(|| {
+    let style = FILES.iter().find(|(name, _)| *name == "checkout.css").map_or(&b""[..], |(_, bytes)| bytes);
+    std::str::from_utf8(style).expect("the style is UTF-8")
+});
 
 /// The state of the handlers.
 pub(super) struct Pages {
@@ -51,18 +59,12 @@ impl Pages {
 pub(super) fn routes(pages: Arc<Pages>) -> Router {
     Router::new()
         .route("/", get(front::page))
-        .route("/checkout/{id}", get(checkout))
+        .route("/checkout/{id}", get(checkout::show).post(checkout::act))
         .route("/checkout/{id}/merchant", get(merchant::name))
         .route("/checkout/{id}/challenge", get(challenge).post(challenge::decide))
         .route("/checkout/assets/{*path}", get(file))
         .layer(map_response(guarded))
         .with_state(pages)
-}
-
-/// The page of a payment. It is the same for every id, known or not. The client secret is in the address's fragment, which reaches no
-/// server, so without it the page reveals nothing.
-async fn checkout(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response<Body> {
-    pages.site.page(CHECKOUT.name, headers).await
 }
 
 /// The page of the card's issuer. It too is the same for every id.
@@ -90,7 +92,7 @@ fn reply(result: Result<Value, Problem>) -> Response<Body> {
 async fn guarded(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

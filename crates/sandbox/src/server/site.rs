@@ -69,6 +69,14 @@ impl Site {
         .await
     }
 
+    /// Responds with what `write` returns for the address of the files. It may compress.
+    pub(crate) async fn written(
+        self: &Arc<Self>,
+        write: impl FnOnce(&str) -> Response<Body> + Send + 'static,
+    ) -> Response<Body> {
+        self.respond(move |site, version| write(&format!("{}/{}", site.base, version.name))).await
+    }
+
     /// Responds with a file below [`Site::base`]; the path may begin with a version. Under the current version it is immutable. Under
     /// any other path it is the current file, and the browser must revalidate it.
     pub(crate) async fn file(self: &Arc<Self>, path: String, request: HeaderMap) -> Response<Body> {
@@ -78,7 +86,10 @@ impl Site {
                 Some((name, path)) if is_version(name) => (Caching::Revalidate, path),
                 _ => (Caching::Revalidate, path.as_str()),
             };
-            version.files.get(path).map_or_else(not_found, |file| file.respond(&request, caching))
+            // A script may read a page, as a part of the same version.
+            let page = version.pages.get(path).filter(|_| matches!(caching, Caching::Immutable));
+            let file = version.files.get(path).or(page);
+            file.map_or_else(not_found, |file| file.respond(&request, caching))
         })
         .await
     }
@@ -123,7 +134,8 @@ impl Site {
             let name = format!("{PACKAGE}{name}");
             files.insert(name.clone(), StaticFile::new(&name, bytes));
         }
-        let name = name_of(&files);
+        let templates = self.files.iter().filter(|(name, _)| is_page(name));
+        let name = name_of(&files, templates);
         let pages = self.pages.iter().map(|page| (page.name, self.page_of(page, &name))).collect();
         Version { package, name, files, pages }
     }
@@ -146,13 +158,21 @@ impl Site {
     }
 }
 
-/// The name of a version: a digest of the names and contents of all files.
-fn name_of(files: &BTreeMap<String, Arc<StaticFile>>) -> String {
+/// The name of a version: a digest of the names and contents of all files and pages.
+fn name_of<'a>(
+    files: &BTreeMap<String, Arc<StaticFile>>,
+    pages: impl Iterator<Item = &'a (&'static str, &'static [u8])>,
+) -> String {
     let mut digest = Sha256::new();
     for (name, file) in files {
         digest.update(name);
         digest.update([0]);
         digest.update(file.digest());
+    }
+    for (name, page) in pages {
+        digest.update(name);
+        digest.update([0]);
+        digest.update(page);
     }
     let mut name = hex::encode(digest.finalize());
     name.truncate(VERSION_DIGITS);
