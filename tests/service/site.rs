@@ -19,7 +19,7 @@ async fn the_hosted_page_loads_nothing_from_elsewhere() {
     let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     let intent = shop.create_intent("ORDER-17").await;
     let id = intent["id"].as_str().unwrap();
-    let address = format!("https://pay.example/checkout/{id}#client_secret=");
+    let address = format!("https://pay.example/checkout/{id}?client_secret=");
     assert!(intent["checkout_url"].as_str().unwrap().starts_with(&address));
 
     let page = get(&shop, &format!("/checkout/{id}")).await;

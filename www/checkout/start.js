@@ -8,10 +8,13 @@ addEventListener("submit", (event) => {
   isSent ||= plain.some((part) => part.contains(event.target));
 });
 
-const page = await (await fetch(new URL("./index.html", import.meta.url))).text();
+const text = await (await fetch(new URL("./index.html", import.meta.url))).text();
+const page = new DOMParser().parseFromString(text, "text/html");
+// What checkout.js imports is loaded in parallel.
+document.head.append(...page.querySelectorAll("link[rel$=preload]"));
 const drawn = document.createElement("div");
 drawn.hidden = true;
-drawn.append(...new DOMParser().parseFromString(page, "text/html").body.children);
+drawn.append(...page.body.children);
 // First in the document: its elements are found by their ids.
 document.body.prepend(drawn);
 const status = document.getElementById("status");

@@ -276,7 +276,13 @@ async function fakedTimers() {
 async function theHostedPage() {
   const shop = await sandbox.merchant();
   const { checkout_url } = await server(sandbox, shop).create("HOSTED");
-  const page = await sandbox.fetch(checkout_url);
+  const opened = await sandbox.fetch(checkout_url);
+  assert.equal(opened.status, 303);
+  const address = new URL(opened.headers.get("location"), sandbox.baseUrl);
+  const [cookie] = opened.headers.get("set-cookie").split(";");
+  const own = await sandbox.fetch(address, { headers: { cookie } });
+  assert.match(await own.text(), /<form method="post"/);
+  const page = await sandbox.fetch(address);
   assert.equal(page.status, 200);
   assert.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval'/);
   assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");

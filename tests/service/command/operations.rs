@@ -102,7 +102,7 @@ async fn the_readmes_commands_run_and_print_the_address_where_the_customer_pays(
     let outputs: Vec<String> = commands.iter().map(|command| sandbox.stdout_of(command)).collect();
     let created = commands.iter().position(|command| command.starts_with(&["intents", "create"]));
     let created = &outputs[created.expect("the README creates an intent")];
-    assert!(created.contains("/checkout/pi_") && created.contains("#client_secret="), "{created}");
+    assert!(created.contains("/checkout/pi_") && created.contains("?client_secret="), "{created}");
 }
 
 #[tokio::test]

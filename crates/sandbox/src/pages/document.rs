@@ -8,9 +8,8 @@ use crate::rules::{
     Cancellation, Decline, Intent, MAX_ATTEMPTS, NextAction, Operator, OperatorStatus, OperatorStatuses, PayingWith,
     Status,
 };
-use crate::server::accept;
+use crate::server::static_file::compress;
 use crate::service::Service;
-use crate::surroundings;
 use crate::words::{Language, Sentence, codes, declines, hosted, methods, plain};
 use askama::Template;
 use axum::body::Body;
@@ -553,13 +552,8 @@ fn html(document: &Document<'_>, status: StatusCode, request: &HeaderMap) -> Res
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::CONTENT_SECURITY_POLICY, OWN_POLICY.clone());
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding, accept-language, cookie"));
-    // gzip alone: the best brotli takes longer than it saves for a page that is sent once.
-    let accepts = accept::items(request, &header::ACCEPT_ENCODING)
-        .any(|(coding, weight)| coding.eq_ignore_ascii_case("gzip") && weight > 0.0);
-    let compressed = if accepts { surroundings::gzip(text.as_bytes()) } else { None };
-    if compressed.is_some() {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    *response.body_mut() = compressed.map_or_else(|| Body::from(text), Body::from);
+    let compressed = compress(text.as_bytes(), request);
+    headers.extend(compressed.as_ref().map(|(coding, _)| (header::CONTENT_ENCODING, HeaderValue::from_static(coding))));
+    *response.body_mut() = compressed.map_or_else(|| Body::from(text), |(_, bytes)| Body::from(bytes));
     response
 }

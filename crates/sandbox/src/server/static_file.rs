@@ -160,6 +160,18 @@ fn accepted(request: &HeaderMap) -> Vec<Coding> {
     codings.into_iter().filter(|(_, weight)| *weight > 0.0).map(|(coding, _)| coding).collect()
 }
 
+/// Compresses a body that is sent once, in the best coding that the client accepts. `None` if it accepts none.
+pub(crate) fn compress(bytes: &[u8], request: &HeaderMap) -> Option<(&'static str, Vec<u8>)> {
+    accepted(request).into_iter().find_map(|coding| {
+        let compressed = match coding {
+            Coding::Brotli => surroundings::brotli(bytes),
+            Coding::Gzip => surroundings::gzip(bytes),
+            Coding::Identity => None,
+        };
+        Some((coding.name()?, compressed?))
+    })
+}
+
 /// Whether `If-None-Match` contains this entity tag.
 fn has_match(request: &HeaderMap, etag: &str) -> bool {
     let values = request.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
