@@ -10,7 +10,7 @@ export function refuse_secret_key(value) {
 
 /** Throws the error about a secret key, for the wasm too. */
 export function throw_secret_key() {
-  throw new GuichetError("secret_key", "A merchant's secret key was given to a browser. Replace the key, since whoever opened this page may have it, and give the page a customer's session token.");
+  throw new GuichetError("secret_key", "A merchant's secret key was given to a browser. Replace it, and give the page a session token.");
 }
 
 /** Every text in a value, names included, one per line: of objects, lists, maps and headers, and of the JSON of the rest. */
@@ -31,9 +31,25 @@ function texts(value) {
 /** A window, an element, bytes: they hold no text, and lead to the whole page. */
 const is_of_the_page = (it) => it.window === it || ArrayBuffer.isView(it) || (globalThis.Node && it instanceof Node);
 
+/** The error of one option or field. */
+export const invalid = (param, message, about = `${param}: ${message}`, code = "parameter_invalid") =>
+  new GuichetError("input", about, { fields: [{ param, code, message }] });
+
+/** Refuses a client without the service's address. */
+export function needs_base_url(given) {
+  if (given?.baseUrl == null) throw invalid("baseUrl", "It is required.");
+}
+
+/** Refuses unknown options of a call, and a `signal` that is none. */
+export function only_options(given, known) {
+  only(given, "option", known);
+  const signal = given?.signal;
+  if (signal && !signal.addEventListener) throw invalid("signal", "Pass `controller.signal`.");
+}
+
 /**
  * Refuses a name that is not in `known` (separated by spaces), because a mistyped option would be ignored. `what` is the word for
- * such a name: `option`, `field`.
+ * such a name: `option`, `field`. `explain.js` reads the message.
  */
 export function only(given, what, known) {
   if (given == null) return;
@@ -44,27 +60,7 @@ export function only(given, what, known) {
     given[name]; // a member that cannot be read does not count as absent
     if (names.includes(name)) continue;
     refuse_secret_key(name);
-    const meant = nearest(name, names);
-    const message = `Unknown ${what} \`${name}\`. ${meant ? `Did you mean \`${meant}\`?` : listed}`;
-    throw new GuichetError("input", message, { fields: [{ param: name, code: "parameter_unknown", message }] });
+    const message = `Unknown ${what} \`${name}\`. ${listed}`;
+    throw invalid(name, message, message, "parameter_unknown");
   }
-}
-
-/** The known name that a mistyped one was meant to be. Case and underscores do not count; otherwise one letter in three may differ. */
-function nearest(name, known) {
-  const near = known.map((known) => [distance(letters(name), letters(known)), known]).filter(([distance, known]) => distance <= known.length / 3);
-  return near.sort(([one], [other]) => one - other)[0]?.[1];
-}
-
-const letters = (name) => name.replace(/_/g, "").toLowerCase().slice(0, 64);
-
-/** How many letters differ: Levenshtein's distance. */
-function distance(one, other) {
-  let row = [...other, ""].map((_, at) => at);
-  for (const letter of one) {
-    const next = [row[0] + 1];
-    for (let at = 0; at < other.length; at++) next.push(Math.min(row[at] + (letter !== other[at]), row[at + 1] + 1, next[at] + 1));
-    row = next;
-  }
-  return row[other.length];
 }

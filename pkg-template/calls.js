@@ -23,6 +23,14 @@ export function guarded(work) {
 /** The same for what the browser calls: a timer, an event, the end of a promise. */
 export const in_background = (work) => (panicked ? undefined : guarded(work));
 
+/** The error, with what its developer must know: that is in a file of its own, which is seldom needed. */
+export async function explained(e, options) {
+  if (e?.fields?.[0]?.code === "parameter_unknown" || (e?.kind === "signed_out" && /:/.test(options.merchant))) {
+    await import("./explain.js").then(({ explain }) => explain(e, options), () => {});
+  }
+  return e;
+}
+
 /** The promise of a call, which a panic rejects. */
 export const call = (work) =>
   new Promise((resolve, reject) => {

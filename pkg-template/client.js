@@ -1,20 +1,25 @@
-import { only, refuse_secret_key } from "./arguments.js";
-import { call, guarded, in_background } from "./calls.js";
+import { invalid, needs_base_url, only, only_options, refuse_secret_key } from "./arguments.js";
+import { call, explained, guarded, in_background } from "./calls.js";
 import init, { Client } from "./core/guichet_core.js";
 import { request_session } from "./early.js";
 import { GuichetError } from "./error.js";
 import { load } from "./load.js";
 import { needs_page } from "./page.js";
 
-const OPTIONS = "baseUrl merchant merchantHeaders checkoutOrigins publicReads locale fetch wasm onCall";
+const OPTIONS = "baseUrl merchant merchantHeaders merchantCredentials checkoutOrigins publicReads locale fetch wasm onCall";
 const CALL = "signal timeoutMs";
 const WAIT = `${CALL} budgetMs onStatus`;
 
-/** Makes `createGuichet` for one way of getting the wasm. Every method checks the names of its arguments and hands them to the wasm. */
-export const creator = (wasm) => (options) => {
+/**
+ * Makes `createGuichet` for one way of getting the wasm: embedded, or a file beside the script. Every method checks the names of its
+ * arguments and hands them to the wasm.
+ */
+export const creator = (wasm, isBeside) => (options) => {
   only(options, "option", OPTIONS);
   const given = { ...options };
   refuse_secret_key(given);
+  needs_base_url(given);
+  if (![undefined, "same-origin", "include"].includes(given.merchantCredentials)) throw invalid("merchantCredentials", "It is same-origin or include.");
   if (typeof given.merchant !== "string") only(given.merchant, "merchant function", "session intent status");
   const session = new SessionState();
   const report = reporter(session);
@@ -26,11 +31,11 @@ export const creator = (wasm) => (options) => {
   let closed;
 
   const open = async () => {
-    await load(init, given.wasm, wasm);
+    await load(init, given.wasm, wasm, isBeside);
     if (!closed) client = guarded(() => new Client(given, report));
   };
   const ready = async () => {
-    if (closed) throw new GuichetError("input", "This client is closed. Make another one by createGuichet.");
+    if (closed) throw new GuichetError("input", "This client is closed.");
     await (opening ??= open().catch((e) => {
       opening = undefined;
       throw e;
@@ -40,13 +45,16 @@ export const creator = (wasm) => (options) => {
   /** `options` and `fields`: the names that the last and the first argument may have. `early` is called while there is no wasm. */
   const method = (name, options, fields, early) => async (...args) => {
     const [how, of] = fields ? [args[1], args[0]] : args;
-    refuse_secret_key([of, how]);
-    only(how, "option", options);
-    only(of, "field", fields);
-    const forget = client || closed ? undefined : early?.(how);
+    let forget;
     try {
+      refuse_secret_key([of, how]);
+      only_options(how, options);
+      only(of, "field", fields);
+      forget = client || closed ? undefined : early?.(how);
       await ready();
       return await call(() => client[name](...args));
+    } catch (e) {
+      throw await explained(e, given);
     } finally {
       forget?.();
     }
@@ -91,6 +99,7 @@ export const creator = (wasm) => (options) => {
       if (window?.closed === false) return window.focus(), checkout(what, how);
       window = order && popup(given.locale);
       if (window) popups.set(order, window);
+      else if (order) console.warn("guichet: no popup was opened. Call it in the click.");
       try {
         return await checkout(what, how, window);
       } finally {
@@ -103,9 +112,11 @@ export const creator = (wasm) => (options) => {
       return guarded(() => client.returned());
     },
     waitForOutcome: async (back, how) => {
-      if (typeof back?.reference !== "object") return waitForOutcome(back, how);
-      only(back, "field", "match reference");
-      return waitForOutcome(back.reference, how);
+      const isReturn = typeof back?.reference === "object";
+      if (isReturn) only(back, "field", "match reference");
+      const of = isReturn ? back.reference : back;
+      if (!Object.values(of ?? {}).some(Boolean)) throw invalid("reference", "It names no payment.");
+      return waitForOutcome(of, how);
     },
     close() {
       closed ??= new DOMException("The client was closed.", "AbortError");
@@ -136,6 +147,7 @@ class SessionState {
   }
 
   subscribe(listener) {
+    if (typeof listener !== "function") throw invalid("listener", "Pass a function.");
     const own = (state) => listener(state);
     this.listeners.add(own);
     return () => void this.listeners.delete(own);

@@ -36,6 +36,8 @@ export type Kind =
   | "unsupported"
   /** The page or the device does not allow WebAssembly. */
   | "wasm_blocked"
+  /** The file of the wasm is missing, or is no wasm: the message has its address, what was received, and what to do. */
+  | "wasm_missing"
   /** A defect of this package. Every call of every client is rejected until the page is reloaded. */
   | "panic";
 

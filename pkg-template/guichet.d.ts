@@ -41,6 +41,12 @@ export interface Options<Order = unknown> {
    * });
    */
   merchantHeaders?: () => HeadersInit;
+  /**
+   * Whether requests to the merchant's three routes carry cookies: `include`, also if the routes are of another origin of the same site
+   * (`api.shop.example` for a page of `shop.example`), whose server must then allow this page's origin with credentials. Browsers block
+   * cookies between sites. Default: `same-origin`.
+   */
+  merchantCredentials?: "same-origin" | "include";
   /** The origins that a `checkout_url` may lead to. Default: the origin of `baseUrl`. */
   checkoutOrigins?: readonly string[];
   /**
@@ -187,8 +193,8 @@ export interface Guichet<Order = unknown> {
    * Loads the wasm before the first call needs it, so that a click waits for the network alone. It sends nothing to the
    * service. It may be called again at any time, and waits for a load that is under way.
    *
-   * Rejects with kind `wasm_blocked` where WebAssembly is not allowed, `offline` where the wasm could not be loaded (the next
-   * call tries again), and `input` for wrong options.
+   * Rejects with kind `wasm_blocked` where WebAssembly is not allowed, `wasm_missing` where its file is missing or is no wasm,
+   * `offline` where it could not be loaded, and `input` for wrong options. The next call tries again.
    *
    * @example
    * guichet.ready().catch((error) => console.warn(error)); // calls report it, too

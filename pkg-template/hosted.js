@@ -1,5 +1,5 @@
-import { only, refuse_secret_key } from "./arguments.js";
-import { call, guarded } from "./calls.js";
+import { needs_base_url, only, only_options, refuse_secret_key } from "./arguments.js";
+import { call, explained, guarded } from "./calls.js";
 import init, { HostedPage } from "./core/guichet_hosted.js";
 import { imported, unpacked } from "./inside.js";
 import { load } from "./load.js";
@@ -13,14 +13,23 @@ const MOVE = `${CALL} budgetMs onStatus`;
 const inside = async () => unpacked(await imported(() => import("./core/inline_hosted.js")));
 
 /** Opens the checkout of one payment intent. Every method checks the names of its options and hands its arguments to the wasm. */
-export async function openHostedCheckout(options, how) {
+export const openHostedCheckout = (...args) => explaining(open(...args));
+
+const explaining = (call) =>
+  call.catch(async (e) => {
+    throw await explained(e, {});
+  });
+
+async function open(options, how) {
   refuse_secret_key(options);
   only(options, "option", "baseUrl intent paths redirectOrigins fetch wasm onCall");
+  needs_base_url(options);
   await load(init, options?.wasm, inside);
   const page = guarded(() => new HostedPage({ ...options }));
-  const method = (name, known) => async (...args) => {
+  const method = (name, known) => (...args) => explaining(checked(name, known, args));
+  const checked = async (name, known, args) => {
     refuse_secret_key(args);
-    only(args[page[name].length - 1], "option", known);
+    only_options(args[page[name].length - 1], known);
     return call(() => page[name](...args));
   };
   const refresh = method("refresh", CALL);

@@ -5,5 +5,5 @@ const is_page = () => typeof document !== "undefined" && !/jsdom|happydom/i.test
 
 export function needs_page(call) {
   if (is_page()) return;
-  throw new GuichetError("unsupported", `${call} needs a page in a browser: Node.js has none, and that of jsdom cannot go to another address. A test can open one by guichet/testing.`);
+  throw new GuichetError("unsupported", `${call} needs a browser's page, or guichet/testing.`);
 }

@@ -79,7 +79,7 @@ export interface QuotesOptions {
    * Quotes that the server which renders the page has read for this request, by the same call. They are shown without a request until
    * `retry`, or until the component asks for something else. Default: none.
    */
-  initialQuotes?: Quote[];
+  initialQuotes?: Quote[] | null;
 }
 
 /**

@@ -1,77 +1,195 @@
 import { GuichetError } from "./error.js";
+import { words } from "./words.js";
 
 /** Makes an error as the package's calls reject with. */
-export const guichetError = (kind, { message = `An error of kind ${kind}, made by a test.`, ...more } = {}) =>
-  new GuichetError(kind, message, more);
+export function guichetError(kind, { message = `An error of kind ${kind}, made by a test.`, ...more } = {}) {
+  const kinds = Object.keys(words("en").kinds);
+  if (!kinds.includes(kind)) throw new Error(`Unknown kind \`${kind}\`. The kinds are: ${kinds.join(", ")}.`);
+  return new GuichetError(kind, message, more);
+}
 
 /** Puts a page into this process, which `checkout` and the hosted page can leave. */
-export function openTestPage(address = "https://shop.example.com/") {
-  const addresses = [new URL(address)];
-  const here = () => addresses.at(-1);
-  // The addresses that `navigation` has not returned yet, and who waits for the next.
-  const unread = [];
-  let waiting = [];
-  let state = null;
-  const go = (kept) => (to) => {
-    addresses.splice(addresses.length - 1 + kept, 1, new URL(to, here()));
-    state = null;
-    unread.push(here().href);
-    waiting.forEach((wake) => wake());
-    waiting = [];
+export function openTestPage(address = "https://shop.example.com/", { popups = false } = {}) {
+  const localStorage = storage();
+  const channels = new Set();
+  const hidden = { is: false };
+  // Who waits for a popup, and the popups that nobody has waited for yet.
+  const opened = queue();
+  let held; // the timers of a frozen page that came due
+
+  // The tab that this process is: the globals are its parts.
+  let shown = tab(address);
+  const page = shown;
+
+  const open = () => {
+    if (!popups) return null;
+    const popup = tab("about:blank", shown);
+    opened.put(popup);
+    return popup.window;
   };
-  const location = { assign: go(1), replace: go(0), toString: () => here().href };
-  for (const part of ["href", "origin", "protocol", "host", "hostname", "port", "pathname", "search", "hash"]) {
-    Object.defineProperty(location, part, { get: () => here()[part], enumerable: true });
-  }
-  const history = {
-    get state() {
-      return state;
-    },
-    replaceState: (value, _, to) => {
-      state = value;
-      if (to) addresses[addresses.length - 1] = new URL(to, here());
-    },
+  const globals = {
+    location: () => shown.location, history: () => shown.history, sessionStorage: () => shown.window.sessionStorage,
+    navigator: () => navigator, localStorage: () => localStorage, BroadcastChannel: () => Channel,
+    open: () => open, close: () => () => shown.window.close(), setTimeout: () => timer,
   };
   const navigator = { userAgent: "guichet/testing", language: "en", onLine: true };
-  const page = { location, history, navigator, sessionStorage: storage(), localStorage: storage(), open: () => null, BroadcastChannel: Channel };
-  const restore = install(page);
-  return {
-    get address() {
-      return here().href;
-    },
-    get addresses() {
-      return addresses.map(String);
-    },
-    async navigation(call) {
-      const over = call?.then(() => {
-        if (!unread.length) throw new Error("The call has ended without leaving the page.");
-      });
-      while (!unread.length) await Promise.race([new Promise((wake) => waiting.push(wake)), ...(over ? [over] : [])]);
-      over?.catch(() => {});
-      return unread.shift();
-    },
-    back() {
-      if (addresses.length > 1) addresses.pop();
+  const { setTimeout } = globalThis;
+  const timer = (run, ms, ...values) => setTimeout(() => (held ? held.push(() => run(...values)) : run(...values)), ms);
+  Object.defineProperties(timer, Object.getOwnPropertyDescriptors(setTimeout));
+  const events = new EventTarget();
+  const restore = install(globals, events, hidden);
+
+  function tab(address, opener) {
+    const addresses = [new URL(address)];
+    const here = () => addresses.at(-1);
+    const sent = queue(); // the addresses that `navigation` has not returned yet
+    let state = null;
+    const go = (kept) => (to) => {
+      const isEmpty = here().href === "about:blank"; // a window that was just opened: its address is not kept
+      addresses.splice(addresses.length - 1 + (isEmpty ? 0 : kept), 1, new URL(to, isEmpty ? opener.address : here()));
       state = null;
-      globalThis.window.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
+      sent.put(here().href);
+    };
+    const location = { assign: go(1), replace: go(0), toString: () => here().href };
+    for (const part of ["href", "origin", "protocol", "host", "hostname", "port", "pathname", "search", "hash"]) {
+      Object.defineProperty(location, part, { get: () => here()[part], enumerable: true });
+    }
+    const history = {
+      get state() {
+        return state;
+      },
+      replaceState: (value, _, to) => {
+        state = value;
+        if (to) addresses[addresses.length - 1] = new URL(to, here());
+      },
+    };
+    // What the page that opened it sees of it.
+    const window = {
+      location, closed: false, document: { body: {} }, sessionStorage: storage(), focus() {},
+      close() {
+        if (!opener) return; // as in a browser, a page closes only what it has opened
+        window.closed = true;
+        if (shown === self) shown = opener;
+      },
+    };
+    const self = {
+      location, history, window,
+      get address() {
+        return here().href;
+      },
+      get addresses() {
+        return addresses.map(String);
+      },
+      get closed() {
+        return window.closed;
+      },
+      async navigation(call) {
+        if (call) sent.clear(); // the page was sent there before
+        return sent.next(call, "The call has ended without leaving the page.");
+      },
+      back() {
+        if (addresses.length > 1) addresses.pop();
+        state = null;
+        events.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
+      },
+      show() {
+        shown = self;
+      },
+      close: window.close,
+    };
+    return self;
+  }
+
+  // Channels between the tabs of this process. Those of Node.js would keep it alive.
+  class Channel extends EventTarget {
+    constructor(name) {
+      super();
+      this.name = name;
+      channels.add(this);
+    }
+    postMessage(data) {
+      for (const channel of channels) {
+        if (channel !== this && channel.name === this.name) setTimeout(() => channels.has(channel) && channel.receive(data));
+      }
+    }
+    receive(data) {
+      const event = Object.assign(new Event("message"), { data });
+      this.onmessage?.(event);
+      this.dispatchEvent(event);
+    }
+    close() {
+      channels.delete(this);
+    }
+  }
+
+  return Object.defineProperties(page, Object.getOwnPropertyDescriptors({
+    popup: (call) => opened.next(call, "The call has ended without opening a window."),
+    openTab: (address = page.address) => tab(address),
+    freeze() {
+      held ??= [];
+      hidden.is = true;
+      globalThis.document.dispatchEvent(new Event("visibilitychange"));
     },
-    close: restore,
+    resume() {
+      const due = held ?? [];
+      held = undefined;
+      hidden.is = false;
+      for (const run of due) run();
+      globalThis.document.dispatchEvent(new Event("visibilitychange"));
+    },
+    close() {
+      channels.clear();
+      restore();
+    },
+  }));
+}
+
+/** What has come and nobody has taken yet, and who waits for the next. */
+function queue() {
+  const items = [];
+  let waiting = [];
+  return {
+    put(item) {
+      items.push(item);
+      waiting.forEach((wake) => wake());
+      waiting = [];
+    },
+    clear: () => void items.splice(0),
+    /** The next item. Rejects if the call ends first. */
+    async next(call, nothing) {
+      const over = call?.then(() => {
+        if (!items.length) throw new Error(nothing);
+      });
+      while (!items.length) await Promise.race([new Promise((wake) => waiting.push(wake)), ...(over ? [over] : [])]);
+      over?.catch(() => {});
+      return items.shift();
+    },
   };
 }
 
 /** Defines the globals of a page: over those of jsdom if they are there, else with a small document. Returns what undoes it. */
-function install(page) {
-  const events = new EventTarget();
-  const listeners = Object.fromEntries(["addEventListener", "removeEventListener", "dispatchEvent"].map((name) => [name, events[name].bind(events)]));
-  const document = Object.assign(new EventTarget(), { hidden: false, hasFocus: () => true, documentElement: { lang: "" } });
+function install(page, events, hidden) {
+  const document = Object.assign(new EventTarget(), { documentElement: { lang: "" } });
   // The wasm keeps the first global object that it finds.
-  const globals = globalThis.window === globalThis ? page : { document, ...listeners, ...page, window: globalThis };
+  const is_jsdom = globalThis.window === globalThis;
+  const globals = { ...page };
+  if (!is_jsdom) {
+    globals.document = () => document;
+    globals.window = () => globalThis;
+  }
+  for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) {
+    const own = events[name].bind(events);
+    globals[name] = () => own;
+  }
   const before = Object.keys(globals).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
   const restore = () => {
     for (const [name, descriptor] of before) {
       if (descriptor) Object.defineProperty(globalThis, name, descriptor);
       else delete globalThis[name];
     }
+    // jsdom's own are on its prototype.
+    delete globalThis.document?.hidden;
+    delete globalThis.document?.hasFocus;
   };
   const fixed = before.find(([, descriptor]) => descriptor?.configurable === false);
   if (fixed) {
@@ -79,7 +197,13 @@ function install(page) {
       `openTestPage cannot replace \`${fixed[0]}\` here: a browser does not allow it, nor does the jsdom of Jest. Run this test in the environment of Node.js.`,
     );
   }
-  for (const name of Object.keys(globals)) Object.defineProperty(globalThis, name, { value: globals[name], configurable: true, writable: true });
+  // A test may replace a part of the page by its own.
+  for (const [name, value] of Object.entries(globals)) {
+    const set = (own) => Object.defineProperty(globalThis, name, { value: own, configurable: true, writable: true });
+    Object.defineProperty(globalThis, name, { get: value, set, configurable: true });
+  }
+  Object.defineProperty(globalThis.document, "hidden", { get: () => hidden.is, configurable: true });
+  Object.defineProperty(globalThis.document, "hasFocus", { value: () => !hidden.is, configurable: true });
   return restore;
 }
 
@@ -90,10 +214,4 @@ function storage() {
     setItem: (key, value) => void items.set(String(key), String(value)),
     removeItem: (key) => void items.delete(String(key)),
   };
-}
-
-// Channels between tabs, of which there are none here. Those of Node.js would keep the process alive.
-class Channel extends EventTarget {
-  postMessage() {}
-  close() {}
 }

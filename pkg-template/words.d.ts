@@ -16,7 +16,7 @@ export type MethodKey = "mobile_money" | "card" | "card_local" | "card_internati
  */
 export type KindKey =
   | "secret_key" | "input" | "signed_out" | "session" | "refused" | "not_found" | "offline"
-  | "timeout" | "unreadable" | "address" | "settled" | "unsupported" | "wasm_blocked" | "panic";
+  | "timeout" | "unreadable" | "address" | "settled" | "unsupported" | "wasm_blocked" | "wasm_missing" | "panic";
 
 /**
  * The error codes of the service, and those of the merchant's own routes (`uncertain` and what follows).

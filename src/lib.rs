@@ -1,12 +1,6 @@
 #![cfg_attr(doc_labels, feature(doc_cfg))]
-//! A payments client for mobile money and cards, XAF and Cameroon first. A *guichet* is a ticket window: customers stand in front of
-//! it, the cash box stays behind it.
-//!
-//! | part | feature | who uses it | credential |
-//! |---|---|---|---|
-//! | `native` | `native`; `axum` adds the merchant's three routes and the guard of its API | the merchant's server | the secret key |
-//! | `browser` | `browser` (wasm32) | a page in Rust; the npm package `guichet` is made of it | a customer's session token, or one intent's client secret |
-//! | the service's half of an operation | `service` | those who build a service, such as the crate `guichet-sandbox` | |
+//! A payments client for mobile money and cards, XAF and Cameroon first: for a merchant's server with the secret key, and for a shop's page
+//! in Rust. The secret key never reaches a browser, and a customer who pays once is charged once.
 //!
 //! The merchant's server creates a payment, sends the customer to its `checkout_url`, and ships once the payment has succeeded:
 //!
@@ -31,6 +25,19 @@
 //! # #[cfg(not(feature = "native"))]
 //! # fn main() {}
 //! ```
+//!
+//! No feature is on by default. Rust 1.95 or newer.
+//!
+//! | feature | who uses it | adds |
+//! |---|---|---|
+//! | `native` | a merchant's server | `native`: the secret key, every operation, `settle`; its TLS is rustls with aws-lc-rs |
+//! | `native-no-provider` | the same, where the application installs a crypto provider of rustls | the same without aws-lc-rs |
+//! | `axum` | the same, on axum | the merchant's three routes (`Routes`), and the guard of its own API (`CustomerSession`) |
+//! | `browser` | a page in Rust, on wasm32 | `browser`: the client of the npm package `guichet`, with a customer's session token |
+//! | `service` | those who build a service, such as the crate `guichet-sandbox` | the service's half of each operation |
+//!
+//! The guides are in the [repository](https://github.com/guichet-pay/guichet#i-am): a server in Rust, a page in Rust, testing, the
+//! merchant's duties. `guichet-sandbox` is the service for tests, `guichet-sessions` keeps sessions on several servers.
 //!
 //! Its modules; each imports only from those before it in this list:
 //!

@@ -13,6 +13,7 @@ from django.conf import settings
 
 SERVICE = os.environ.get("GUICHET_BASE_URL", "http://127.0.0.1:4243")  # the sandbox
 SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:8000")  # this server, as browsers name it
+PAGE = os.environ.get("SHOP_ORIGIN", SHOP)  # the page's origin, if it is not this server's
 DATABASE = os.environ.get("SHOP_DATABASE", "shop.sqlite")
 KEY = os.environ.get("GUICHET_SECRET_KEY") or sys.exit("Set GUICHET_SECRET_KEY: sk_test_…")
 
@@ -35,13 +36,14 @@ settings.configure(
     INSTALLED_APPS=["django.contrib.sessions"],  # a login is a row: signing out deletes it
     MIGRATION_MODULES={"sessions": None},  # its table is created below
     MIDDLEWARE=[
+        f"{__name__}.for_the_page",
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
     ],
     DATABASES={"default": SQLITE | {"OPTIONS": {"transaction_mode": "IMMEDIATE"}}},
     SESSION_COOKIE_SECURE=SHOP.startswith("https:"),
     CSRF_COOKIE_SECURE=SHOP.startswith("https:"),
-    CSRF_TRUSTED_ORIGINS=[SHOP],
+    CSRF_TRUSTED_ORIGINS=[SHOP, PAGE],
     CSRF_FAILURE_VIEW=f"{__name__}.cross_site",
     DATA_UPLOAD_MAX_MEMORY_SIZE=65_536,
 )
@@ -52,8 +54,9 @@ from django.core.management import execute_from_command_line
 from django.core.wsgi import get_wsgi_application
 from django.db import connection, models, transaction
 from django.http import HttpResponse, JsonResponse
-from django.middleware.csrf import rotate_token
+from django.middleware.csrf import get_token, rotate_token
 from django.urls import path, re_path
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods
 from django.views.static import serve
@@ -94,7 +97,7 @@ class Order(Row):
         unique_together = [("customer", "basket", "product_id")]
 
     @transaction.atomic
-    def payment(self):
+    def payment(self, language):
         """The payment of the current reference, the next one after a final decline. What was stored
         is sent again, so an open payment keeps its price. A new reference takes today's."""
         reference = f"ORDER-{self.id}" + (f".{self.declines}" if self.declines else "")
@@ -112,7 +115,8 @@ class Order(Row):
         body = {"merchant_reference": reference, "amount": product.amount, "currency": "XAF"}
         body |= {"email": buyer.verified_email} if buyer.verified_email else {"phone": buyer.phone}
         body |= {"firstname": buyer.firstname, "lastname": buyer.lastname, "fee_bearer": "customer"}
-        body |= {"description": product.en, "redirect_url": f"{SHOP}/?guichet_return={nonce}"}
+        body |= {"description": product.fr if language.startswith("fr") else product.en}
+        body |= {"redirect_url": f"{PAGE}/?guichet_return={nonce}"}
         new = {"order": self, "declines": self.declines, "customer": buyer}
         new |= {"body": json.dumps(body), "return_nonce": nonce, "created_at": time.time()}
         return Payment.objects.create(merchant_reference=reference, **new)
@@ -199,7 +203,8 @@ def create_session(request):
 def create_intent(request):
     """The page names a product and its basket. The server sets price, customer and reference, and
     stores what it will send: the same order is the same payment, also if this process is killed."""
-    payment = request.customer.order(request.json).payment()
+    language = request.headers.get("accept-language", "").lower()
+    payment = request.customer.order(request.json).payment(language)
     reference = payment.merchant_reference
     data = call_service("POST", "/payment-intents", payment.body, {"idempotency-key": reference})
     payment.settle(data)
@@ -275,7 +280,25 @@ def log(text):  # without the key, and without characters that could forge a lin
 
 
 def cross_site(request, reason=""):
-    return Refused(403, "cross_site", f"Only pages of {SHOP} may call this. {reason}").response
+    return Refused(403, "cross_site", f"Only pages of {PAGE} may call this. {reason}").response
+
+
+# The page of SHOP_ORIGIN, and no other, may read the answers, with the cookie.
+def for_the_page(get_response):
+    def answer(request):
+        is_of_the_page = PAGE != SHOP and request.headers.get("origin") == PAGE
+        if is_of_the_page and request.method == "OPTIONS":
+            response = HttpResponse(status=204)
+        else:
+            response = get_response(request)
+        patch_vary_headers(response, ["origin"])
+        if is_of_the_page:
+            response["access-control-allow-origin"] = PAGE
+            response["access-control-allow-credentials"] = "true"
+            response["access-control-allow-headers"] = "content-type, x-csrftoken"
+        return response
+
+    return answer
 
 
 # Answers only the shop's own pages, and only JSON. Django itself checks the CSRF token of a POST.
@@ -283,7 +306,9 @@ def route(view, method="POST", for_all=False):
     def answer(request, **parts):
         origin, site = (request.headers.get(name) for name in ("origin", "sec-fetch-site"))
         try:
-            if origin not in (None, SHOP) or site not in (None, "none", "same-origin"):
+            own = (None, "none", "same-origin")
+            sites = {PAGE: (None, "same-site"), SHOP: own, None: own}  # by origin
+            if site not in sites.get(origin, ()):
                 return cross_site(request)
             if request.body and request.content_type != "application/json":
                 raise Refused(415, "unsupported_media_type", "Send JSON.")
@@ -311,6 +336,7 @@ def show_shop(request):
     for order in orders:
         order["refunds"] = RefundDue.objects.filter(order=order["id"]).count()
     shop = {"base_url": SERVICE, "customer": request.customer and request.customer.id}
+    shop["csrf_token"] = get_token(request)  # a page of another host cannot read the cookie
     shop |= {"orders": orders, "products": list(Product.objects.values())}
     return shop | {"customers": list(Customer.objects.values_list("id", flat=True))}
 

@@ -11,6 +11,7 @@ import sqlite from "node-sqlite3-wasm";
 
 const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
 const origin = process.env.SHOP_URL ?? "http://127.0.0.1:8000"; // this server, as browsers name it
+const page = process.env.SHOP_ORIGIN; // the page's origin, if it is not this server's
 const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
 const secretKey = process.env.GUICHET_SECRET_KEY;
 if (!secretKey) throw new Error("Set GUICHET_SECRET_KEY to the key that the sandbox prints.");
@@ -45,7 +46,12 @@ const orders = sqliteOrders(db, {
 const shop = createShop({
   baseUrl: service,
   secretKey,
-  customer: ({ headers }) => customerOf(headers.get("cookie")),
+  ...(page && { origins: [origin, page] }),
+  customer({ headers }) {
+    const language = /^fr/i.test(headers.get("accept-language")) ? "fr" : "en";
+    const customer = customerOf(headers.get("cookie"));
+    return customer && { ...customer, language };
+  },
   // The page names a product and its basket. The server sets price, customer and reference.
   purchase(order, customer) {
     const { id, product_id } = orderOf(order ?? {}, customer);
@@ -55,7 +61,9 @@ const shop = createShop({
       if (!product) throw new ShopError(409, "order_ended", "The shop no longer sells this.");
       const payer = { firstname, lastname, ...(email ? { email } : { phone }) };
       const price = { amount: product.amount, currency: "XAF", fee_bearer: "customer" };
-      return { ...price, ...payer, description: product.en, redirect_url: `${origin}/` };
+      // `orders` keeps it, so that a repeated order is equal, also in another language.
+      const description = product[customer.language];
+      return { ...price, ...payer, description, redirect_url: `${page ?? origin}/` };
     });
   },
   orders,
@@ -96,6 +104,19 @@ const app = express();
 app.use("/package", express.static("node_modules/guichet"));
 app.use(express.static("page"));
 app.use(toNode(shop));
+
+// The page of SHOP_ORIGIN, and no other, may read the following, with the cookie.
+app.use(({ headers, method }, response, next) => {
+  response.vary("origin");
+  if (!page || headers.origin !== page) return next();
+  response.set({
+    "access-control-allow-origin": page,
+    "access-control-allow-credentials": "true",
+    "access-control-allow-headers": "content-type",
+  });
+  if (method === "OPTIONS") response.sendStatus(204);
+  else next();
+});
 
 // What the demo's page shows, and its sign-in without a password.
 app.get("/shop", ({ headers }, response) => {

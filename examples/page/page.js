@@ -29,10 +29,15 @@ const texts = {
   },
 }[language];
 
-// The CSRF token that Django or Laravel keeps in a cookie, in the header in which it expects it. Empty for other servers.
+// The shop's server, if it has another origin than this page: <meta name="server" content="https://api.shop.example">.
+const server = document.querySelector("meta[name=server]")?.content ?? "";
+
+// The CSRF token that Django or Laravel keeps in a cookie, in the header in which it expects it. Empty for other servers. The page
+// cannot read a cookie of another host: then the server sends the token with what it shows.
+let csrfToken;
 function csrfHeaders() {
   const cookie = (name) => document.cookie.match(new RegExp(`(?:^|; )${name}=([^;]+)`))?.[1];
-  const [django, laravel] = [cookie("csrftoken"), cookie("XSRF-TOKEN")];
+  const [django, laravel] = [csrfToken ?? cookie("csrftoken"), cookie("XSRF-TOKEN")];
   return { ...(django && { "X-CSRFToken": django }), ...(laravel && { "X-XSRF-TOKEN": decodeURIComponent(laravel) }) };
 }
 
@@ -62,7 +67,7 @@ function sentencesOf(outcome) {
 
 async function send(path, body) {
   const headers = { "content-type": "application/json", ...csrfHeaders() };
-  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+  const response = await fetch(server + path, { method: "POST", headers, body: JSON.stringify(body), credentials: "include" });
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
 }
 
@@ -100,9 +105,11 @@ function showShop(shop) {
 }
 
 async function readShop() {
-  const response = await fetch("/shop");
+  const response = await fetch(`${server}/shop`, { credentials: "include" });
   if (!response.ok) throw new Error(`/shop: ${response.status}`);
-  return response.json();
+  const shop = await response.json();
+  csrfToken = shop.csrf_token;
+  return shop;
 }
 
 async function pay(order, mode) {
@@ -125,7 +132,13 @@ const shop = await readShop().catch((error) => {
   show(describe(error, language));
   throw error;
 });
-const guichet = createGuichet({ baseUrl: shop.base_url, merchant: "/guichet", merchantHeaders: csrfHeaders });
+const guichet = createGuichet({
+  baseUrl: shop.base_url,
+  merchant: `${server}/guichet`,
+  merchantHeaders: csrfHeaders,
+  merchantCredentials: "include", // the cookie, also if the server has another origin of this site
+  locale: language, // the server names the product in it
+});
 
 find("sign-in").elements.customer.append(...shop.customers.map((id) => element("option", { textContent: id })));
 find("sign-in").onsubmit = orShow(async (event) => {

@@ -6,6 +6,7 @@ declare(strict_types=1);
 
 define('SERVICE', getenv('GUICHET_BASE_URL') ?: 'http://127.0.0.1:4243'); // the sandbox
 define('SHOP', getenv('SHOP_URL') ?: 'http://127.0.0.1:8000'); // this server, as browsers name it
+define('PAGE', getenv('SHOP_ORIGIN') ?: SHOP); // the page's origin, if it is not this server's
 define('DATABASE', getenv('SHOP_DATABASE') ?: __DIR__ . '/shop.sqlite');
 define('KEY', getenv('GUICHET_SECRET_KEY') ?: '');
 const FETCH_ASSOC = [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC];
@@ -142,10 +143,12 @@ function payment_of(array $order, array $customer): array {
     ['id' => $id, 'verified_email' => $email, 'phone' => $phone] = $customer;
     $nonce = bin2hex(random_bytes(11)); // the return page matches the return by it
     $body = ['merchant_reference' => $reference, 'amount' => $product['amount']];
-    $body += ['currency' => 'XAF', 'description' => $product['en'], 'fee_bearer' => 'customer'];
+    $body += ['currency' => 'XAF', 'fee_bearer' => 'customer'];
+    $language = $_SERVER['HTTP_ACCEPT_LANGUAGE'] ?? '';
+    $body += ['description' => $product[stripos($language, 'fr') === 0 ? 'fr' : 'en']];
     $body += ['firstname' => $customer['firstname'], 'lastname' => $customer['lastname']];
     $body += $email ? ['email' => $email] : ['phone' => $phone];
-    $body += ['redirect_url' => SHOP . "/?guichet_return=$nonce"];
+    $body += ['redirect_url' => PAGE . "/?guichet_return=$nonce"];
     // One statement counts and inserts. What the service did not get is not open for long.
     $sql = 'INSERT OR IGNORE INTO payments
         (merchant_reference, order_id, declines, customer_id, body, return_nonce, created_at)
@@ -206,7 +209,7 @@ function verify_and_settle(array $payment, array $data): void {
 }
 
 // A request with the key.
-function request(string $path, ?string $body = null, array $headers = []): CurlHandle {
+function prepare_request(string $path, ?string $body = null, array $headers = []): CurlHandle {
     $request = curl_init(SERVICE . "/v1$path");
     $headers = [...$headers, 'authorization: Bearer ' . KEY, 'content-type: application/json'];
     curl_setopt($request, CURLOPT_HTTPHEADER, $headers);
@@ -216,10 +219,10 @@ function request(string $path, ?string $body = null, array $headers = []): CurlH
     return $request;
 }
 function read_request(array $payment): CurlHandle {
-    return request('/payment-intents/' . rawurlencode($payment['intent']));
+    return prepare_request('/payment-intents/' . rawurlencode($payment['intent']));
 }
 function call_service(string $path, ?string $body = null, array $headers = []): array {
-    $request = request($path, $body, $headers);
+    $request = prepare_request($path, $body, $headers);
     return data_of($request, curl_exec($request));
 }
 
@@ -290,12 +293,16 @@ function answer(string $request, string $path): array {
 }
 
 // Only this shop's pages may send the cookie, and only with JSON, which no form can send. Browsers
-// set both headers, and no page can change them. A request without either comes from no page.
+// set both headers, and no page can change them. A request without either comes from no page. A
+// page of another origin (SHOP_ORIGIN) always names it.
 function own_pages_only(): void {
     $site = $_SERVER['HTTP_SEC_FETCH_SITE'] ?? 'none';
-    $is_same_origin = in_array($site, ['same-origin', 'none'], true);
-    $is_ours = $is_same_origin && ($_SERVER['HTTP_ORIGIN'] ?? SHOP) === SHOP;
-    $is_ours || throw new Refused(403, 'cross_site', 'Only pages of ' . SHOP . ' may call this.');
+    $is_ours = match ($_SERVER['HTTP_ORIGIN'] ?? SHOP) {
+        SHOP => in_array($site, ['same-origin', 'none'], true),
+        PAGE => in_array($site, ['same-site', 'none'], true),
+        default => false,
+    };
+    $is_ours || throw new Refused(403, 'cross_site', 'Only pages of ' . PAGE . ' may call this.');
     $type = $_SERVER['CONTENT_TYPE'] ?? '' ?: 'application/json';
     $is_json = strtolower(trim(explode(';', $type)[0])) === 'application/json';
     $is_json || throw new Refused(415, 'unsupported_media_type', 'Send JSON.');
@@ -336,6 +343,16 @@ $path = (string) parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 $is_file = preg_match('#^/((?:[\w-]+/)*[\w-]+\.(js|css|wasm))?$#D', $path);
 if ($is_file) {
     return false; // `php -S … -t page` serves it
+}
+// The page of SHOP_ORIGIN, and no other, may read the answers, with the cookie.
+header('vary: origin');
+if (PAGE !== SHOP && ($_SERVER['HTTP_ORIGIN'] ?? '') === PAGE) {
+    header('access-control-allow-origin: ' . PAGE);
+    header('access-control-allow-credentials: true');
+    header('access-control-allow-headers: content-type');
+    if ($_SERVER['REQUEST_METHOD'] === 'OPTIONS') {
+        return http_response_code(204);
+    }
 }
 try {
     [$status, $body] = [200, answer("$_SERVER[REQUEST_METHOD] $path", $path)];

@@ -1,6 +1,6 @@
 //! The attributes that declare an operation or a resource, and what they expand to.
 //!
-//! They work only in the crate `guichet`, because the expanded code names its modules.
+//! They work only in the crate `guichet`, because the expanded code names its modules. It has no features; Rust 1.95 or newer.
 
 mod field;
 mod operation;

@@ -1,115 +1,121 @@
-// `guichet-sandbox check`: tests a shop from outside, and names the rules that it breaks. The rules and their reports are in the wasm.
-import { CheckArguments, checkHelp } from "./core/guichet_sandbox.js";
-import { Machine } from "./machine.js";
+// A check as a function. check-command.js has the command; the rules and their reports are in the wasm.
+import { CheckArguments, CheckService } from "./core/guichet_sandbox.js";
+import { Machine, toBytes, within } from "./machine.js";
 import { serve } from "./serve.js";
 import { load, Service } from "./service.js";
-import { address, CommandError, parse, print } from "./terminal.js";
+import { address } from "./terminal.js";
 
-const [USAGE, NOT_RUN] = [2, 3];
+/** Checks a shop. Resolves with the report that the command prints with `--json`. */
+export async function check(shop, options = {}) {
+  const { service = await startService({ listen: "127.0.0.1:4243" }), ...rest } = options;
+  try {
+    const wasm = services.get(service);
+    if (!wasm) throw new TypeError("`service` must be what `startService` has resolved with.");
+    const [texts, functions] = readOptions(shop, rest);
+    const shopCheck = wasm.check(readArguments(texts), new Program(typeof shop === "function" ? shop : undefined, functions));
+    await shopCheck.shopIsReady().catch((why) => Promise.reject(new Error(why)));
+    while ((await shopCheck.next()) !== undefined);
+    return JSON.parse(shopCheck.json());
+  } finally {
+    if (!options.service) service.close();
+  }
+}
 
-/** Checks a shop. Its arguments are those of `guichet check`. */
-export async function check(args) {
+/** The wasm of each service. */
+const services = new WeakMap();
+
+/** Starts the service of one check. */
+export async function startService({ listen = "127.0.0.1:0" } = {}) {
+  const { wasm, baseUrl, secretKey, stop } = await listenOn(address(listen));
+  const service = { baseUrl, secretKey, close: stop };
+  services.set(service, wasm);
+  return service;
+}
+
+/** The same, for the command. */
+export async function listenOn({ host, port }) {
   load();
-  const { help, listen, ...given } = read(args);
-  if (help) return print(`${HELP}\n\n${checkHelp()}`);
-  const shopCheck = await start(given, address(listen));
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop(NOT_RUN, "The check was stopped."));
-  print(shopCheck.instructions());
-  if (!given.json) print(shopCheck.waiting());
+  let wasm;
+  const begin = async ({ baseUrl }) => new Service((wasm = await CheckService.start(baseUrl)));
+  return { ...(await serve({ host, port }, "--listen", begin)), wasm };
+}
+
+function readArguments(texts) {
   try {
-    await shopCheck.shopIsReady();
+    return CheckArguments.read(JSON.stringify(texts));
   } catch (why) {
-    return stop(NOT_RUN, why);
-  }
-  for (let line; (line = shopCheck.progress()) !== undefined; ) {
-    if (!given.json && process.stderr.isTTY) process.stderr.write(`${line}\n`);
-    const report = await shopCheck.next();
-    if (!given.json) print(report);
-  }
-  // Connections of the shop may be open: it is not waited for.
-  print(shopCheck.summary(), () => process.exit(shopCheck.exitCode));
-}
-
-/** Reads the arguments, and starts the service that the shop calls. */
-async function start(given, { host, port }) {
-  const checkArguments = readArguments(given);
-  let shopCheck;
-  const begin = async ({ baseUrl }) => {
-    shopCheck = await checkArguments.start(baseUrl, new Machine());
-    return new Service(shopCheck);
-  };
-  await serve({ host, port }, "--listen", begin).catch(({ message }) => {
-    throw new CommandError(NOT_RUN, message);
-  });
-  return shopCheck;
-}
-
-function readArguments(given) {
-  try {
-    return CheckArguments.read(JSON.stringify(given));
-  } catch (why) {
-    throw new CommandError(USAGE, `${why}. --help lists the options.`);
+    throw new TypeError(`${why}.`);
   }
 }
 
-/** Ends the command before the check has ended. */
-function stop(exitCode, why) {
-  process.stderr.write(`guichet-sandbox: ${why}\n`, () => process.exit(exitCode));
-}
-
-const HELP = `\
-Test a shop's payments from outside, and name the rules that it breaks
-
-Usage: guichet-sandbox check [OPTIONS] <--order <JSON>|--order-pattern <JSON>> <URL>
-
-  <URL>                       The shop's address. A path is that of the three routes; default: /guichet
-
-      --order <JSON>          An order of the customer that is not paid yet, as the page sends it. May be repeated
-      --order-pattern <JSON>  Orders of the customer that are all new, with a number from 1 in place of %d: {"id":"N-%d"}
-      --login <REQUEST>       The request that signs the customer in; the second one, another customer
-      --guests                The shop also sells to customers without a login
-      --page-origin <ORIGIN>  The origin of the shop's page, if it is another one than the shop's address: https://shop.example
-      --page <PATH>           The page that a customer opens first; it sets the cookies [default: /]
-      --csrf <COOKIE=HEADER>  The cookie of the CSRF token and the header that carries it: csrftoken=X-CSRFToken
-      --orders <CMD>          A command that prints what the shop did with an order; see below
-      --restart <CMD>         A command that restarts the shop
-      --settle <CMD>          A command that settles payments once, as cron runs it; without it the shop has a timer
-      --reprice <CMD>         A command that changes the price of what the customer orders
-      --log <FILE>            A file to which the shop writes its log; no secret may be in it. May be repeated
-      --limit <SECONDS>       The seconds in which a payment must be settled, and a request or a command of yours must end [default: 60]
-      --wait <SECONDS>        How many seconds to wait for the shop at the start [default: 300]
-      --only <RULE>           Check only this rule, or this group of rules. May be repeated
-      --listen <ADDRESS>      The address of the service that the shop calls; port 0 takes a free port [default: 127.0.0.1:4243]
-      --json                  Print two lines of JSON: the service's address and key, and the report
-  -h, --help                  Print this help`;
-
-const OPTIONS = {
-  order: { type: "string", multiple: true },
-  "order-pattern": { type: "string" },
-  login: { type: "string", multiple: true },
-  guests: { type: "boolean", default: false },
-  "page-origin": { type: "string" },
-  page: { type: "string", default: "/" },
-  csrf: { type: "string" },
-  orders: { type: "string" },
-  restart: { type: "string" },
-  settle: { type: "string" },
-  reprice: { type: "string" },
-  log: { type: "string", multiple: true },
-  limit: { type: "string", default: "60" },
-  wait: { type: "string", default: "300" },
-  only: { type: "string", multiple: true },
-  listen: { type: "string", default: "127.0.0.1:4243" },
-  json: { type: "boolean", default: false },
-  help: { type: "boolean", short: "h" },
+/** What the options are called as options of the command, and how each becomes a text. */
+const JSON_TEXT = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const NAMES = {
+  orders: ["order", (orders) => orders.map((order) => JSON.stringify(order))],
+  orderPattern: ["order-pattern", JSON_TEXT],
+  logins: ["login"],
+  guests: ["guests", Boolean],
+  pageOrigin: ["page-origin", String],
+  page: ["page"],
+  csrf: ["csrf"],
+  logs: ["log"],
+  limit: ["limit", String],
+  timeout: ["timeout", String],
+  wait: ["wait", String],
+  only: ["only"],
 };
+/** A function may stand for each of these commands. */
+const COMMANDS = { books: "orders", restart: "restart", settle: "settle", reprice: "reprice" };
 
-function read(args) {
-  const { values, positionals } = parse(args, OPTIONS, "guichet check", {}, true);
-  const [shop, extra] = positionals;
-  if (extra !== undefined) throw new CommandError(USAGE, `unexpected argument '${extra}'. --help lists the options.`);
-  if (shop === undefined && !values.help) {
-    throw new CommandError(USAGE, "Missing argument <URL>: the shop's address, for example http://127.0.0.1:8000. --help lists the options.");
+/** The arguments of the command, as texts, and the functions that stand for commands, by the texts that name them. */
+function readOptions(shop, { address = "http://localhost", ...options }) {
+  const [texts, functions] = [{ shop: String(typeof shop === "function" ? address : shop) }, new Map()];
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    const [argument = COMMANDS[name], text = (value) => value] = NAMES[name] ?? [];
+    if (argument === undefined) throw new TypeError(`Unknown option \`${name}\`.`);
+    texts[argument] = text(value);
+    if (name in COMMANDS && typeof value === "function") {
+      texts[argument] = `the function ${name}`;
+      functions.set(texts[argument], value);
+    }
   }
-  return { ...values, shop };
+  return [texts, functions];
+}
+
+/** The machine of a check whose shop or commands are functions of this process. */
+class Program extends Machine {
+  #shop;
+  #functions;
+
+  constructor(shop, functions) {
+    super();
+    this.#shop = shop;
+    this.#functions = functions;
+  }
+
+  send(method, url, headers, body, milliseconds) {
+    if (!this.#shop) return super.send(method, url, headers, body, milliseconds);
+    return within(milliseconds, async () => {
+      const sent = new Headers({ host: new URL(url).host });
+      for (let i = 0; i < headers.length; i += 2) {
+        const add = /^host$/i.test(headers[i]) ? "set" : "append";
+        sent[add](headers[i], toBytes(headers[i + 1]));
+      }
+      const response = await this.#shop(new Request(url, { method, headers: sent, body: body === "" ? undefined : Buffer.from(body) }));
+      return [response.status, [...response.headers].flat(), await response.text()];
+    });
+  }
+
+  run(command, variables, isOutputWanted, milliseconds) {
+    const run = this.#functions.get(command);
+    if (!run) return super.run(command, variables, isOutputWanted, milliseconds);
+    const given = {};
+    for (let i = 0; i < variables.length; i += 2) given[variables[i]] = variables[i + 1];
+    const { GUICHET_ORDER: order, GUICHET_REFERENCE: reference, GUICHET_PAYMENT_REF: paymentRef } = given;
+    return within(milliseconds, async () => {
+      const printed = await run(order === undefined ? {} : { order: JSON.parse(order), reference, paymentRef });
+      return ["", [printed ?? []].flat().join("\n"), ""];
+    });
+  }
 }

@@ -10,7 +10,7 @@ export async function run(args) {
       return await demo(args.slice(1));
     }
     if (args[0] === "check") {
-      const { check } = await import("./check.js");
+      const { check } = await import("./check-command.js");
       return await check(args.slice(1));
     }
     const { help, version, json, ...options } = read(args);

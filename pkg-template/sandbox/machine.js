@@ -77,6 +77,14 @@ export class Machine {
   }
 }
 
+/** Resolves with what the work resolves with, with "timeout" if it takes longer, or with why it failed. */
+export function within(milliseconds, work) {
+  let timer;
+  const end = new Promise((resolve) => (timer = setTimeout(resolve, milliseconds, "timeout")));
+  const done = work().catch((e) => String(e?.message ?? e));
+  return Promise.race([done, end]).finally(() => clearTimeout(timer));
+}
+
 /** Reads a stream. Returns a function that says what has come. */
 function read(stream) {
   const parts = [];
@@ -86,4 +94,4 @@ function read(stream) {
 
 /** Node.js holds a header's bytes as one character each. */
 const fromBytes = (text) => Buffer.from(text, "latin1").toString();
-const toBytes = (text) => Buffer.from(text).toString("latin1");
+export const toBytes = (text) => Buffer.from(text).toString("latin1");

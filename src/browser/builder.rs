@@ -21,6 +21,7 @@ pub struct ClientBuilder {
     pub(super) base_url: String,
     pub(super) merchant: Option<String>,
     pub(super) merchant_headers: Option<Box<MerchantHeaders>>,
+    pub(super) includes_credentials: bool,
     pub(super) checkout_origins: Vec<String>,
     pub(super) anonymous_reads: bool,
     pub(super) locale: Option<String>,
@@ -70,6 +71,7 @@ impl ClientBuilder {
             base_url,
             merchant: None,
             merchant_headers: None,
+            includes_credentials: false,
             checkout_origins: vec![],
             anonymous_reads: false,
             locale: None,
@@ -106,6 +108,13 @@ impl ClientBuilder {
     {
         let headers = move || headers().into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         Self { merchant_headers: Some(Box::new(headers)), ..self }
+    }
+
+    /// Sends the merchant's cookies also if its routes are of another origin of the same site (`api.shop.example` for a page of
+    /// `shop.example`). Its server must allow the page's origin with credentials. Browsers block cookies between sites.
+    #[must_use]
+    pub fn include_merchant_credentials(self) -> Self {
+        Self { includes_credentials: true, ..self }
     }
 
     /// Sets the origins that a `checkout_url` may have; the default is the service's own origin.

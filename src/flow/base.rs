@@ -24,22 +24,16 @@ impl Base {
     /// fragment, or if it is a path and there is no page.
     pub fn new(text: &str, page_origin: Option<&str>) -> Result<Self, Invalid> {
         if text.bytes().any(|byte| matches!(byte, b'?' | b'#')) {
-            return Err(Invalid::because(
-                "The base address may have no query and no fragment: https://api.example.com.",
-            ));
+            return Err(Invalid::because("A base address has no query and no fragment."));
         }
         let root = service_root(text);
         // A path is checked as the address that it becomes, so that no parser sees more than a path in it.
         if text.starts_with('/') {
-            let origin = page_origin.ok_or(Invalid::because(
-                "A path is a base address only where there is a page: give the whole address.",
-            ))?;
+            let origin = page_origin.ok_or(Invalid::because("Where there is no page, give the whole address."))?;
             if text.starts_with("//")
                 || text.bytes().any(|byte| byte.is_ascii_control() || matches!(byte, b' ' | b'\\'))
             {
-                return Err(Invalid::because(
-                    "The base address is neither a path of this origin nor an absolute address.",
-                ));
+                return Err(Invalid::because("Give a path of this origin, or an absolute address."));
             }
             return Ok(Self { root: root.to_owned(), origin: origin.to_owned() });
         }

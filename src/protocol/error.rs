@@ -78,6 +78,8 @@ words! {
         Unsupported = "unsupported",
         /// The page or the device does not allow WebAssembly.
         WasmBlocked = "wasm_blocked",
+        /// The file of the WebAssembly is missing, or is no WebAssembly.
+        WasmMissing = "wasm_missing",
     }
 }
 

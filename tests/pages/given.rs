@@ -17,6 +17,8 @@ in_chromium!(
     an_ordinary_text_is_not_taken_for_a_secret_key,
     an_unknown_name_is_refused_with_a_suggestion,
     headers_given_as_a_promise_are_refused,
+    a_wrong_call_is_refused_at_once_in_words,
+    a_reply_or_a_connection_that_fails_names_the_address,
     a_credential_that_the_service_repeats_reaches_no_monitoring_and_no_error,
 );
 
@@ -181,11 +183,11 @@ async fn an_unknown_name_is_refused_with_a_suggestion(engine: Engine) {
     )
     .await;
     let none: [&str; 26] = [
-        "Unknown option `no`. The options are: baseUrl, merchant, merchantHeaders, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.",
-        "Unknown option `merchnt`. Did you mean `merchant`?",
-        "Unknown option `checkoutOrigin`. Did you mean `checkoutOrigins`?",
-        "Unknown merchant function `sesion`. Did you mean `session`?",
-        "Unknown merchant function `intents`. Did you mean `intent`?",
+        "Unknown option `no`. The options are: baseUrl, merchant, merchantHeaders, merchantCredentials, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.",
+        "Unknown option `merchnt`. The options are: baseUrl, merchant, merchantHeaders, merchantCredentials, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.",
+        "Unknown option `checkoutOrigin`. The options are: baseUrl, merchant, merchantHeaders, merchantCredentials, checkoutOrigins, publicReads, locale, fetch, wasm, onCall.",
+        "Unknown merchant function `sesion`. The merchant functions are: session, intent, status.",
+        "Unknown merchant function `intents`. The merchant functions are: session, intent, status.",
         "Unknown field `countryCode`. Did you mean `country_code`?",
         "Unknown field `cardType`. Did you mean `card_type`?",
         "Unknown field `feeBearer`. Did you mean `fee_bearer`?",
@@ -323,6 +325,85 @@ async fn headers_given_as_a_promise_are_refused(engine: Engine) {
         "merchantHeaders: It is a function that returns headers.",
     );
     assert_eq!(found, json!(["input", later, "input", object, 0]));
+}
+
+async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "wrong",
+        "const shop = client();
+         const works = {
+             base_url: () => createGuichet({}),
+             base_url_of_the_hosted_page: () => openHostedCheckout({ intent: { id: 'pi_1', client_secret: 's' } }),
+             controller: () => shop.paymentMethods({}, { signal: new AbortController() }),
+             signal: () => shop.session.validate({ signal: true }),
+             no_listener: () => shop.session.subscribe(),
+             null: () => shop.waitForOutcome(null),
+             nothing: () => shop.waitForOutcome(),
+             empty: () => shop.waitForOutcome({}),
+             undefined: () => shop.waitForOutcome({ payment_ref: undefined, id: '' }),
+             no_reference: () => shop.waitForOutcome({ match: 'matched', reference: null }),
+             http: () => client({ merchant: 'http://shop.example/guichet' }).paymentMethods(),
+             credentials: () => client({ merchantCredentials: true }).paymentMethods(),
+         };
+         const found = {};
+         for (const [name, work] of Object.entries(works)) {
+             const { kind, message, fields } = await problem(work) ?? {};
+             found[name] = [kind, fields?.[0]?.param, message];
+         }
+         let at_once = 0;
+         for (const work of [works.base_url, works.no_listener]) try { work() } catch { at_once++ }
+         return { found, at_once, sent };",
+    )
+    .await;
+    let signal = "Pass `controller.signal`.";
+    let base_url = "It is required.";
+    let reference = "It names no payment.";
+    let expected = [
+        ("base_url", "baseUrl", base_url),
+        ("base_url_of_the_hosted_page", "baseUrl", base_url),
+        ("controller", "signal", signal),
+        ("signal", "signal", signal),
+        ("no_listener", "listener", "Pass a function."),
+        ("null", "reference", reference),
+        ("nothing", "reference", reference),
+        ("empty", "reference", reference),
+        ("undefined", "reference", reference),
+        ("no_reference", "reference", reference),
+        ("http", "merchant", "The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1])."),
+        ("credentials", "merchantCredentials", "It is same-origin or include."),
+    ];
+    assert_eq!(found["found"].as_object().map(|found| found.len()), Some(expected.len()), "{found}");
+    for (call, param, message) in expected {
+        assert_eq!(found["found"][call], json!(["input", param, format!("{param}: {message}")]), "{call}");
+    }
+    assert_eq!((&found["at_once"], &found["sent"]), (&json!(2), &json!([])), "{found}");
+}
+
+async fn a_reply_or_a_connection_that_fails_names_the_address(engine: Engine) {
+    let found = on_a_page(
+        engine,
+        "addresses",
+        "answers = () => new Response('<h1>Not found</h1>', { status: 404 });
+         const shop = client();
+         const secure = location.origin.replace('http:', 'https:');
+         const works = [
+             () => shop.checkout({ order: 1 }),
+             () => shop.waitForOutcome({ payment_ref: 'gch_1' }),
+             () => client({ baseUrl: secure, fetch: undefined, publicReads: 'anonymous' }).paymentMethods({}, { timeoutMs: 20000 }),
+         ];
+         const found = [];
+         for (const work of works) found.push(await problem(work).then(({ kind, message }) => [kind, message.replace(location.port, 'PORT')]));
+         return found;",
+    )
+    .await;
+    let no_reply = "No reply from https://127.0.0.1:PORT/v1/payment-methods. Check the connection, the address (https or http), and CORS.";
+    let expected = json!([
+        ["unsupported", "/guichet/intents answered 404 and gave no reason."],
+        ["unsupported", "/guichet/intents/gch_1 answered 404 and gave no reason."],
+        ["offline", no_reply]
+    ]);
+    assert_eq!(found, expected);
 }
 
 /// The browser's `fetch` and one that the page passes, each with broken responses as mocks return them. The amount selects

@@ -28,6 +28,7 @@ mod sandbox_issuer_page;
 mod servers;
 mod soak;
 mod troubles;
+mod vue;
 mod waiting;
 mod wire;
 mod without_script;

@@ -124,13 +124,16 @@ async fn leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed(engine
 async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
     for blocked in ["() => null", "() => ({ closed: true })"] {
         let shop = Shop::open(engine, "blocked").await;
-        shop.browser.run(&format!("window.open = {blocked}")).await;
+        let warn = "console.warn = (text) => sessionStorage.setItem('warned', text)";
+        shop.browser.run(&format!("window.open = {blocked}; {warn}")).await;
         shop.browser.click("#buy").await;
         shop.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
         shop.browser.wait_for("[data-test='method-mobile_money']").await;
         shop.pay(SUCCEEDS).await;
         shop.browser.click("[data-test='leave']").await;
         shop.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
+        let warned = shop.browser.run("return sessionStorage.getItem('warned')").await;
+        assert!(warned.as_str().is_some_and(|text| text.contains("no popup was opened")), "{warned}");
     }
 }
 

@@ -29,7 +29,7 @@ macro_rules! in_every_react {
                 let browser = super::Browser::start(stringify!($test)).await;
                 for react in super::REACTS {
                     println!("by {react}");
-                    let page = super::Page { browser: &browser, shop: super::Storefront::open().await, react };
+                    let page = super::Page { browser: &browser, shop: super::Storefront::open().await, folder: react };
                     super::$test(&page).await;
                 }
             }
@@ -345,21 +345,22 @@ async fn attach(browser: &Browser, phone: &str) {
     browser.click("[data-test='pay']").await;
 }
 
-/// The pages of one React, and the shop that serves them.
-struct Page<'a> {
-    browser: &'a Browser,
-    shop: Storefront,
-    react: &'static str,
+/// The pages of one React or of Vue, and the shop that serves them.
+pub(crate) struct Page<'a> {
+    pub browser: &'a Browser,
+    pub shop: Storefront,
+    /// In `target/consumers/out/`.
+    pub folder: &'static str,
 }
 
 impl Page<'_> {
-    /// Opens this view of `tests/pages/react/views.js`.
-    async fn open(&self, view: &str) {
+    /// Opens this view of `views.js`.
+    pub async fn open(&self, view: &str) {
         self.show(view, "").await;
     }
 
     /// Opens a page of this view that already holds this HTML.
-    async fn show(&self, view: &str, html: &str) {
+    pub async fn show(&self, view: &str, html: &str) {
         self.show_after("", view, html).await;
     }
 
@@ -380,24 +381,24 @@ impl Page<'_> {
     }
 
     /// Checks that the only request for these addresses is aborted, long before its time limit.
-    async fn is_aborted(&self, part: &str) {
+    pub async fn is_aborted(&self, part: &str) {
         let script = format!(
             "const found = requests.filter(({{ address }}) => address.includes('{part}'));
              for (let waited = 0; waited < 5000 && !found[0].signal.aborted; waited += 20) await new Promise((go) => setTimeout(go, 20));
              return found.map(({{ signal }}) => signal.aborted)"
         );
-        assert_eq!(self.browser.run_async(&script).await, json!([true]), "{}: {part}", self.react);
+        assert_eq!(self.browser.run_async(&script).await, json!([true]), "{}: {part}", self.folder);
     }
 
-    /// The HTML of the view `all` (`html`) or `given`, as this React has rendered it in Node.js.
-    fn rendered(&self, name: &str) -> String {
+    /// The HTML of the view `all` (`html`) or `given`, as it was rendered in Node.js.
+    pub fn rendered(&self, name: &str) -> String {
         let rendered: serde_json::Value = serde_json::from_str(&self.file("server.json")).expect("JSON");
         rendered[name].as_str().expect("the HTML of the page").to_owned()
     }
 
-    /// A file that xtask built for this React.
+    /// A file that xtask built.
     fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(out(self.react).join(name)).expect("the page was built")
+        std::fs::read_to_string(out(self.folder).join(name)).expect("the page was built")
     }
 }
 

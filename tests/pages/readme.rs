@@ -1,10 +1,11 @@
-//! The JavaScript of the READMEs, run unchanged: through a purchase and back, in Chromium against a sandbox. (Their Rust runs as
+//! The JavaScript of the documents, run unchanged: through a purchase and back, in Chromium against a sandbox. (Their Rust runs as
 //! doctests.)
 //!
 //! `cargo xtask test` builds the package and then runs these tests.
 
 use crate::support::browser::Browser;
 use crate::support::root;
+use crate::support::wait::until;
 use axum::Router;
 use axum::extract::Path as InPath;
 use axum::http::request::Parts;
@@ -19,17 +20,18 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower_http::services::ServeDir;
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn the_javascript_of_the_readme_runs() {
-    let logs = through_a_purchase("README.md").await;
-    assert!(logs.iter().any(|log| log.contains("succeeded")), "the page logs the outcome: {logs:?}");
-}
+/// The documents whose scripts run in a page.
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "README.fr.md", "docs/page.md", "docs/troubleshooting.md", "pkg-template/README.md"];
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
-async fn the_javascript_of_the_packages_readme_runs() {
-    through_a_purchase("pkg-template/README.md").await;
+async fn the_javascript_of_the_documents_runs() {
+    let logs = through_a_purchase().await;
+    for document in ["README.md", "README.fr.md", "pkg-template/README.md"] {
+        let has_outcome = |(of, log): &(&str, String)| *of == document && log.contains("succeeded");
+        assert!(logs.iter().any(has_outcome), "{document} logs the outcome: {logs:?}");
+    }
 }
 
 /// Pays on the hosted page by phone, and leaves it.
@@ -41,18 +43,22 @@ async fn pay(browser: &Browser) {
     browser.click("[data-test='leave']").await;
 }
 
-/// Runs each script of a document to its end. If it opens a checkout, the customer pays, and the script runs again on the
-/// return page. Returns the console output of each.
-async fn through_a_purchase(document: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join(document)).expect("the document exists");
-    let scripts = scripts(&text);
-    assert!(!scripts.is_empty(), "{document} shows no JavaScript");
+/// Runs each script of the documents to its end. If it opens a checkout, the customer pays, and the script runs again on the
+/// return page. Returns the console output of each, with its document.
+async fn through_a_purchase() -> Vec<(&'static str, String)> {
+    let of_document = |document: &'static str| {
+        let text = std::fs::read_to_string(root().join(document)).expect("the document exists");
+        let scripts = scripts(&text);
+        assert!(!scripts.is_empty(), "{document} shows no JavaScript");
+        scripts.into_iter().map(move |script| (document, script))
+    };
+    let scripts: Vec<(&str, String)> = DOCUMENTS.into_iter().flat_map(of_document).collect();
     let sandbox = Sandbox::start().await.expect("a sandbox");
     let test_shop = Arc::new(TestShop::default());
     let shop = open_shop(&sandbox, &scripts, &test_shop).await;
     let browser = Browser::start("readme").await;
     let mut logs = Vec::new();
-    for (number, script) in scripts.iter().enumerate() {
+    for (number, (document, script)) in scripts.iter().enumerate() {
         let page = format!("{shop}/{number}");
         test_shop.back.lock().expect("not poisoned").clone_from(&page);
         browser.open(&page).await;
@@ -63,13 +69,16 @@ async fn through_a_purchase(document: &str) -> Vec<String> {
             browser.switch_to(&browser.wait_for_other_tab(&opener).await).await;
             pay(&browser).await;
             browser.switch_to(&opener).await;
+            // It closes only while its opener is there, and the next script would take it for its own.
+            until("the popup closes", async || browser.tabs().await.len() == 1).await;
         } else if script.contains("guichet.checkout(") {
             browser.click("button").await;
             pay(&browser).await;
             browser.wait_for_url("the shop", |url| url.as_str().starts_with(&shop)).await;
             ran(&browser, document).await;
         }
-        logs.push(browser.run("return window.logs.join('\\n')").await.as_str().unwrap_or_default().to_owned());
+        let log = browser.run("return window.logs.join('\\n')").await;
+        logs.push((*document, log.as_str().unwrap_or_default().to_owned()));
     }
     browser.close().await;
     sandbox.stop().await;
@@ -104,10 +113,10 @@ fn scripts(document: &str) -> Vec<String> {
 }
 
 /// Serves each script in its own page, with the merchant's three routes and the package.
-async fn open_shop(sandbox: &Sandbox, scripts: &[String], test_shop: &Arc<TestShop>) -> String {
+async fn open_shop(sandbox: &Sandbox, scripts: &[(&str, String)], test_shop: &Arc<TestShop>) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("it listens"));
-    let pages: Vec<String> = scripts.iter().map(|script| page(script, sandbox.base_url())).collect();
+    let pages: Vec<String> = scripts.iter().map(|(_, script)| page(script, sandbox.base_url())).collect();
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a secret key");
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
     let shop = Router::new()
@@ -132,7 +141,7 @@ fn page(script: &str, service: &str) -> String {
             "guichet/hosted-words": "/package/hosted-words.js"
         }}}}</script>
         <script>
-            var button = payButton, logs = [], failed = [];
+            var button = payButton, payer = payButton, logs = [], failed = [];
             console.log = (...words) => logs.push(words.join(" "));
             alert = (sentence) => failed.push(sentence);
             onerror = (sentence) => void failed.push(String(sentence));

@@ -3,7 +3,9 @@
 //!
 //! `cargo xtask test` installs what they need, builds the package and then runs these tests.
 
+mod mutants;
 mod running;
+mod soak;
 mod stores;
 
 use crate::support::api::{self, Merchant, Reply};
@@ -55,7 +57,7 @@ macro_rules! for_every_server {
 }
 
 for_every_server!(
-    a_customer_buys_by_popup,
+    a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site,
     an_order_is_one_intent_although_the_server_is_killed_in_the_midst,
     an_order_whose_customer_pays_and_closes_the_tab_is_paid_once,
     other_customers_and_other_sites_are_refused,
@@ -71,10 +73,10 @@ for_every_server!(
     every_rule_of_the_check_passes,
 );
 
-async fn a_customer_buys_by_popup(server: Server) {
-    let world = World::open(server).await;
+async fn a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site(server: Server) {
+    let (world, page) = World::open_for_a_page_elsewhere(server).await;
     let browser = Browser::start("servers").await;
-    browser.open(&world.shop.url).await;
+    browser.open(&page).await;
     browser.click("#sign-in button").await;
     browser.screenshot(&format!("servers-{server:?}-shop")).await;
 
@@ -89,6 +91,22 @@ async fn a_customer_buys_by_popup(server: Server) {
     let statuses: Vec<Value> = world.intents().await.iter().map(|intent| intent["status"].clone()).collect();
     assert_eq!(statuses, ["succeeded"]);
     browser.close().await;
+
+    for (origin, is_the_pages) in [(&*page, true), ("http://127.0.0.1:1", false), ("https://evil.example", false)] {
+        for (method, path) in [("POST", "/guichet/session"), ("GET", "/shop")] {
+            let visitor = Visitor::of(&world.shop).await;
+            let asked = [("origin", origin), ("access-control-request-method", method)];
+            for reply in [
+                visitor.request("OPTIONS", path, None, &asked).await,
+                visitor.request(method, path, None, &[("origin", origin)]).await,
+            ] {
+                let allowed = ["access-control-allow-origin", "access-control-allow-credentials"]
+                    .map(|name| reply.header_values(name).join(","));
+                let expected = if is_the_pages { [page.clone(), "true".to_owned()] } else { Default::default() };
+                assert_eq!(allowed, expected, "{origin} {method} {path}");
+            }
+        }
+    }
 }
 
 async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(server: Server) {
@@ -485,6 +503,13 @@ async fn two_runs_of_cron_do_not_overlap(server: Server) {
     assert_eq!((shop.count(&line), shop.count("Another run is settling.")), (1, 1), "{}", shop.log());
 }
 
+/// The test is one of Django's own: its live server, and the command that checks it.
+#[test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+fn a_test_of_django_checks_the_shop_at_its_live_server() {
+    running::run_in_django("tests/pages/servers/test_check.py", KEY);
+}
+
 mod cron {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     #[ignore = "needs files that `cargo xtask test` builds"]
@@ -502,7 +527,7 @@ mod cron {
 /// So that a person reads one in a sitting. Their formatters: prettier, `ruff format` and @prettier/plugin-php.
 #[test]
 fn each_server_is_one_short_file_of_100_columns() {
-    for (file, limit) in [("express/server.mjs", 140), ("php/shop.php", 350), ("django/shop.py", 350)] {
+    for (file, limit) in [("express/server.mjs", 160), ("php/shop.php", 380), ("django/shop.py", 380)] {
         let text = fs::read_to_string(crate::support::root().join("examples").join(file)).unwrap();
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(text.lines().count() <= limit, "{file} has {} lines", text.lines().count());
@@ -517,8 +542,13 @@ async fn a_missing_key_ends_the_process_with_an_error(server: Server) {
 
 async fn every_rule_of_the_check_passes(server: Server) {
     let service = format!("127.0.0.1:{}", port::free());
-    let mut shop = ShopServer::start(server, &format!("http://{service}"), KEY).await;
-    let (all_passed, report) = shop.check(&service).await;
+    let address = format!("http://{service}");
+    // One of them has its page at another origin, which its rules about origins must allow.
+    let mut shop = match server {
+        Server::Php => ShopServer::start_for_a_page_elsewhere(server, &address, KEY).await.0,
+        _ => ShopServer::start(server, &address, KEY).await,
+    };
+    let (all_passed, report) = shop.check(&service, &[]).await;
     // The price of the one on PostgreSQL does not change.
     let not_checked = usize::from(server == Server::Postgres);
     let is_whole = report.contains(&format!(" passed, 0 failed, {not_checked} not checked"));
@@ -607,6 +637,14 @@ impl World {
         let merchant = Merchant::of(&sandbox, "Sandbox shop").await;
         let shop = ShopServer::start(server, &merchant.base_url, &merchant.key()).await;
         Self { shop, merchant, _sandbox: sandbox }
+    }
+
+    /// The same, with the shop's page at another origin of the site. Returns that, too.
+    async fn open_for_a_page_elsewhere(server: Server) -> (Self, String) {
+        let sandbox = Sandbox::start().await.expect("a sandbox");
+        let merchant = Merchant::of(&sandbox, "Sandbox shop").await;
+        let (shop, page) = ShopServer::start_for_a_page_elsewhere(server, &merchant.base_url, &merchant.key()).await;
+        (Self { shop, merchant, _sandbox: sandbox }, page)
     }
 
     /// Moves the merchant's clock forward.

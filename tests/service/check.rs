@@ -4,18 +4,23 @@ mod money;
 mod shop;
 
 use super::command::guichet;
+use crate::support::folder::Folder;
 use crate::support::generated::is_up_to_date;
 use crate::support::http::post;
 use crate::support::port;
 use crate::support::root;
 use crate::support::shop_process::{ShopProcess, shop_command};
+use guichet_check::options::{self, Options};
+use guichet_check::{LocalService, Shop};
 use serde_json::{Value, json};
-use shop::{Broken, Shop};
+use shop::{Broken, ShopServer};
 use std::collections::HashSet;
 use std::process::Output;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tower_service::Service;
 
 const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 /// The shops that are checked at the same time. They mostly wait.
@@ -23,17 +28,17 @@ const AT_ONCE: usize = 12;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_right_shop_passes_every_rule() {
-    for settles_by_command in [false, true] {
-        let broken = if settles_by_command { Broken::NoTimer } else { Broken::Nothing };
-        let checked = Checked::run("right", broken, settles_by_command, &[]).await;
-        assert_eq!((checked.verdicts("fail"), checked.verdicts("not checked")), (vec![], vec![]), "{}", checked.report);
-        assert_eq!(checked.output.status.code(), Some(0));
-        let broken: HashSet<&str> = Broken::each().map(|(_, rule)| rule).collect();
-        for rule in checked.verdicts("pass") {
-            assert!(broken.contains(rule), "there is no broken shop for {rule}");
-        }
-        compare_table(&checked.report);
+    let by_timer = Checked::run("right", Broken::Nothing, false, &[]);
+    // With a command in the place of the timer, only the rules about payments see another shop.
+    let by_command = Checked::run("right", Broken::NoTimer, true, &["--only", "payments"]);
+    let (by_timer, by_command) = tokio::join!(by_timer, by_command);
+    by_timer.passes();
+    by_command.passes();
+    let broken: HashSet<&str> = Broken::each().map(|(_, rule)| rule).collect();
+    for rule in by_timer.verdicts("pass") {
+        assert!(broken.contains(rule), "there is no broken shop for {rule}");
     }
+    compare_table(&by_timer.report);
 }
 
 /// Compares the table of the rules, `docs/check-rules.md`, and the headings of the guide that it names.
@@ -63,7 +68,7 @@ sees](check.md), and what it cannot see, is another page.
 }
 
 /// A heading as in an address.
-fn anchor(heading: &str) -> String {
+pub(crate) fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     text.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
@@ -100,6 +105,28 @@ async fn a_shop_that_is_broken_in_one_point_fails_the_rule_about_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_right_designs_fail_no_rule() {
+    for (design, groups) in [
+        (Broken::Pair, &["sessions"][..]),
+        (Broken::SendsAgain, &["forged", "orders", "strangers", "origins", "same_order_at_once"]),
+    ] {
+        let only: Vec<&str> = groups.iter().flat_map(|group| ["--only", group]).collect();
+        Checked::run("design", design, false, &only).await.passes();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn books_that_never_say_paid_prove_nothing() {
+    let shop = ShopServer::open("silent", Broken::IgnoresReference, KEY).await;
+    let rules = ["wrong_reference_pays_nothing", "return_page_pays_nothing"];
+    let only: Vec<&str> = rules.iter().flat_map(|rule| ["--only", rule]).collect();
+    let mut options = vec!["--json", "--order-pattern", r#"{"id":"N-%d"}"#];
+    options.extend(only);
+    let checked = Checked::of(finish(check_with(&shop, "true", &[&options[..], &["--limit", "2"]].concat())).await);
+    assert_eq!(checked.verdicts("not checked"), rules, "{}", checked.report);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_shop_of_the_demo_breaks_no_rule() {
     let service = format!("127.0.0.1:{}", port::free());
     let mut shop = shop_command(&format!("http://{service}"), KEY, "memory:");
@@ -130,7 +157,7 @@ async fn the_shop_of_the_demo_breaks_no_rule() {
 
 #[tokio::test]
 async fn a_missing_option_is_named_and_exits_with_2() {
-    let shop = Shop::open("options", Broken::Nothing, KEY).await;
+    let shop = ShopServer::open("options", Broken::Nothing, KEY).await;
     let mut command =
         guichet(&["check", &shop.url, "--listen", &shop.service, "--order", r#"{"id":"17"}"#, "--limit", "5"]);
     command.args([
@@ -150,7 +177,7 @@ async fn a_missing_option_is_named_and_exits_with_2() {
 
 #[tokio::test]
 async fn a_failure_says_what_was_sent_what_came_and_how_to_fix_it() {
-    let shop = Shop::open("said", Broken::TrustsNull, KEY).await;
+    let shop = ShopServer::open("said", Broken::TrustsNull, KEY).await;
     let output = finish(check(&shop, &["--only", "null_origin_refused"])).await;
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stdout}");
@@ -173,6 +200,54 @@ async fn a_shop_that_does_not_answer_or_does_not_call_the_service_exits_with_3()
     assert!(stderr.contains(&nowhere) && stderr.contains("did not answer"), "{stderr}");
 }
 
+/// The shop is a value: its router answers in the process of the check, and a function reads its books.
+#[tokio::test]
+async fn a_shop_may_be_a_function_from_request_to_response() {
+    let (service, folder) = (local_service().await, Folder::new("check_function"));
+    let shop = "https://shop.example";
+    let (base_url, key) = (service.base_url(), service.secret_key());
+    let router = shop::router(Broken::TrustsNull, shop, base_url, key, folder.path.clone());
+    let mut options = Options::new(shop).unwrap();
+    options.order_pattern = Some(options::order_pattern(r#"{"id":"N-%d"}"#).unwrap());
+    options.logins = ["POST /login name=awa", "POST /login name=paul"].map(|text| options::login(text).unwrap()).into();
+    options.only =
+        ["orders", "null_origin_refused", "paid_without_return"].map(|text| options::rule(text).unwrap()).into();
+    options.orders_command = Some("the books".to_owned());
+    let books = folder.path.clone();
+    let shop = Shop::function(move |request| router.clone().call(request)).command("the books", move |variables| {
+        let text = std::fs::read_to_string(books.join(&variables["GUICHET_REFERENCE"])).unwrap_or_default();
+        async { Ok(text) }
+    });
+    let report = guichet_check::check(shop, options, &service).await.unwrap();
+    let verdict = |id: &str| {
+        let json = report.to_json();
+        let rule = json["rules"].as_array().unwrap().iter().find(|rule| rule["id"] == id).cloned();
+        rule.unwrap_or_else(|| panic!("{id} is not in the report"))["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(verdict("order_becomes_payment"), "pass", "{report}");
+    assert_eq!(verdict("paid_without_return"), "pass", "{report}");
+    assert_eq!(verdict("same_payment_after_restart"), "not checked", "{report}");
+    assert_eq!(verdict("null_origin_refused"), "fail", "{report}");
+    assert_eq!((report.has_passed(), report.exit_code()), (false, 1));
+    assert!(report.to_string().contains("FAIL         null_origin_refused"), "{report}");
+}
+
+/// A check without a shop ends with what to do, and not with a report.
+#[tokio::test]
+async fn a_check_without_a_shop_has_no_report() {
+    let service = local_service().await;
+    let mut options = Options::new("http://shop.example").unwrap();
+    options.wait = Duration::from_secs(1);
+    let answers_404 =
+        |_| async { Ok::<_, String>(axum::http::Response::builder().status(404).body("".into()).unwrap()) };
+    let why = guichet_check::check(Shop::function(answers_404), options, &service).await.unwrap_err().to_string();
+    assert!(why.contains("The shop has no routes at http://shop.example/guichet"), "{why}");
+}
+
+async fn local_service() -> LocalService {
+    LocalService::start(([127, 0, 0, 1], 0).into()).await.unwrap()
+}
+
 #[test]
 fn invalid_arguments_are_refused_with_an_example() {
     for (arguments, example) in [
@@ -185,7 +260,7 @@ fn invalid_arguments_are_refused_with_an_example() {
     ] {
         let output = guichet(&[&["check"], arguments].concat()).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(2) && stderr.contains(example), "{arguments:?}: {stderr}");
+        assert!(output.status.code() == Some(4) && stderr.contains(example), "{arguments:?}: {stderr}");
     }
 }
 
@@ -197,7 +272,7 @@ struct Checked {
 
 impl Checked {
     async fn run(name: &str, broken: Broken, settles_by_command: bool, more: &[&str]) -> Self {
-        let shop = Shop::open(&format!("check_{name}_{broken:?}").replace(['(', ')'], "_"), broken, KEY).await;
+        let shop = ShopServer::open(&format!("check_{name}_{broken:?}").replace(['(', ')'], "_"), broken, KEY).await;
         let folder = shop.folder.display();
         let wait = |file: &str| format!(": > {folder}/{file}; while [ -e {folder}/{file} ]; do sleep 0.05; done");
         let (restart, settle) = (wait("restart"), wait("settle"));
@@ -221,6 +296,12 @@ impl Checked {
         Self { output, report }
     }
 
+    /// Panics unless every rule has passed.
+    fn passes(&self) {
+        let wrong = (self.verdicts("fail"), self.verdicts("not checked"));
+        assert_eq!((wrong, self.output.status.code()), ((vec![], vec![]), Some(0)), "{}", self.report);
+    }
+
     /// The rules with this verdict.
     fn verdicts(&self, verdict: &str) -> Vec<&str> {
         let rules = self.report["rules"].as_array().unwrap().iter();
@@ -240,14 +321,19 @@ impl Checked {
 }
 
 /// The check of a shop with everything that it needs but `--restart`.
-fn check(shop: &Shop, more: &[&str]) -> std::process::Command {
-    let mut command = guichet(&["check", &shop.url, "--listen", &shop.service, "--limit", "8"]);
+fn check(shop: &ShopServer, more: &[&str]) -> std::process::Command {
+    let books = format!("cat {}/\"$GUICHET_REFERENCE\" 2>/dev/null || true", shop.folder.display());
+    check_with(shop, &books, &[&["--limit", "8", "--timeout", "8"], more].concat())
+}
+
+/// The same, with this command for the books and no limit.
+fn check_with(shop: &ShopServer, books: &str, more: &[&str]) -> std::process::Command {
+    let mut command = guichet(&["check", &shop.url, "--listen", &shop.service]);
     for id in shop::ORDERS {
         command.args(["--order", &format!(r#"{{"id":"{id}"}}"#)]);
     }
     command.args(["--login", r#"POST /login {"name":"awa"}"#, "--login", "POST /login name=paul"]);
-    let books = format!("cat {}/\"$GUICHET_REFERENCE\" 2>/dev/null || true", shop.folder.display());
-    command.args(["--orders", &books]).args(more).env("GUICHET_SECRET_KEY", KEY);
+    command.args(["--orders", books]).args(more).env("GUICHET_SECRET_KEY", KEY);
     command
 }
 

@@ -1,4 +1,4 @@
-//! The control API: its description, its commands and its tables in the READMEs name the same calls.
+//! The control API: its description, its commands and its table in `docs/sandbox.md` name the same calls.
 
 use crate::support::api::{client, control, send};
 use crate::support::service::Sandbox;
@@ -154,18 +154,15 @@ async fn an_unknown_field_of_a_fault_is_refused_with_the_described_fields() {
 
 /// If this test fails, write the missing row: the HTTP call, the command, the method of the npm package.
 #[test]
-fn both_readmes_have_a_row_for_each_call_of_the_control_api() {
-    for readme in ["README.md", "pkg-template/sandbox/README.md"] {
-        let text = std::fs::read_to_string(crate::support::root().join(readme)).unwrap();
-        let listed: BTreeSet<&str> = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
-            .filter(|call| call.split_once(' ').is_some_and(|(_, path)| path.starts_with("/sandbox/")))
-            .collect();
-        let described: Vec<String> =
-            calls().iter().map(|call| format!("{} /sandbox{}", call.method, call.path)).collect();
-        assert_eq!(listed, described.iter().map(String::as_str).collect(), "{readme}");
-    }
+fn the_documents_have_a_row_for_each_call_of_the_control_api() {
+    let page = std::fs::read_to_string(crate::support::root().join("docs/sandbox.md")).unwrap();
+    let listed: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .filter(|call| call.split_once(' ').is_some_and(|(_, path)| path.starts_with("/sandbox/")))
+        .collect();
+    let described: Vec<String> = calls().iter().map(|call| format!("{} /sandbox{}", call.method, call.path)).collect();
+    assert_eq!(listed, described.iter().map(String::as_str).collect());
 }
 
 /// A described call of the control API.

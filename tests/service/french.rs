@@ -1,5 +1,6 @@
 //! French texts have a no-break space before `: ; ! ?` and inside quotation marks, so that no line begins with a colon.
 
+use crate::documents::words;
 use std::fs;
 use std::path::PathBuf;
 
@@ -33,6 +34,14 @@ fn french_texts_have_a_no_break_space_before_punctuation() {
         assert!(sentences.len() >= 8, "{file}: {} sentences", sentences.len());
         let wrong: Vec<String> = sentences.into_iter().flat_map(mistakes).collect();
         assert!(wrong.is_empty(), "{file}: {wrong:#?}");
+    }
+}
+
+#[test]
+fn french_documents_have_a_no_break_space_before_punctuation() {
+    for document in ["README.fr.md", "docs/shop.fr.md", "docs/going-live.fr.md"] {
+        let wrong = mistakes(&words(&read(document)));
+        assert!(wrong.is_empty(), "{document}: {wrong:#?}");
     }
 }
 

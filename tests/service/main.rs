@@ -15,6 +15,7 @@ mod check;
 mod command;
 mod connections;
 mod control_api;
+mod documents;
 mod embedding;
 mod foreign_text;
 mod french;

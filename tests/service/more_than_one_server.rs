@@ -1,4 +1,4 @@
-//! The shell lines of the README's section "More than one server".
+//! The shell lines of the section "More than one server" of `docs/sandbox.md`.
 #![cfg(unix)]
 
 use crate::support::api::{Reply, client, order, try_send};
@@ -11,14 +11,14 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The values in the README that the reader replaces.
+/// The values in the page that the reader replaces.
 const DATABASE: &str = "postgres://guichet@db.example.com/sandbox?sslmode=verify-full";
 const PORTS: [&str; 2] = ["4243", "4244"];
 /// Waits for the end of the pipe from the tests, and ends the shell and what it has started.
 const END_WITH_TESTS: &str = "read -r _ || kill -KILL 0\n";
 
 #[tokio::test]
-async fn the_readmes_lines_start_two_sandboxes_on_one_database() {
+async fn the_pages_lines_start_two_sandboxes_on_one_database() {
     let lines = section();
     let (build, start) = lines.split_once('\n').unwrap();
     assert_eq!(build, "GUICHET_PACKAGE=target/npm/package cargo install --path crates/cli --features postgres");
@@ -45,13 +45,13 @@ async fn the_readmes_lines_start_two_sandboxes_on_one_database() {
 
 /// The section's shell lines.
 fn section() -> &'static str {
-    let readme = include_str!("../../README.md");
-    let section = readme.split("\n## More than one server\n").nth(1).expect("the README has the section");
+    let page = include_str!("../../docs/sandbox.md");
+    let section = page.split("\n## More than one server\n").nth(1).expect("the page has the section");
     section.split("```sh\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("the section has shell lines")
 }
 
 fn replace(script: &str, shown: &str, used: &str) -> String {
-    assert!(script.contains(shown), "the README does not show {shown}");
+    assert!(script.contains(shown), "the page does not show {shown}");
     script.replace(shown, used)
 }
 

@@ -21,13 +21,13 @@ const program = ts.createProgram([...entries.values()], { target: ts.ScriptTarge
 const checker = program.getTypeChecker();
 const isOurs = (node) => /\/node_modules\/guichet/.test(node.getSourceFile().fileName);
 
-/** The entry of each exported name, and the declarations that a reader hovers. */
-const entryOf = new Map();
+/** The entries of each exported name, and the declarations that a reader hovers. */
+const entriesOf = new Map();
 const declarations = new Map();
 for (const [entry, file] of entries) {
   for (const exported of checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)))) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
-    if (!entryOf.has(exported.name)) entryOf.set(exported.name, entry);
+    entriesOf.set(exported.name, [...(entriesOf.get(exported.name) ?? []), entry]);
     for (const declaration of symbol.declarations) declarations.set(declaration, exported.name);
     for (const member of members(symbol)) {
       for (const declaration of (member.declarations ?? []).filter(isOurs)) {
@@ -57,17 +57,17 @@ for (const [declaration, name] of declarations) {
   if (examples.length === 0) without.push(`${name} (${declaration.getSourceFile().fileName.split("/").pop()})`);
   for (const { comment } of examples) {
     count += 1;
-    writeFileSync(new URL(`examples/${name}-${count}.tsx`, import.meta.url), asModule(ts.getTextOfJSDocComment(comment)));
+    writeFileSync(new URL(`examples/${name}-${count}.tsx`, import.meta.url), asModule(ts.getTextOfJSDocComment(comment), declaration));
   }
 }
 assert.deepEqual(without, [], "exported names without an example");
 assert.ok(count > 100, `only ${count} examples were found`);
-console.log(JSON.stringify({ entries: entries.size, names: entryOf.size, declarations: declarations.size, examples: count }));
+console.log(JSON.stringify({ entries: entries.size, names: entriesOf.size, declarations: declarations.size, examples: count }));
 
 const here = new URL("./", import.meta.url);
 const tests = readdirSync(here).filter((name) => /\.tsx?$/.test(name)).map((name) => readFileSync(new URL(name, here), "utf8"));
 const used = new Set(tests.join().match(/[\w$]+/g));
-assert.deepEqual([...entryOf.keys()].filter((name) => !used.has(name)), [], "exported names that tests/types does not use");
+assert.deepEqual([...entriesOf.keys()].filter((name) => !used.has(name)), [], "exported names that tests/types does not use");
 const untyped = [];
 const findAny = (node) => {
   if (node.kind === ts.SyntaxKind.AnyKeyword) untyped.push(`${node.getSourceFile().fileName}: ${node.parent.getText()}`);
@@ -76,9 +76,14 @@ const findAny = (node) => {
 program.getSourceFiles().filter(isOurs).forEach(findAny);
 assert.deepEqual(untyped, [], "declarations that are `any`");
 
-/** An example as a module: it imports the exported names that it uses, and runs in a function, so that it may `await` and `return`. */
-function asModule(example) {
+/**
+ * An example as a module: it imports the exported names that it uses, from the entry of its declaration if that has the name, and runs in
+ * a function, so that it may `await` and `return`.
+ */
+function asModule(example, declaration) {
   const words = new Set(example.match(/\w+/g));
-  const imports = [...entryOf].filter(([name]) => words.has(name)).map(([name, entry]) => `import { ${name} } from "${entry}";\n`);
+  const entryOf = (all) => all.find((entry) => entries.get(entry) === declaration.getSourceFile().fileName) ?? all[0];
+  const used = [...entriesOf].filter(([name]) => words.has(name));
+  const imports = used.map(([name, all]) => `import { ${name} } from "${entryOf(all)}";\n`);
   return `${imports.join("")}export async function example() {\n${example}\n}\n`;
 }

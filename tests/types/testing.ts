@@ -1,6 +1,6 @@
 // Everything that `guichet/testing` exports, used as a test of a shop would.
 import { createGuichet, type GuichetError, type Kind } from "guichet";
-import { type ErrorDetails, guichetError, openTestPage, type TestPage } from "guichet/testing";
+import { type ErrorDetails, guichetError, openTestPage, type TestPage, type TestTab } from "guichet/testing";
 import * as entry from "guichet/testing";
 import { type Equal, holds } from "./equal.js";
 
@@ -21,9 +21,16 @@ export async function purchase(): Promise<string> {
   const address: string = await page.navigation(guichet.checkout({ order: 1 }));
   const next: string = await page.navigation();
   page.back();
+  const popups: TestPage = openTestPage("https://shop.example.com/basket", { popups: true });
+  const popup: TestTab = await popups.popup(guichet.checkout({ order: 1 }, { mode: "popup" }));
+  popup.show();
+  popups.openTab("https://shop.example.com/").close();
+  popups.freeze();
+  popups.resume();
+  const isClosed: boolean = popup.closed;
   page.close();
   // @ts-expect-error: the page alone sets it
   page.address = address;
   const addresses: readonly string[] = page.addresses;
-  return addresses.join() + page.address + next;
+  return addresses.join() + page.address + next + isClosed;
 }

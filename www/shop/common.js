@@ -48,6 +48,7 @@ export function signInButtons(customers, problem) {
     button.addEventListener("click", async () => {
       try {
         await api("/api/sign-in", { customer: id });
+        sessionStorage.setItem("signed_in", "now");
         location.reload(); // a new customer gets a new page and a new client
       } catch (error) {
         problem(error);
@@ -55,6 +56,13 @@ export function signInButtons(customers, problem) {
     });
     return button;
   });
+}
+
+/** Gives the keyboard's focus, once after a sign-in, to what has taken the place of the button: the first of these that is shown. */
+export function focusAfterSignIn(...places) {
+  if (!sessionStorage.getItem("signed_in")) return;
+  sessionStorage.removeItem("signed_in");
+  places.find((place) => place?.checkVisibility?.())?.focus();
 }
 
 /**

@@ -5,7 +5,7 @@
 // dismissed, problem.
 
 import { describe, describeLateApproval, fill, formatMoney } from "./package/words.js";
-import { api, basket, element, guichetFor, storedOrder, signInButtons, signOut, ui } from "./common.js";
+import { api, basket, element, focusAfterSignIn, guichetFor, storedOrder, signInButtons, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
 translate();
@@ -42,6 +42,7 @@ function open() {
     drawBasket();
   });
   drawBasket();
+  focusAfterSignIn(ui("pay"), ui("basket-title"));
 }
 
 /** Places the order, then navigates to the payment page or opens it in a popup. */

@@ -7,7 +7,7 @@
 // problem.
 
 import { describe, fill, formatMoney } from "./package/words.js";
-import { api, element, guichetFor, signInButtons, signOut, ui } from "./common.js";
+import { api, element, focusAfterSignIn, guichetFor, signInButtons, signOut, ui } from "./common.js";
 import { language, locale, say, translate } from "./texts.js";
 
 translate();
@@ -33,6 +33,7 @@ async function open() {
   names = Object.fromEntries(plans.map(({ code, name }) => [code, name[language]]));
   ui("plans").append(...plans.map(offer));
   draw();
+  focusAfterSignIn(ui("mine").firstElementChild, ...ui("plans").querySelectorAll("button"));
 }
 
 /** Calls the shop's server with the customer's session token. An expired token is renewed once. */

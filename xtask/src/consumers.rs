@@ -59,6 +59,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains
             check("pages by every bundler", &|remark| project.bundle(newest, toolchains, remark)),
             check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
             check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
+            check("pages in Vue", &|remark| project.develop_in_vue(newest, remark)),
             check("the example in React", &|remark| project.example_in_react(newest, remark)),
             check("the example in Next", &|remark| next::build(&project, toolchains, remark)),
             check("the manifests, the licences and llms.txt", &|_| {

@@ -1,5 +1,5 @@
 //! `cargo xtask demo`: builds and starts a shop and the service it uses.
-//! `cargo xtask demo --check`: makes a purchase there in a headless browser.
+//! `cargo xtask demo --check`: makes a purchase there in a headless browser. `--pictures` also renews those of the README.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -27,6 +27,7 @@ const STOPPING: Duration = Duration::from_secs(6);
 pub fn command(args: &[String]) -> Result<()> {
     match args {
         [check] if check == "--check" => check_purchase(),
+        [pictures] if pictures == "--pictures" => check_purchase().and_then(|()| renew_pictures()),
         shop_args => open_shop(shop_args),
     }
 }
@@ -103,6 +104,20 @@ impl Drop for Running {
             let _ = child.wait();
         }
     }
+}
+
+/// The README's pictures, and the screenshots of which they are copies.
+const PICTURES: [(&str, &str); 2] = [
+    ("shop.png", "paid-02-what-each-way-of-paying-costs-phone.png"),
+    ("checkout.png", "paid-03-the-hosted-checkout-page-phone.png"),
+];
+
+fn renew_pictures() -> Result<()> {
+    for (picture, screenshot) in PICTURES {
+        let from = root().join("target/demo").join(screenshot);
+        fs::copy(&from, root().join("docs/pictures").join(picture)).with_context(|| from.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// Makes the purchase in a headless browser. The test prints each step with its time.

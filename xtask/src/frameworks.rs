@@ -1,4 +1,4 @@
-//! Compiles the README's Rust examples for Leptos, Yew and Dioxus for wasm32, with the newest version of each, and that for Leptos also for
+//! Compiles the examples of `docs/rust-page.md` for Leptos, Yew and Dioxus for wasm32, with the newest version of each, and that for Leptos also for
 //! a server that renders the page.
 
 use std::fs;
@@ -7,16 +7,18 @@ use anyhow::{Context as _, Result};
 
 use crate::cargo::{cargo, root, run};
 
+const PAGE: &str = "docs/rust-page.md";
+
 /// Each framework, and its feature for pages that render in the browser.
 const FRAMEWORKS: [(&str, &str); 3] = [("leptos", "csr"), ("yew", "csr"), ("dioxus", "web")];
 
 /// Creates a crate of each example, in a workspace without this project's lock file, and checks them.
 pub fn check() -> Result<()> {
-    let readme = fs::read_to_string(root().join("README.md"))?;
+    let page = fs::read_to_string(root().join(PAGE))?;
     let place = root().join("target/rust-readme");
     for (framework, feature) in FRAMEWORKS {
-        let source = example(&readme, framework)
-            .with_context(|| format!("the README has no block of Rust that begins with `use {framework}::`"))?;
+        let source = example(&page, framework)
+            .with_context(|| format!("{PAGE} has no block of Rust that begins with `use {framework}::`"))?;
         let manifest = format!(
             "[package]\nname = \"readme-{framework}\"\nedition = \"2024\"\n\n[dependencies]\n\
              guichet = {{ path = {:?}, features = [\"browser\"] }}\nserde_json = \"*\"\n\
@@ -39,11 +41,11 @@ pub fn check() -> Result<()> {
 }
 
 /// The block of Rust that begins with the framework's own imports.
-fn example<'a>(readme: &'a str, framework: &str) -> Option<&'a str> {
+fn example<'a>(page: &'a str, framework: &str) -> Option<&'a str> {
     let begin = format!("```rust,ignore\nuse {framework}::");
-    let start = readme.find(&begin)? + "```rust,ignore\n".len();
-    let length = readme[start..].find("```")?;
-    Some(&readme[start..start + length])
+    let start = page.find(&begin)? + "```rust,ignore\n".len();
+    let length = page[start..].find("```")?;
+    Some(&page[start..start + length])
 }
 
 #[cfg(test)]
@@ -52,11 +54,11 @@ mod tests {
 
     #[test]
     fn every_framework_has_its_example() {
-        let readme = fs::read_to_string(root().join("README.md")).expect("it is there");
+        let page = fs::read_to_string(root().join(PAGE)).expect("it is there");
         for (framework, _) in FRAMEWORKS {
-            let source = example(&readme, framework).expect("the README shows it");
+            let source = example(&page, framework).expect("the page shows it");
             assert!(source.contains("guichet::browser::Client") || source.contains("browser::{Client"), "{source}");
         }
-        assert_eq!(example(&readme, "svelte"), None);
+        assert_eq!(example(&page, "svelte"), None);
     }
 }

@@ -10,16 +10,19 @@ use crate::consumers::{copy, works_with};
 use crate::steps::Steps;
 use crate::{package, setup};
 
-/// The tests that generate each file but `docs/errors.md`.
+/// The tests that generate each file but those of the errors.
 const TESTS: [&str; 2] = ["up_to_date", "check::a_right_shop"];
 
-const FILES: [&str; 7] = [
-    "README.md",
+const FILES: [&str; 10] = [
     "docs/check-rules.md",
+    "docs/errors.fr.md",
     "docs/errors.md",
+    "docs/index.md",
     "docs/openapi.json",
+    "docs/operations.md",
     "docs/trust.md",
-    works_with::README,
+    "llms.txt",
+    works_with::PAGE,
     "pkg-template/sandbox/sandbox.d.ts",
 ];
 
@@ -40,16 +43,15 @@ pub fn command(args: &[String]) -> Result<()> {
     let folder = root().join("target/generate");
     let generated = folder.join("files");
     fs::create_dir_all(generated.join("docs"))?;
-    steps.step("docs/errors.md", |_| {
+    steps.step("the pages of the errors", |_| {
         copy(&packed.folder, &folder.join("node_modules/guichet"))?;
         copy(&root().join("tests/types"), &folder.join("types"))?;
         let mut node = at_root("node");
-        node.arg(folder.join("types/errors.mjs")).arg(root().join("docs/errors.md"));
-        run(node.env("GUICHET_GENERATE", generated.join("docs/errors.md")))
+        node.arg(folder.join("types/errors.mjs")).arg(root().join("docs"));
+        run(node.env("GUICHET_GENERATE", generated.join("docs")))
     })?;
     steps.step("the other files", |_| {
-        fs::create_dir_all(generated.join("pkg-template"))?;
-        fs::write(generated.join(works_with::README), works_with::readme()?)?;
+        fs::write(generated.join(works_with::PAGE), works_with::page()?)?;
         let mut tests = cargo(["test", "--test=service"]);
         run(tests.args(PRODUCT).arg("--").args(TESTS).env("GUICHET_GENERATE", &generated))
     })?;

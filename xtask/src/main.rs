@@ -2,6 +2,7 @@
 
 mod bench;
 mod binaries;
+mod book;
 mod bytes;
 mod cargo;
 mod consumers;
@@ -39,6 +40,7 @@ usage: cargo xtask <command>
                   print the address to open (Ctrl-C stops it)
   demo --check    the same purchase in a headless browser, step by step;
                   screenshots of each page are written to target/demo/
+  demo --pictures the same, and copies two of them to docs/pictures/
   test            all tests and checks, browsers included, with locked versions of
                   every tool; must pass before a change is merged
   test --all-engines
@@ -48,10 +50,13 @@ usage: cargo xtask <command>
                   installed, the dependencies' licences, sources and advisories,
                   and semver checks against the last tag
   generate        write the files that follow from the code (docs/errors.md,
-                  docs/trust.md, docs/openapi.json, docs/check-rules.md, README.md,
-                  sandbox.d.ts); --check: fail and name them if one is stale
-  soak            rounds of kill -9, a long load, and memory over tens of thousands
-                  of calls, with progress (about half an hour)
+                   docs/trust.md, docs/openapi.json, docs/check-rules.md, docs/index.md,
+                   llms.txt, sandbox.d.ts); --check: fail and name them if one is stale
+  book            build the documents as a site, in target/book/book/ (the first
+                   time it installs mdBook); --serve: show it
+  soak            rounds of kill -9, a long load, memory over tens of thousands of
+                   calls, mutants of the shop in PHP and 60 checks of correct shops,
+                   with progress (about two hours)
   pack            build the npm packages guichet and guichet-sandbox with optimized
                   wasm, as tarballs in target/npm/; fails if one is too large
   pack --quick    build the npm package guichet with Rust alone, in
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
     let result = match args.split_first() {
         Some((command, rest)) => match command.as_str() {
             "bench" => bench::command(rest),
+            "book" => book::command(rest),
             "demo" => demo::command(rest),
             "generate" => generate::command(rest),
             "test" => test::command(rest),

@@ -229,7 +229,7 @@ pub fn example_servers(remark: &mut String) -> Result<()> {
 }
 
 /// PHP with its extensions for SQLite and HTTP.
-fn php(remark: &mut String) -> Result<()> {
+pub fn php(remark: &mut String) -> Result<()> {
     const PACKAGES: [&str; 3] = ["php-cli", "php-sqlite3", "php-curl"];
     const ELSEWHERE: &str = "PHP 8.2 or newer, with the extensions pdo_sqlite and curl, from https://www.php.net.";
     require(&[Tool { what: "PHP", names: &["php"], named_by: None, packages: &PACKAGES }], ELSEWHERE, remark)?;

@@ -16,7 +16,8 @@ use crate::package::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
-    binaries, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains, unit_tests,
+    binaries, book, deny, frameworks, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains,
+    unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -184,7 +185,8 @@ impl Run {
         const CHECKS: &str = "every_rule_of_the_check_passes";
         let (mut checks, mut others) = (binary.command(), binary.command());
         checks.arg(CHECKS);
-        let skipped = consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS]).flat_map(|test| ["--skip", *test]);
+        let skipped =
+            consumers::BUNDLERS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
         self.beside("tests: the check of the example servers, beside these", checks, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
@@ -224,7 +226,7 @@ impl Run {
             let mut command = pages.command();
             command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
             // These have already run in all three.
-            for module in ["::chromium::", "::firefox::", "::webkit::"].iter().chain(not_built) {
+            for module in ["::chromium::", "::firefox::", "::webkit::", IN_SOAK].iter().chain(not_built) {
                 command.args(["--skip", module]);
             }
             for (test, engines, reason) in NOT_IN {
@@ -276,7 +278,8 @@ impl Run {
                 Err(error) => self.set_up(Err(error)),
             }
         }
-        self.check("the README's pages in Leptos, Yew and Dioxus", |_| frameworks::check());
+        self.check("the pages in Leptos, Yew and Dioxus", |_| frameworks::check());
+        self.check("the documents as a site", |_| book::build("build"));
         for toolchain in toolchains::others() {
             match toolchain.is_installed() {
                 true => self.check(&format!("Rust {toolchain}"), |remark| toolchain.check(remark)),
@@ -412,14 +415,21 @@ const CLIPPY: [(&str, &[&str]); 2] = [
     ),
 ];
 
+/// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked once.
+const IN_SOAK: &str = "soak::correct_shops";
+
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
-/// network, run a script before the page's own, set the colour scheme, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 10] = [
+/// network, run a script before the page's own, set the colour scheme, print, and count the bytes of a visit without headers.
+const NOT_IN: [(&str, &[&str], &str); 14] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
     ("is_accessible", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
     ("the_network_lost_for_20_seconds_while_paying_charges_once", &["firefox", "webkit"], DEVTOOLS),
     ("paying_without_a_network_waits_for_it_and_charges_at_most_once", &["firefox", "webkit"], DEVTOOLS),
+    ("a_late_approval_is_shown_on_the_open_page", &["firefox", "webkit"], DEVTOOLS),
+    ("once_the_time_is_over_the_page_reads_the_payment", &["firefox", "webkit"], DEVTOOLS),
+    ("the_receipt_has_the_payee_the_operator_and_no_secret_and_prints_alone", &["firefox", "webkit"], DEVTOOLS),
+    ("the_waiting_page_says_who_asks_and_what_to_do", &["firefox", "webkit"], DEVTOOLS),
     ("a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout", &["webkit"], LOCALE),
     ("a_french_customer_reads_french_from_the_basket_to_the_end", &["webkit"], LOCALE),
     (
@@ -446,6 +456,7 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),
     ("guichet-sandbox", &["", "serve", "sqlite"]),
     ("guichet-sessions", &["postgres", "redis"]),
+    ("guichet-check", &["native-no-provider"]),
     ("guichet-cli", &[""]),
     ("guichet-shop", &[""]),
 ];

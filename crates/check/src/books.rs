@@ -98,6 +98,23 @@ impl Check {
             .map_err(|error| RuleError::NotChecked(format!("--orders: {error}")))
     }
 
+    /// The books must not have the order of this payment as paid. `what` happened, and `sent` is what the check sent.
+    pub(crate) async fn must_be_unpaid(
+        &self,
+        payment: &Payment,
+        what: impl FnOnce() -> String,
+        sent: impl FnOnce() -> String,
+    ) -> Result<(), RuleError> {
+        match self.books(payment).await? {
+            Some(books) if books.paid > 0 => Err(RuleError::Failed {
+                why: format!("{} The shop marked the order {} of {} paid.", what(), payment.order, payment.reference),
+                sent: sent(),
+                came: format!("The books have {books}."),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// What the books say of the payments of one order. A line is counted once if the command prints it for each payment.
     pub(crate) async fn books_of(&self, payments: &[Payment]) -> Result<Books, RuleError> {
         let mut most = Books::default();

@@ -23,12 +23,23 @@ merchant_reference) and GUICHET_PAYMENT_REF. It prints what the shop did with th
 marked it paid, and a line `refund_due` for each refund that the shop knows to be due. Other lines mean nothing. Every command gets
 the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
 
-Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked, or the arguments are invalid; 3 the check
-could not run to its end: the shop did not answer or did not call the service, a port is taken, or it was stopped.
+Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked; 3 the check could not run to its end: the
+shop did not answer or did not call the service, a port is taken, or it was stopped; 4 the arguments are invalid.
 
 A shop that passes has not been proved safe: docs/check.md says what the check cannot see from outside.";
 
 /// The options of a check: the shop, its orders and its commands. With the feature `clap` they are the arguments of a command.
+///
+/// ```
+/// # fn main() -> Result<(), String> {
+/// use guichet_check::options::{Options, login, order_pattern, rule};
+///
+/// let mut options = Options::new("http://127.0.0.1:8000")?;
+/// options.order_pattern = Some(order_pattern(r#"{"id":"N-%d"}"#)?);
+/// options.logins.push(login(r#"POST /login {"name":"awa"}"#)?);
+/// options.only.push(rule("origins")?);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Options {
@@ -71,9 +82,44 @@ pub struct Options {
     /// A file to which the shop writes its log; no secret may be in it. May be repeated.
     #[cfg_attr(feature = "clap", arg(long = "log", value_name = "FILE"))]
     pub logs: Vec<String>,
-    /// The seconds in which a payment must be settled, and a request or a command of yours must end.
+    /// The seconds in which a payment must be settled, and a command of yours must end.
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds))]
     pub limit: Duration,
+    /// The seconds in which the shop must answer a request.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds))]
+    pub timeout: Duration,
+    /// How many seconds to wait for the shop at the start.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds))]
+    pub wait: Duration,
+    /// Check only this rule, or this group of rules. May be repeated.
+    #[cfg_attr(feature = "clap", arg(long = "only", value_name = "RULE", value_parser = rule))]
+    pub only: Vec<Selection>,
+}
+
+impl Options {
+    /// The options of the shop at this address, with the defaults of the command: no order, no login, no command, and every rule.
+    pub fn new(shop: &str) -> Result<Self, String> {
+        let seconds = Duration::from_secs;
+        Ok(Self {
+            shop: shop_address(shop)?,
+            orders: Vec::new(),
+            order_pattern: None,
+            logins: Vec::new(),
+            guests: false,
+            page_origin: None,
+            page: "/".to_owned(),
+            csrf: None,
+            orders_command: None,
+            restart_command: None,
+            settle_command: None,
+            reprice_command: None,
+            logs: Vec::new(),
+            limit: seconds(60),
+            timeout: seconds(60),
+            wait: seconds(300),
+            only: Vec::new(),
+        })
+    }
 }
 
 /// An order with `%d` in the place of a number.

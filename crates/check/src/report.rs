@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Verdict {
+enum Verdict {
     Pass,
     Fail,
     NotChecked,
@@ -15,9 +15,9 @@ pub(crate) enum Verdict {
 
 /// The verdict on a rule, with its reason. It shows no secret.
 #[derive(Debug)]
-pub struct Report {
-    pub(crate) rule: &'static Rule,
-    pub(crate) verdict: Verdict,
+pub struct RuleReport {
+    rule: &'static Rule,
+    verdict: Verdict,
     why: String,
     sent: String,
     came: String,
@@ -27,7 +27,7 @@ pub struct Report {
     waited: Duration,
 }
 
-impl Report {
+impl RuleReport {
     pub(crate) fn new(rule: &'static Rule, outcome: Outcome, secrets: &[String]) -> Self {
         let (verdict, why, sent, came) = match outcome {
             Ok(()) => (Verdict::Pass, String::new(), String::new(), String::new()),
@@ -43,7 +43,7 @@ impl Report {
         Self { busy, waited, ..self }
     }
 
-    pub(crate) fn to_json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let Self { rule, verdict, why, sent, came, busy, waited } = self;
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
         json!({
@@ -55,7 +55,9 @@ impl Report {
 }
 
 impl Verdict {
-    pub(crate) fn as_str(self) -> &'static str {
+    const ALL: [Self; 3] = [Self::Pass, Self::Fail, Self::NotChecked];
+
+    fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
             Self::Fail => "fail",
@@ -65,7 +67,7 @@ impl Verdict {
 }
 
 /// A line for the rule. A rule that did not pass has its reason below.
-impl fmt::Display for Report {
+impl fmt::Display for RuleReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rule, verdict, why, sent, came, .. } = self;
         let verdict = if *verdict == Verdict::Fail { "FAIL" } else { verdict.as_str() };
@@ -98,26 +100,62 @@ pub fn progress(rule: &Rule, place: usize, count: usize) -> String {
     format!("{place}/{count} {}", rule.id)
 }
 
-/// The summary of a check, and its exit code.
-pub fn summary(reports: &[Report], as_json: bool) -> (String, u8) {
-    let count = |verdict| reports.iter().filter(|report| report.verdict == verdict).count();
-    let (passed, failed, not_checked) = (count(Verdict::Pass), count(Verdict::Fail), count(Verdict::NotChecked));
-    let text = if as_json {
-        let rules: Vec<Value> = reports.iter().map(Report::to_json).collect();
-        json!({"rules": rules, "passed": passed, "failed": failed, "not_checked": not_checked}).to_string()
-    } else {
-        let total = |time: fn(&Report) -> Duration| reports.iter().map(time).sum::<Duration>().as_secs();
+/// The verdicts of a check.
+///
+/// Its text has a line for each rule, and then the summary.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// In the order in which they were checked.
+    pub rules: Vec<RuleReport>,
+}
+
+impl Report {
+    /// Whether every rule was checked and passed.
+    #[must_use]
+    pub fn has_passed(&self) -> bool {
+        self.exit_code() == 0
+    }
+
+    /// The exit code of the command: 0 if every rule passed, 1 if one failed, 2 if none failed and some were not checked.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match (self.count(Verdict::Fail), self.count(Verdict::NotChecked)) {
+            (0, 0) => 0,
+            (0, _) => 2,
+            _ => 1,
+        }
+    }
+
+    /// The report as `--json` prints it: `rules`, each with `id`, `title`, `needs`, `verdict` (`pass`, `fail` or `not checked`), `why`,
+    /// `sent`, `came`, `fix`, `guide`, `seconds` and `waited_seconds`; and the counts `passed`, `failed` and `not_checked`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let rules: Vec<Value> = self.rules.iter().map(RuleReport::to_json).collect();
+        let [passed, failed, not_checked] = Verdict::ALL.map(|verdict| self.count(verdict));
+        json!({"rules": rules, "passed": passed, "failed": failed, "not_checked": not_checked})
+    }
+
+    /// How long the check took, and how many rules passed.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let total = |time: fn(&RuleReport) -> Duration| self.rules.iter().map(time).sum::<Duration>().as_secs();
         let (busy, waited) = (total(|report| report.busy), total(|report| report.waited));
+        let [passed, failed, not_checked] = Verdict::ALL.map(|verdict| self.count(verdict));
         format!(
             "\nThe check took {busy} s, and waited {waited} s more for the shop.\n\n{passed} passed, {failed} failed, {not_checked} not checked"
         )
-    };
-    let exit_code = match (failed, not_checked) {
-        (0, 0) => 0,
-        (0, _) => 2,
-        _ => 1,
-    };
-    (text, exit_code)
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.rules.iter().filter(|report| report.verdict == verdict).count()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rules.iter().try_for_each(|rule| writeln!(f, "{rule}"))?;
+        f.write_str(&self.summary())
+    }
 }
 
 /// How to start the shop with the service.

@@ -8,6 +8,7 @@ use axum::http::{Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use guichet_sandbox::{Dropped, InProcess};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -108,6 +109,8 @@ pub(crate) enum Target {
     },
     /// Every call that creates a payment.
     Creations,
+    /// Every call that creates a session.
+    Sessions,
 }
 
 /// What happens to a call.
@@ -115,6 +118,8 @@ pub(crate) enum Target {
 pub(crate) enum Kind {
     /// The reply is another one than the true one.
     Lie(Arc<Lies>),
+    /// The reply has these fields in its data, in place of its own.
+    Fields(Value),
     /// It is refused with this status.
     Refuse(u16),
     /// The reply is no JSON.
@@ -203,6 +208,12 @@ impl Service {
                 parts.status = lies.tell(parts.status, &mut replied["data"]);
                 Bytes::from(replied.to_string())
             }
+            Some(Kind::Fields(fields)) => {
+                if let (Some(data), Value::Object(fields)) = (replied["data"].as_object_mut(), fields) {
+                    data.extend(fields);
+                }
+                Bytes::from(replied.to_string())
+            }
             Some(Kind::Lost) => return Ok(refusal(503)),
             _ => body,
         };
@@ -222,6 +233,7 @@ impl Service {
             }
             Target::Payment { intent, reference } => call.reads(intent) || call.creates(reference),
             Target::Creations => call.is_creation(),
+            Target::Sessions => call.is_session(),
         });
         let kind = interference.map(|interference| interference.kind.clone());
         let end = interference.map_or_else(|| watch::channel(()).1, |interference| interference.end.subscribe());
@@ -253,6 +265,14 @@ impl Service {
         self.state().calls[mark..].to_vec()
     }
 
+    /// The creations of payments after a mark, without those that repeat an earlier one: a shop's timer may send again what is stored.
+    pub(crate) fn creations_since(&self, mark: usize) -> Vec<Call> {
+        let state = self.state();
+        let (before, after) = state.calls.split_at(mark);
+        let is_new = |call: &&Call| !before.iter().any(|known| known.is_creation() && known.body == call.body);
+        after.iter().filter(|call| call.is_creation()).filter(is_new).cloned().collect()
+    }
+
     /// The call that created a payment, with its reply.
     pub(crate) fn creation(&self, intent: &str) -> Option<Call> {
         let state = self.state();
@@ -276,6 +296,21 @@ impl Service {
             }
         }
         open
+    }
+
+    /// How many payments the shop has created that have not ended.
+    pub(crate) async fn unfinished(&self) -> usize {
+        let created: BTreeSet<String> = {
+            let state = self.state();
+            let ids = state.calls.iter().filter(|call| call.is_creation());
+            ids.filter_map(|call| call.reply["data"]["id"].as_str()).map(str::to_owned).collect()
+        };
+        let mut count = 0;
+        for id in created {
+            let status = self.intent(&id).await["status"].take();
+            count += usize::from(["requires_action", "processing"].iter().any(|open| status == *open));
+        }
+        count
     }
 
     /// The session tokens that the shop was given.
@@ -367,10 +402,14 @@ impl Service {
 }
 
 fn refusal(status: u16) -> Response<Body> {
-    let (kind, code) = if status == 401 { ("authentication", "invalid_key") } else { ("api", "unavailable") };
+    let (kind, code) = match status {
+        401 => ("authentication", "invalid_key"),
+        409 => ("conflict", "merchant_reference_conflict"),
+        _ => ("api", "unavailable"),
+    };
     let body = json!({
         "status_code": status, "response_type": "error", "message": "The check refused this call.", "data": null,
-        "error": {"type": kind, "code": code, "errors": [], "request_id": "req_check", "retryable": status != 401},
+        "error": {"type": kind, "code": code, "errors": [], "request_id": "req_check", "retryable": status >= 500},
     });
     (StatusCode::from_u16(status).unwrap_or_default(), Json(body)).into_response()
 }

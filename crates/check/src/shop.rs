@@ -48,6 +48,7 @@ impl Customer {
 }
 
 /// A request that is being written.
+#[derive(Clone)]
 pub(crate) struct RequestBuilder<'a> {
     check: &'a Check,
     customer: &'a Customer,
@@ -121,6 +122,11 @@ impl RequestBuilder<'_> {
         self.set("Sec-Fetch-Site", if is_same_origin { "same-origin" } else { "same-site" });
         self.set("Sec-Fetch-Mode", "cors");
         self.set("Sec-Fetch-Dest", "empty");
+        self.with_csrf_token()
+    }
+
+    /// Adds the CSRF token of this browser, if the shop has one.
+    pub(crate) fn with_csrf_token(mut self) -> Self {
         if let Some(csrf) = &self.check.options.csrf
             && let Some(token) = self.customer.cookie(&csrf.cookie)
         {

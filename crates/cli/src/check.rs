@@ -1,33 +1,22 @@
 //! `guichet check`: tests a shop from outside, and names the rules that it breaks.
 
-mod machine;
-
 use super::failure::{Failure, NOT_REACHED};
 use super::serve::{listen_address, stop_signal};
 use clap::Args;
 use guichet_check::options::{self, Options};
-use guichet_check::{Check, Selection, Service, instructions, progress, rules, summary};
-use guichet_sandbox::{Config, InProcess, Surroundings, serve};
-use machine::Machine;
+use guichet_check::{LocalService, NotRun, Report, Shop, prepare, progress};
 use std::io::{IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+
+/// The exit code if the arguments are invalid: 2 says that some rules were not checked.
+pub(super) const USAGE: u8 = 4;
 
 #[derive(Args)]
 #[command(after_long_help = options::HELP)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
     options: Options,
-    /// How many seconds to wait for the shop at the start.
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = options::seconds)]
-    wait: Duration,
-    /// Check only this rule, or this group of rules. May be repeated.
-    #[arg(long = "only", value_name = "RULE", value_parser = options::rule)]
-    only: Vec<Selection>,
     /// The address of the service that the shop calls; port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     listen: SocketAddr,
@@ -37,20 +26,17 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
-    let stop = stop_signal().map_err(Box::<dyn std::error::Error>::from)?;
-    let json = args.json;
-    let rules = rules(&args.only);
-    let machine = Machine::new(args.options.limit)?;
-    let (service, _listening) = listen(args.listen, json).await?;
-    let check = Check::new(Box::new(machine), service, args.options);
+    let CheckArgs { options, listen, json } = args;
+    let stop = stop_signal().map_err(|error| Failure::Message(NOT_REACHED, error.to_string()))?;
+    let service = LocalService::start(listen).await?;
+    print(&service.instructions(json));
+    let check = prepare(Shop::at_address(), options, &service)?;
     if !json {
         print(&check.waiting());
     }
     let checking = async {
-        if let Err(why) = check.shop_is_ready(args.wait).await {
-            return Err(Failure::Message(NOT_REACHED, why));
-        }
-        let mut reports = Vec::new();
+        check.shop_is_ready().await.map_err(|why| Failure::Message(NOT_REACHED, why))?;
+        let (rules, mut all) = (check.rules(), Report::default());
         for (place, rule) in rules.iter().enumerate() {
             if !json && std::io::stderr().is_terminal() {
                 // A closed pipe does not end the check.
@@ -60,11 +46,10 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
             if !json {
                 print(&report.to_string());
             }
-            reports.push(report);
+            all.rules.push(report);
         }
-        let (text, exit_code) = summary(&reports, json);
-        print(&text);
-        Ok(ExitCode::from(exit_code))
+        print(&if json { all.to_json().to_string() } else { all.summary() });
+        Ok(ExitCode::from(all.exit_code()))
     };
     tokio::select! {
         checked = checking => checked,
@@ -72,27 +57,10 @@ pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Starts the service on a port, and prints its address and key.
-async fn listen(address: SocketAddr, json: bool) -> Result<(Arc<Service>, oneshot::Sender<()>), Failure> {
-    let failed = |error: Box<dyn std::error::Error>| Failure::from(error);
-    let listener = TcpListener::bind(address).await.map_err(|error| {
-        let sentence = format!("The service cannot listen on {address}: {error}. Give another address with --listen.");
-        Failure::Message(NOT_REACHED, sentence)
-    })?;
-    let address = listener.local_addr().map_err(|error| failed(error.into()))?;
-    let base_url = format!("http://{address}");
-    let config = Config { public_url: Some(base_url.clone()), ..Config::default() };
-    let sandbox = InProcess::start(config, Surroundings::system()).await.map_err(|error| failed(error.into()))?;
-    let service = Arc::new(Service::new(sandbox));
-    print(&instructions(&base_url, service.secret_key(), json));
-    let (close, closing) = oneshot::channel();
-    let answering = Arc::clone(&service);
-    let respond = move |request| {
-        let service = Arc::clone(&answering);
-        async move { service.respond(request).await }
-    };
-    tokio::spawn(serve(listener, respond, closing));
-    Ok((service, close))
+impl From<NotRun> for Failure {
+    fn from(why: NotRun) -> Self {
+        Self::Message(NOT_REACHED, why.to_string())
+    }
 }
 
 /// Prints a line at once: a rule may take a minute.

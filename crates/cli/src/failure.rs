@@ -7,8 +7,8 @@ use std::process::ExitCode;
 /// A message for people and an exit code for programs.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// An error of the argument parser, which also reports `--help` as one.
-    Clap(Box<clap::Error>),
+    /// An error of the argument parser, which also reports `--help` as one, and the exit code of invalid arguments.
+    Clap(Box<clap::Error>, u8),
     Message(u8, String),
 }
 
@@ -29,17 +29,17 @@ impl Failure {
     pub(super) fn advise(self, advice: &str) -> Self {
         match self {
             Self::Message(code, sentence) => Self::Message(code, format!("{sentence}\n{advice}")),
-            Self::Clap(error) => Self::Clap(error),
+            clap @ Self::Clap(..) => clap,
         }
     }
 
     /// Prints the message on stderr. Returns the exit code.
     pub(super) fn report(self) -> ExitCode {
         match self {
-            Self::Clap(error) => {
+            Self::Clap(error, usage) => {
                 // If stderr is closed, the message cannot be shown.
                 let _ = error.print();
-                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+                if error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(usage) }
             }
             Self::Message(code, sentence) => {
                 for line in sentence.lines() {
@@ -53,7 +53,7 @@ impl Failure {
 
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
-        Self::Clap(Box::new(error))
+        Self::Clap(Box::new(error), USAGE)
     }
 }
 

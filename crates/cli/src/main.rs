@@ -13,7 +13,8 @@
 //! | 5 | the service's reply cannot be read |
 //! | 6 | `probe`: some decisions do not hold |
 //!
-//! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked, 3 it could not run to its end.
+//! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked, 3 it could not run to its end, 4 the arguments are
+//! invalid.
 
 mod check;
 mod connection;
@@ -97,14 +98,15 @@ async fn main() -> ExitCode {
     });
     let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr);
     log.fmt_fields(fields.delimited(" ")).init();
-    match dispatch(std::env::args_os()).await {
+    match dispatch(std::env::args_os().collect()).await {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
-async fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
-    let matches = command().try_get_matches_from(arguments)?;
+async fn dispatch(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
+    let usage = if arguments.get(1).is_some_and(|name| name == "check") { check::USAGE } else { failure::USAGE };
+    let matches = command().try_get_matches_from(arguments).map_err(|error| Failure::Clap(Box::new(error), usage))?;
     if let Some((group, group_matches)) = matches.subcommand()
         && let Some((name, matches)) = group_matches.subcommand()
         && let Some(operation) = operations::find(group, name)

@@ -1,10 +1,10 @@
-//! What the npm package `guichet-sandbox` calls for `guichet-sandbox check`: the check of one shop, rule by rule, on a machine that is
-//! JavaScript.
+//! What the npm package `guichet-sandbox` calls for its command and its function `check`: the check of one shop, rule by rule, on a
+//! machine that is JavaScript.
 
 use guichet_check::options::{self, Options};
 use guichet_check::{
     Boxed, Check, CommandError, Environment, Report, Request, Response, Rule, SendError, Service, instructions,
-    progress, rules, summary,
+    progress,
 };
 use guichet_sandbox::Config;
 use js_sys::{Array, Promise};
@@ -40,16 +40,17 @@ extern "C" {
 
 struct JsEnvironment {
     machine: Machine,
-    limit: Duration,
+    request_timeout: Duration,
+    command_timeout: Duration,
 }
 
 impl JsEnvironment {
     async fn send(&self, request: Request) -> Result<Response, SendError> {
         let Request { method, url, headers, body } = request;
         let headers = headers.iter().flat_map(|(name, value)| [name, value]).map(JsValue::from).collect();
-        let sent = self.machine.send(method, &url, headers, &body, milliseconds(self.limit));
+        let sent = self.machine.send(method, &url, headers, &body, milliseconds(self.request_timeout));
         let parts = resolved(sent).await.map_err(|why| match why.as_str() {
-            "timeout" => SendError::Timeout(self.limit),
+            "timeout" => SendError::Timeout(self.request_timeout),
             "no connection" => SendError::NoConnection,
             _ => SendError::Broken(why),
         })?;
@@ -66,9 +67,9 @@ impl JsEnvironment {
         is_output_wanted: bool,
     ) -> Result<String, CommandError> {
         let variables = variables.into_iter().flat_map(|(name, value)| [name.into(), JsValue::from(value)]).collect();
-        let run = self.machine.run(command, variables, is_output_wanted, milliseconds(self.limit));
+        let run = self.machine.run(command, variables, is_output_wanted, milliseconds(self.command_timeout));
         let parts = resolved(run).await.map_err(|why| match why.as_str() {
-            "timeout" => CommandError::Timeout(self.limit),
+            "timeout" => CommandError::Timeout(self.command_timeout),
             _ => CommandError::NotRun(why),
         })?;
         let [status, stdout, stderr] = [0, 1, 2].map(|index| parts.get(index).as_string().unwrap_or_default());
@@ -123,10 +124,11 @@ struct Texts {
     order_pattern: Option<String>,
     #[serde(default)]
     login: Vec<String>,
+    #[serde(default)]
     guests: bool,
     #[serde(rename = "page-origin")]
     page_origin: Option<String>,
-    page: String,
+    page: Option<String>,
     csrf: Option<String>,
     orders: Option<String>,
     restart: Option<String>,
@@ -134,20 +136,17 @@ struct Texts {
     reprice: Option<String>,
     #[serde(default)]
     log: Vec<String>,
-    limit: String,
-    wait: String,
+    limit: Option<String>,
+    timeout: Option<String>,
+    wait: Option<String>,
     #[serde(default)]
     only: Vec<String>,
-    json: bool,
 }
 
 /// The arguments of the command.
 #[wasm_bindgen]
 pub struct CheckArguments {
     options: Options,
-    wait: Duration,
-    rules: Vec<&'static Rule>,
-    json: bool,
 }
 
 #[wasm_bindgen]
@@ -160,43 +159,27 @@ impl CheckArguments {
                 "Missing option --order: an order of the customer that is not paid yet, as the page sends it".into()
             );
         }
-        let options = Options {
-            shop: read("<URL>", options::shop_address, &texts.shop)?,
-            order_pattern: texts
-                .order_pattern
-                .map(|text| read("--order-pattern <JSON>", options::order_pattern, &text))
-                .transpose()?,
-            guests: texts.guests,
-            page_origin: texts
-                .page_origin
-                .map(|text| read("--page-origin <ORIGIN>", options::origin, &text))
-                .transpose()?,
-            page: read("--page <PATH>", options::path, &texts.page)?,
-            logins: read_each("--login <REQUEST>", options::login, &texts.login)?,
-            csrf: texts.csrf.map(|text| read("--csrf <COOKIE=HEADER>", options::csrf, &text)).transpose()?,
-            orders: read_each("--order <JSON>", options::order, &texts.order)?,
-            orders_command: texts.orders,
-            restart_command: texts.restart,
-            settle_command: texts.settle,
-            reprice_command: texts.reprice,
-            logs: texts.log,
-            limit: read("--limit <SECONDS>", options::seconds, &texts.limit)?,
-        };
-        let wait = read("--wait <SECONDS>", options::seconds, &texts.wait)?;
-        let rules = rules(&read_each("--only <RULE>", options::rule, &texts.only)?);
-        Ok(Self { options, wait, rules, json: texts.json })
-    }
-
-    /// Starts the service of the check, which answers under this address.
-    pub async fn start(self, base_url: String, machine: Machine) -> Result<ShopCheck, JsValue> {
-        let Self { options, wait, rules, json } = self;
-        let config =
-            Config { base_url: Some(base_url.clone()), public_url: Some(base_url.clone()), ..Config::default() };
-        let service = Arc::new(Service::new(crate::open(config).await?));
-        let environment = JsEnvironment { machine, limit: options.limit };
-        let check = Check::new(Box::new(environment), Arc::clone(&service), options);
-        let (next, reports) = (Cell::new(0), RefCell::default());
-        Ok(ShopCheck { service, check: Rc::new(check), base_url, wait, rules, json, next, reports })
+        let mut options = read("<URL>", Options::new, &texts.shop)?;
+        options.orders = read_each("--order <JSON>", options::order, &texts.order)?;
+        let pattern = texts.order_pattern;
+        options.order_pattern =
+            pattern.map(|text| read("--order-pattern <JSON>", options::order_pattern, &text)).transpose()?;
+        options.logins = read_each("--login <REQUEST>", options::login, &texts.login)?;
+        options.guests = texts.guests;
+        let origin = texts.page_origin;
+        options.page_origin = origin.map(|text| read("--page-origin <ORIGIN>", options::origin, &text)).transpose()?;
+        options.csrf = texts.csrf.map(|text| read("--csrf <COOKIE=HEADER>", options::csrf, &text)).transpose()?;
+        options.orders_command = texts.orders;
+        options.restart_command = texts.restart;
+        options.settle_command = texts.settle;
+        options.reprice_command = texts.reprice;
+        options.logs = texts.log;
+        options.only = read_each("--only <RULE>", options::rule, &texts.only)?;
+        replace(&mut options.page, "--page <PATH>", options::path, texts.page)?;
+        replace(&mut options.limit, "--limit <SECONDS>", options::seconds, texts.limit)?;
+        replace(&mut options.timeout, "--timeout <SECONDS>", options::seconds, texts.timeout)?;
+        replace(&mut options.wait, "--wait <SECONDS>", options::seconds, texts.wait)?;
+        Ok(Self { options })
     }
 }
 
@@ -210,29 +193,47 @@ fn read<T>(argument: &str, reader: fn(&str) -> Result<T, String>, text: &str) ->
     reader(text).map_err(|why| format!("invalid value '{text}' for '{argument}': {why}"))
 }
 
+/// Reads a text that is given in the place of a default.
+fn replace<T>(
+    value: &mut T,
+    argument: &str,
+    reader: fn(&str) -> Result<T, String>,
+    text: Option<String>,
+) -> Result<(), String> {
+    if let Some(text) = text {
+        *value = read(argument, reader, &text)?;
+    }
+    Ok(())
+}
+
 fn read_each<T>(argument: &str, reader: fn(&str) -> Result<T, String>, texts: &[String]) -> Result<Vec<T>, String> {
     texts.iter().map(|text| read(argument, reader, text)).collect()
 }
 
-/// A check that has been started.
+/// The service of a check.
 #[wasm_bindgen]
-pub struct ShopCheck {
+pub struct CheckService {
     service: Arc<Service>,
-    check: Rc<Check>,
     base_url: String,
-    wait: Duration,
-    rules: Vec<&'static Rule>,
-    json: bool,
-    /// The index of the rule that is checked next.
-    next: Cell<usize>,
-    reports: RefCell<Vec<Report>>,
 }
 
 #[wasm_bindgen]
-impl ShopCheck {
+impl CheckService {
+    /// Starts it. It answers under this address.
+    pub async fn start(base_url: String) -> Result<CheckService, JsValue> {
+        let config =
+            Config { base_url: Some(base_url.clone()), public_url: Some(base_url.clone()), ..Config::default() };
+        Ok(Self { service: Arc::new(Service::new(crate::open(config).await?)), base_url })
+    }
+
     #[wasm_bindgen(getter, js_name = baseUrl)]
     pub fn base_url(&self) -> String {
         self.base_url.clone()
+    }
+
+    #[wasm_bindgen(getter, js_name = secretKey)]
+    pub fn secret_key(&self) -> String {
+        self.service.secret_key().to_owned()
     }
 
     /// Answers a request to the service, as `Sandbox.respond` does.
@@ -243,10 +244,32 @@ impl ShopCheck {
     }
 
     /// How to start the shop.
-    pub fn instructions(&self) -> String {
-        instructions(&self.base_url, self.service.secret_key(), self.json)
+    pub fn instructions(&self, as_json: bool) -> String {
+        instructions(&self.base_url, self.service.secret_key(), as_json)
     }
 
+    /// Begins a check of the shop that calls this service.
+    pub fn check(&self, arguments: CheckArguments, machine: Machine) -> ShopCheck {
+        let CheckArguments { options } = arguments;
+        let environment = JsEnvironment { machine, request_timeout: options.timeout, command_timeout: options.limit };
+        let check = Rc::new(Check::new(Box::new(environment), Arc::clone(&self.service), options));
+        let rules = check.rules();
+        ShopCheck { check, rules, next: Cell::new(0), report: RefCell::default() }
+    }
+}
+
+/// A check that has been started.
+#[wasm_bindgen]
+pub struct ShopCheck {
+    check: Rc<Check>,
+    rules: Vec<&'static Rule>,
+    /// The index of the rule that is checked next.
+    next: Cell<usize>,
+    report: RefCell<Report>,
+}
+
+#[wasm_bindgen]
+impl ShopCheck {
     /// What is printed before the shop answers.
     pub fn waiting(&self) -> String {
         self.check.waiting()
@@ -255,7 +278,7 @@ impl ShopCheck {
     /// Waits for the shop. The error says what it did instead.
     #[wasm_bindgen(js_name = shopIsReady)]
     pub async fn shop_is_ready(&self) -> Result<(), String> {
-        self.check.shop_is_ready(self.wait).await
+        self.check.shop_is_ready().await
     }
 
     /// What is printed before the next rule is checked; `undefined` after the last one.
@@ -269,18 +292,23 @@ impl ShopCheck {
         let rule = *self.rules.get(self.next.replace(self.next.get() + 1))?;
         let report = self.check.rule(rule).await;
         let text = report.to_string();
-        self.reports.borrow_mut().push(report);
+        self.report.borrow_mut().rules.push(report);
         Some(text)
     }
 
     /// The summary.
     pub fn summary(&self) -> String {
-        summary(&self.reports.borrow(), self.json).0
+        self.report.borrow().summary()
+    }
+
+    /// The report as `--json` prints it.
+    pub fn json(&self) -> String {
+        self.report.borrow().to_json().to_string()
     }
 
     /// The exit code of the command.
     #[wasm_bindgen(getter, js_name = exitCode)]
     pub fn exit_code(&self) -> u8 {
-        summary(&self.reports.borrow(), self.json).1
+        self.report.borrow().exit_code()
     }
 }

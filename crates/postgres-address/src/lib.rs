@@ -1,5 +1,5 @@
 //! Reads the address of a PostgreSQL database for `guichet-sandbox-postgres` and `guichet-sessions`, which document it.
-//! Applications need not depend on it.
+//! Applications need not depend on it. It has no features; Rust 1.95 or newer.
 //!
 //! sqlx logs a parameter that it does not know with its value, which may be a mistyped password, and ignores it. So an address is
 //! checked here before sqlx reads it, and no error repeats what may be a secret.

@@ -4,8 +4,8 @@
 //! They are one service. A payment that one instance has created is confirmed by another; a subscription's period is charged once; clocks,
 //! faults and lists of requests are the same in all. When an instance ends in the middle of its work, another continues.
 //!
-//! For developers and testers of a shop that runs on several machines. A single sandbox keeps everything in memory or in a file,
-//! without this crate.
+//! For developers and testers of a shop that runs on several machines, with PostgreSQL 15 and Rust 1.95 or newer. A single sandbox keeps
+//! everything in memory or in a file, without this crate. It has no features.
 //!
 //! ```no_run
 //! # async fn start() -> Result<(), guichet_sandbox::StartError> {

@@ -14,6 +14,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
+//! For developers and testers of a shop, in any language over its port, and in Rust as above. Rust 1.95 or newer.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | none | [`InProcess`]: a function from request to response, in memory, also for wasm32 |
+//! | `serve` | `Sandbox`: the same on a port of this machine |
+//! | `sqlite` | a database file, which outlives the sandbox |
+//! | `sql`, `contract` | for those who write another backend: [`store`] |
+//!
 //! ```text
 //! /v1/…        the service, as documented and decided
 //! /checkout/…  the hosted checkout page, which uses the npm package like any page
@@ -24,9 +33,7 @@
 //! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,
 //! saves), `rules` (pure functions of the state) and `store` (memory, SQLite, or another crate's). `replies` writes the response.
 //!
-//! [`InProcess`] is the service as a function from request to response, also for wasm32. With the feature `serve`, `Sandbox` is the same
-//! on a port of this machine; with `sqlite`, it can keep everything in a database file. The crate `guichet-sandbox-postgres` lets any number
-//! of sandboxes share a PostgreSQL database, and [`store`] is for those who write another backend.
+//! The crate `guichet-sandbox-postgres` lets any number of sandboxes share a PostgreSQL database.
 
 mod auth;
 mod clock;

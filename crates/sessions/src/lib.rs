@@ -23,7 +23,7 @@
 //! | `postgres` | `PostgresSessions` | PostgreSQL 15 or newer; what was acknowledged survives its crash |
 //! | `redis` | `RedisSessions` | one Redis 6 or newer, not a cluster; what was acknowledged survives its crash if Redis stores each write |
 //!
-//! No feature is on by default. For another database, implement [`SessionStore`] yourself.
+//! No feature is on by default. Rust 1.95 or newer. For another database, implement [`SessionStore`] yourself.
 //!
 //! # What both stores promise
 //!

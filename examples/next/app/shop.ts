@@ -9,6 +9,7 @@ import { Database } from "node-sqlite3-wasm";
 // The payment service and this shop's own address. Read at run time: one build serves every environment.
 export const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
 const origin = process.env.SHOP_URL ?? "http://localhost:3000";
+const page = process.env.SHOP_ORIGIN; // the page's origin, if it is not this server's
 
 export const product = { name: "A pair of runners", amount: "5000", currency: "XAF" };
 // Your customers. They have verified their e-mail.
@@ -44,12 +45,13 @@ function open(): Shop {
     baseUrl: service,
     secretKey,
     customer,
+    ...(page && { origins: [origin, page] }),
     // The page names an order. The server sets price, customer and reference.
     purchase(order, { id: buyer, firstname, lastname, email }) {
       const id = (order as { id?: unknown } | null)?.id;
       if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id)) throw new ShopError(404, "order_missing", "There is no such order.");
       const { amount, currency, name: description } = product;
-      const price = { amount, currency, description, firstname, lastname, email, fee_bearer: "customer", redirect_url: `${origin}/return` };
+      const price = { amount, currency, description, firstname, lastname, email, fee_bearer: "customer", redirect_url: `${page ?? origin}/return` };
       return orders.purchase(`ORDER-${buyer}-${id}`, () => price);
     },
     orders,
@@ -72,18 +74,31 @@ export async function customer() {
   return customers.get(String(row?.customer));
 }
 
+/** An answer that the page of SHOP_ORIGIN, and no other, may read, with the cookie. */
+function forThePage(request: Request, status: number) {
+  const headers = new Headers({ vary: "origin" });
+  if (page && request.headers.get("origin") === page) {
+    headers.set("access-control-allow-origin", page);
+    headers.set("access-control-allow-credentials", "true");
+    headers.set("access-control-allow-headers", "content-type");
+  }
+  return new Response(null, { status, headers });
+}
+
+export const preflight = (request: Request) => forThePage(request, 204);
+
 /** Signs in without a password: replace it by your own. Only by JSON, which no page of another site can send. */
 export async function signIn(request: Request) {
   const isJson = request.headers.get("content-type") === "application/json";
   const { customer } = isJson ? await request.json().catch(() => ({})) : {};
-  if (!customers.has(customer)) return new Response(null, { status: 422 });
+  if (!customers.has(customer)) return forThePage(request, 422);
   const token = randomBytes(32).toString("hex");
   shop().db.run("INSERT INTO logins VALUES (?, ?)", [hash(token), customer]);
   (await cookies()).set("shop", token, { httpOnly: true, sameSite: "lax", secure: origin.startsWith("https:") });
-  return new Response(null, { status: 204 });
+  return forThePage(request, 204);
 }
 
-export async function signOut() {
+export async function signOut(request: Request) {
   shop().db.run("DELETE FROM logins WHERE token_hash = ?", await login());
-  return new Response(null, { status: 204 });
+  return forThePage(request, 204);
 }

@@ -90,7 +90,7 @@ async fn place_order(
     }
     let unknown = || Refused::new(422, Reason { code: "sku_unknown", message: "The shop does not sell this product." });
     let lines = lines_of(&quantities, basket.language).ok_or_else(unknown)?;
-    let order = app.seller.database.place(customer.id, &lines, &format!("{}/return", app.url)).await?;
+    let order = app.seller.database.place(customer.id, &lines, &app.return_url()).await?;
     Ok((StatusCode::CREATED, Json(order.to_json())).into_response())
 }
 

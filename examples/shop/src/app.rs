@@ -4,13 +4,16 @@ use crate::seller::Seller;
 use crate::{api, own_pages, subscriptions};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Response};
-use axum::middleware::{from_fn, map_response_with_state};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderValue, Method, Response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response_with_state};
 use guichet::Client;
 use guichet::native::{Routes, SessionGuard, Sessions};
-use guichet::values::Address;
+use guichet::values::{Address, Invalid};
 use std::path::PathBuf;
+use tower_http::cors::CorsLayer;
 use tower_http::services::{ServeDir, ServeFile};
 
 /// What the handlers share.
@@ -25,6 +28,8 @@ pub(crate) struct App {
     pub service: Address,
     /// The shop's own address, as browsers name it.
     pub url: String,
+    /// The origin of its page, if that is another one.
+    pub page_origin: Option<String>,
     /// The folder of the pages.
     pub pages: PathBuf,
     /// The folder of the npm package.
@@ -32,12 +37,28 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn router(self) -> Router {
-        let routes = Routes::new(self.client.clone(), self.seller.clone()).sessions(self.sessions.clone());
+    /// # Errors
+    /// [`Invalid`] if `url` or `page_origin` is no origin.
+    pub(crate) fn router(self) -> Result<Router, Invalid> {
+        let mut routes = Routes::new(self.client.clone(), self.seller.clone()).sessions(self.sessions.clone());
+        let mut api = api::router().merge(subscriptions::router());
+        api = api.layer(from_fn_with_state(self.page_origin.clone(), own_pages::own_pages_only));
+        if let Some(page) = &self.page_origin {
+            routes = routes.allow_origin(&self.url)?.allow_origin(page)?;
+            // That page, and no other, may read the answers, with the cookie.
+            let page = HeaderValue::from_str(page).expect("an origin is ASCII");
+            let cors = CorsLayer::new().allow_origin(page).allow_credentials(true);
+            api =
+                api.layer(cors.allow_methods([Method::GET, Method::POST]).allow_headers([AUTHORIZATION, CONTENT_TYPE]));
+        }
         let pages = self.pages();
-        let api = api::router().merge(subscriptions::router()).layer(from_fn(own_pages::own_pages_only));
         let router = Router::new().nest("/api", api.with_state(self)).nest("/guichet", routes.router()).merge(pages);
-        router.layer(DefaultBodyLimit::max(64 * 1024)).layer(from_fn(own_pages::known_hosts_only))
+        Ok(router.layer(DefaultBodyLimit::max(64 * 1024)).layer(from_fn(own_pages::known_hosts_only)))
+    }
+
+    /// The address at which the customer comes back from paying.
+    pub(crate) fn return_url(&self) -> String {
+        format!("{}/return", self.page_origin.as_ref().unwrap_or(&self.url))
     }
 
     /// The pages and their files. The package is also under an address of its own, for pages that a developer writes.

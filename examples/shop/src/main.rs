@@ -11,6 +11,9 @@
 //! of its servers can share them: start each with the same `--database postgres://…`, the same key and the same `--public-url`. All run on
 //! this machine, because the shop has no passwords.
 //!
+//! `SHOP_ORIGIN=https://shop.example` names the origin of its page, if that is not the server's own: that page, and no other, may call the
+//! server with the cookie (docs/two-origins.md).
+//!
 //! - [`seller`] is the shop's side of the three routes: who buys, what an order costs, what happens when it is paid.
 //! - [`settler`] reads the payments of customers who closed the page.
 //! - [`subscriptions`] is an API of the shop's own, for customers with a session token.
@@ -127,7 +130,12 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let shop_url = format!("http://{}", listener.local_addr()?);
     let url = public_url.unwrap_or_else(|| shop_url.clone());
     tokio::spawn(keep_settling(client.clone(), seller.clone(), settle_every)); // every server settles
-    let app = App { client, seller, sessions, guard, service: Address::new(&base_url)?, url, pages, package };
+    let page_origin = std::env::var("SHOP_ORIGIN").ok().map(|origin| Address::new(&origin)).transpose();
+    let page_origin =
+        page_origin.map_err(|invalid| format!("SHOP_ORIGIN: {invalid}"))?.map(|page| page.origin().to_owned());
+    let app =
+        App { client, seller, sessions, guard, service: Address::new(&base_url)?, url, page_origin, pages, package };
+    let router = app.router()?;
     if json {
         println!("{}", json!({"shop_url": shop_url, "base_url": base_url}));
     } else {
@@ -140,7 +148,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         println!("\nCtrl-C stops it.");
     }
     tokio::select! {
-        served = axum::serve(listener, app.router()).with_graceful_shutdown(stop_signal()) => served?,
+        served = axum::serve(listener, router).with_graceful_shutdown(stop_signal()) => served?,
         // A request that takes longer is dropped.
         () = async { stop_signal().await; tokio::time::sleep(Duration::from_secs(5)).await } => {}
     }

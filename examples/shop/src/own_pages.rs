@@ -1,6 +1,6 @@
 //! Refuses requests that pages of other sites send.
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header::{HOST, HeaderMap, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderName, StatusCode};
@@ -21,14 +21,20 @@ pub(crate) async fn known_hosts_only(request: Request, next: Next) -> Response {
 }
 
 /// Refuses a request of another site's page, to which the browser may add the shop's cookie. Browsers set these headers, and no page can; a
-/// request without them does not come from a page. (The three routes do the same by themselves.)
-pub(crate) async fn own_pages_only(request: Request, next: Next) -> Result<Response, Refused> {
+/// request without them does not come from a page. (The three routes do the same by themselves.) A page of another origin, which the
+/// shop has named, names it in each request.
+pub(crate) async fn own_pages_only(
+    State(page_origin): State<Option<String>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refused> {
     let headers = request.headers();
+    let is_named = page_origin.is_some() && page_origin.as_deref() == text(headers, ORIGIN);
     let is_own = match text(headers, HeaderName::from_static("sec-fetch-site")) {
         Some(site) => matches!(site, "same-origin" | "none"),
         None => text(headers, ORIGIN).is_none_or(|origin| origin.strip_prefix("http://") == text(headers, HOST)),
     };
-    if is_own {
+    if is_own || is_named {
         return Ok(next.run(request).await);
     }
     Err(Refused::new(403, Reason { code: "cross_site", message: "Only the shop's own pages may call this address." }))

@@ -40,7 +40,7 @@ pub(crate) struct Checkouts {
 }
 
 /// The console message for a developer whose server leaves out the nonce.
-const MISSING_NONCE: &str = "guichet: your server answered no `return_nonce` of 22 characters of [0-9A-Za-z], so the popup cannot close when the customer is back. Answer one, and put guichet_return=<the same> into the intent's redirect_url.";
+const MISSING_NONCE: &str = "guichet: the popup cannot close without a `return_nonce` (22 characters) and guichet_return=<the same> in redirect_url.";
 
 impl Checkouts {
     /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
@@ -108,7 +108,7 @@ impl Checkouts {
                 &[
                     "This purchase is already finished: ",
                     status.as_str(),
-                    ". Ask your server for its state; a new attempt needs a new merchant_reference.",
+                    ". A new attempt needs a new merchant_reference.",
                 ]
                 .concat(),
             );

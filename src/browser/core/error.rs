@@ -75,10 +75,10 @@ impl CallError {
         Self::lost(spec, Kind::Timeout, &["The request timed out after ", &seconds, " s."].concat())
     }
 
-    /// The error of a call without a reply.
-    pub(crate) fn offline(spec: &Spec) -> Self {
-        let message = "No reply: the device may be offline, or the address may not allow this page (CORS).";
-        Self::lost(spec, Kind::Offline, message)
+    /// The error of a call without a reply. The browser does not say why there is none.
+    pub(crate) fn offline(spec: &Spec, url: &str) -> Self {
+        let remedy = ". Check the connection, the address (https or http), and CORS.";
+        Self::lost(spec, Kind::Offline, &["No reply from ", url, remedy].concat())
     }
 
     fn lost(spec: &Spec, kind: Kind, message: &str) -> Self {
@@ -142,11 +142,7 @@ impl CallError {
     /// Turns a refusal of the merchant's server into an error of kind `signed_out`, which keeps the reply.
     pub(crate) fn signed_out(self) -> Self {
         let status = self.status();
-        let remedy = if status == 401 {
-            ""
-        } else {
-            " If it refused the request itself (a CSRF rule), pass what it asks for by `merchantHeaders`."
-        };
+        let remedy = if status == 401 { "" } else { " If a CSRF rule refused it, see `merchantHeaders`." };
         let message =
             ["Nobody is signed in: the merchant's server answered ", &display(&status.into()), ".", remedy].concat();
         let details = object(&[("reply", self.get("reply")), ("cause", Some(self.0.clone()))]);
@@ -183,6 +179,6 @@ fn refuse_secret_key() -> Result<(), CallError> {
 fn refuse_secret_key() -> Result<(), CallError> {
     Err(CallError::new(
         Kind::SecretKey,
-        "A merchant's secret key was given to a browser. Replace the key, since whoever opened this page may have it, and give the page a customer's session token.",
+        "A merchant's secret key was given to a browser. Replace it, and give the page a session token.",
     ))
 }

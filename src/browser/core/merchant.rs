@@ -5,7 +5,7 @@ use super::reply::data_of;
 use super::time::{CallOptions, Deadline, now};
 use super::transport::{AbortOnDrop, FetchPolicy, Outgoing, Transport};
 use super::value::{get, get_text, object, set, text};
-use crate::flow::without_slashes;
+use crate::flow::{Base, without_slashes};
 use crate::protocol::{Kind, Spec, percent_encode};
 use js_sys::{Array, Function, Object};
 use std::rc::Rc;
@@ -25,6 +25,8 @@ pub(crate) struct MerchantRoutes {
     pub(crate) merchant: JsValue,
     /// The page's own headers for the routes.
     pub(crate) headers: Option<Box<dyn Fn() -> Result<Headers, CallError>>>,
+    /// Whether cookies go to a server of another origin, too.
+    pub(crate) includes_credentials: bool,
     pub(crate) locale: Option<String>,
 }
 
@@ -37,6 +39,12 @@ struct MerchantRequest {
     argument: Option<JsValue>,
     path: String,
     body: Option<String>,
+}
+
+/// Refuses an address of the routes that the service may not have either: a cookie must not travel unencrypted.
+pub(crate) fn check_merchant(address: &str) -> Result<(), CallError> {
+    // In the place of the page's origin, which does not matter here.
+    Base::new(address, Some("")).map(drop).map_err(|invalid| CallError::field("merchant", invalid.reason()))
 }
 
 impl MerchantRoutes {
@@ -89,7 +97,8 @@ impl MerchantRoutes {
     ) -> Result<JsValue, CallError> {
         let MerchantRequest { spec, path, body, .. } = request;
         let url = [without_slashes(address), &path].concat();
-        let (headers, policy) = (self.headers(body.is_some())?, FetchPolicy::Merchant);
+        let (headers, policy) =
+            (self.headers(body.is_some())?, FetchPolicy::Merchant { includes_credentials: self.includes_credentials });
         let outgoing = Outgoing { spec, url, headers, body, policy, credential: None };
         match self.transport.request(Rc::new(outgoing), options).await {
             Err(error) if Kind::is_signed_out(error.status(), spec.name == SESSION.name) => Err(error.signed_out()),
@@ -110,7 +119,7 @@ impl MerchantRoutes {
             let message = "Missing option `merchant`. Pass the address of your three routes, or functions.";
             return Err(CallError::of(Kind::Unsupported, message, spec.name, None));
         };
-        let mut aborter = AbortOnDrop::new().ok_or_else(|| CallError::offline(spec))?;
+        let mut aborter = AbortOnDrop::new().ok_or_else(|| CallError::offline(spec, spec.name))?;
         let left = options.remaining();
         let deadline = Deadline::within(left, now());
         let how = object(&[("signal", aborter.signal().map(JsValue::from)), ("timeoutMs", Some(left.into()))]);

@@ -121,8 +121,13 @@ impl Purchases {
         if has_route {
             found = self.merchant.request_status(reference.clone(), options).await;
         }
-        if matches!(&found, Err(error) if error.is(Kind::Unsupported)) {
-            found = self.look_with_session(reference, options).await;
+        let is_unsupported = |found: &Result<_, CallError>| matches!(found, Err(error) if error.is(Kind::Unsupported));
+        if is_unsupported(&found) {
+            let other = self.look_with_session(reference, options).await;
+            // The first error names the address.
+            if !is_unsupported(&other) {
+                found = other;
+            }
         }
         let found = found?;
         if get(&found, "status").is_some_and(|status| status.is_string()) {
@@ -136,10 +141,7 @@ impl Purchases {
         let id = get_text(reference, "id").and_then(|id| IntentId::new(id).ok());
         let Some(id) = id.filter(|_| self.merchant.has("session")) else { return Err(no_way_to_read()) };
         let request = AuthorizedRequest::new(&ReadPaymentIntent::new(id))?;
-        match Rc::clone(&self.session).send(request, options).await {
-            Err(error) if error.is(Kind::Unsupported) => Err(no_way_to_read()),
-            reply => Ok(reply?.data()),
-        }
+        Ok(Rc::clone(&self.session).send(request, options).await?.data())
     }
 }
 
@@ -154,6 +156,6 @@ fn state_of(purchase: &JsValue, status: &str, turned_back: bool) -> OutcomeState
 fn no_way_to_read() -> CallError {
     CallError::new(
         Kind::Unsupported,
-        "There is no way to look up this purchase. Let your server answer GET {merchant}/intents/{payment_ref} with {status}, or pass `merchant.status`.",
+        "This purchase cannot be read. Let your server answer GET {merchant}/intents/{payment_ref}.",
     )
 }

@@ -81,7 +81,7 @@ impl ReplyContent {
     pub(crate) fn unreadable(&self) -> CallError {
         let message = match self.body {
             Some(_) => "The reply could not be read.",
-            None => "The reply is not JSON: it may be a page of HTML, such as a login form.",
+            None => "The reply is not JSON: it may be a login form.",
         };
         CallError::of(Kind::Unreadable, message, self.spec.name, Some(self.content()))
     }
@@ -110,9 +110,9 @@ impl ReplyContent {
         self.header("request-id").map(|id| self.redact(id))
     }
 
-    /// The error of a reply with an error status, without the credential.
+    /// The error of a reply with an error status, without the credential. `url`: the address that was requested.
     #[inline(never)]
-    pub(crate) fn refused(&self) -> CallError {
+    pub(crate) fn refused(&self, url: &str) -> CallError {
         // A reply is untrusted JSON: if a text is expected, an object or a list counts as absent.
         let text_of = |value: Option<JsValue>| {
             let value = value?;
@@ -128,10 +128,11 @@ impl ReplyContent {
             })
             .collect();
         let message = text_of(self.body.as_ref().and_then(|body| get(body, "message")));
+        let unexplained = [url, " answered ", &display(&self.status.into()), " and gave no reason."].concat();
         let code = get(&error, "code");
         CallError::with(
             Kind::of_refusal(self.status, get_text(&error, "code").as_deref()),
-            message.as_deref().unwrap_or("The request was refused, and no reason was given."),
+            message.as_deref().unwrap_or(&unexplained),
             &[
                 ("operation", Some(self.spec.name.into())),
                 ("retryable", Some(self.result().is_retryable(self.spec.repeat).into())),

@@ -97,10 +97,7 @@ fn prepare(
 ) -> Result<Rc<PreparedRequest>, CallError> {
     match request {
         Ok(request) => Ok(Rc::new(PreparedRequest { spec, request, is_public })),
-        Err(_) => Err(CallError::new(
-            Kind::Input,
-            "The request could not be written: an amount is 1 to 999999999999999 whole units.",
-        )),
+        Err(_) => Err(CallError::new(Kind::Input, "An amount is 1 to 999999999999999 whole units.")),
     }
 }
 
@@ -133,8 +130,8 @@ pub(crate) enum FetchPolicy {
     Public,
     /// A POST without a body (revoke, cancel, validate): the request is sent even if the page is closed.
     KeepAlive,
-    /// To the merchant: with the cookies of the page's own origin.
-    Merchant,
+    /// To the merchant: with cookies, of the page's own origin or also of others.
+    Merchant { includes_credentials: bool },
 }
 
 impl Outgoing {
@@ -154,10 +151,13 @@ impl Outgoing {
         if self.policy != FetchPolicy::Public {
             init.set_cache(RequestCache::NoStore);
         }
-        if self.policy == FetchPolicy::Merchant {
-            init.set_credentials(RequestCredentials::SameOrigin);
-        } else {
-            init.set_credentials(RequestCredentials::Omit);
+        let credentials = match self.policy {
+            FetchPolicy::Merchant { includes_credentials: true } => RequestCredentials::Include,
+            FetchPolicy::Merchant { .. } => RequestCredentials::SameOrigin,
+            _ => RequestCredentials::Omit,
+        };
+        init.set_credentials(credentials);
+        if credentials == RequestCredentials::Omit {
             init.set_referrer_policy(ReferrerPolicy::NoReferrer);
             init.set_redirect(RequestRedirect::Error);
         }
@@ -293,10 +293,10 @@ impl Transport {
             Ok(reply) => {
                 attempt_result = reply.result();
                 status = Some(reply.status);
-                if reply.is_success() { Ok(reply) } else { Err(reply.refused()) }
+                if reply.is_success() { Ok(reply) } else { Err(reply.refused(&outgoing.url)) }
             }
             Err(Kind::Timeout) => Err(CallError::timed_out(outgoing.spec, timeout)),
-            Err(_) => Err(CallError::offline(outgoing.spec)),
+            Err(_) => Err(CallError::offline(outgoing.spec, &outgoing.url)),
         };
         if let Some(on_call) = &self.on_call {
             let (kind, request_id) = match &result {

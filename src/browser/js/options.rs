@@ -1,5 +1,5 @@
 //! The options of `createGuichet` and `openHostedCheckout`, and those of a call. JavaScript has refused unknown names and secret keys
-//! in them (`pkg-template/arguments.js`), before the wasm was there.
+//! in them (`pkg-template/arguments.js`), and a missing `baseUrl`, before the wasm was there.
 
 use crate::browser::core::browser::{notify, page_origin};
 use crate::browser::core::error::CallError;
@@ -14,11 +14,9 @@ use web_sys::AbortSignal;
 
 /// The options of the transport: `baseUrl`, `fetch`, `onCall`.
 pub(super) fn transport(options: &JsValue) -> Result<Transport, CallError> {
-    let Some(base) = get(options, "baseUrl") else {
-        return Err(CallError::field("baseUrl", "It is required: https://api.example.com, or a path of this origin."));
-    };
-    let base = Base::new(&display(&base), page_origin().as_deref())
-        .map_err(|invalid| CallError::field("baseUrl", invalid.reason()))?;
+    let base = display(&get(options, "baseUrl").unwrap_or_default());
+    let base =
+        Base::new(&base, page_origin().as_deref()).map_err(|invalid| CallError::field("baseUrl", invalid.reason()))?;
     let on_call = function(options, "onCall").map(|listener| -> Box<dyn Fn(CallReport)> {
         Box::new(move |report| notify(&listener, &written(report), &JsValue::UNDEFINED))
     });

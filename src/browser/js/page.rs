@@ -6,7 +6,7 @@ use super::quotes::{calculate_fee, country, quote_request, written};
 use crate::browser::core::browser::notify;
 use crate::browser::core::checkout::{Checkout, reference, returned};
 use crate::browser::core::error::{CallError, Pending, check_no_secret_key};
-use crate::browser::core::merchant::MerchantRoutes;
+use crate::browser::core::merchant::{MerchantRoutes, check_merchant};
 use crate::browser::core::outcome::OutcomeOptions;
 use crate::browser::core::quotes::{fee, payment_methods, quotes};
 use crate::browser::core::session::{Session, SessionStatus};
@@ -123,7 +123,7 @@ fn checkout(what: &JsValue, how: Option<&JsValue>, popup: &JsValue) -> Result<Ch
     }
     let order = get(what, "order").unwrap_or_default();
     let Some(json) = stringify(&order) else {
-        return Err(CallError::field("order", "It is required, and is sent to your server as JSON."));
+        return Err(CallError::field("order", "It is required, and is sent as JSON."));
     };
     let popup = popup.is_object().then(|| popup.clone().unchecked_into());
     Ok(Checkout { order, json, popup, outcome: outcome_options(how, true)?, options })
@@ -132,7 +132,11 @@ fn checkout(what: &JsValue, how: Option<&JsValue>, popup: &JsValue) -> Result<Ch
 fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError> {
     let transport = Rc::new(options::transport(given)?);
     let merchant = get(given, "merchant").unwrap_or_default();
-    check_no_secret_key(&text(&merchant).unwrap_or_default())?;
+    if let Some(address) = text(&merchant) {
+        check_no_secret_key(&address)?;
+        check_merchant(&address)?;
+    }
+    let includes_credentials = get_text(given, "merchantCredentials").as_deref() == Some("include");
     let headers = match (function(given, "merchantHeaders"), get(given, "merchantHeaders")) {
         (None, Some(_)) => {
             return Err(CallError::field("merchantHeaders", "It is a function that returns headers."));
@@ -146,7 +150,7 @@ fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError
     if checkout_origins.is_empty() {
         checkout_origins.push(transport.base.origin().to_owned());
     }
-    let merchant = MerchantRoutes { transport, merchant, headers, locale };
+    let merchant = MerchantRoutes { transport, merchant, headers, includes_credentials, locale };
     let reads_with_session = match get_text(given, "publicReads").as_deref() {
         Some("anonymous") => false,
         None | Some("session") => merchant.has("session"),

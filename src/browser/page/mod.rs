@@ -11,7 +11,7 @@ use super::client::{Outcome, Quote, Return};
 use super::core::browser::{page, page_origin};
 use super::core::checkout::{Checkout, purchase_of, reference, returned};
 use super::core::error::{CallError, check_no_secret_key_in};
-use super::core::merchant::MerchantRoutes;
+use super::core::merchant::{MerchantRoutes, check_merchant};
 use super::core::outcome::{Outcome as Found, OutcomeOptions};
 use super::core::quotes::{QuoteSelection, quotes};
 use super::core::session::SessionStatus;
@@ -85,6 +85,7 @@ impl Engine {
                 on_call(Call { operation, attempt, ms, status, kind, request_id });
             })
         });
+        options.merchant.as_deref().map_or(Ok(()), check_merchant)?;
         let headers = options.merchant_headers.map(|headers| -> Box<dyn Fn() -> Result<Headers, CallError>> {
             Box::new(move || {
                 written(headers()).map_err(|thrown| CallError::field("merchant_headers", &display(&thrown)))
@@ -94,6 +95,7 @@ impl Engine {
             transport: Rc::new(Transport { base, fetch: None, on_call, shared_calls: Default::default() }),
             merchant: options.merchant.map_or(JsValue::UNDEFINED, JsValue::from),
             headers,
+            includes_credentials: options.includes_credentials,
             locale: options.locale.clone(),
         };
         let reads_with_session = !options.anonymous_reads && merchant.has("session");

@@ -8,7 +8,8 @@ use crate::support::storefront::{SESSION, Storefront};
 use serde_json::json;
 
 in_every_browser!(
-    a_load_that_failed_is_tried_again,
+    a_file_beside_the_script_that_is_missing_is_replaced_by_the_embedded_wasm,
+    a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_again,
     a_page_that_loses_its_network_while_loading_continues_when_it_is_back,
     the_wasm_may_be_an_address_a_response_bytes_or_a_module,
     invalid_wasm_is_an_error_and_does_not_block_the_next_client,
@@ -32,25 +33,66 @@ const WORKS: &str = "return await guichet.paymentMethods().then((methods) => met
 const BESIDE: &str = "const { createGuichet, GuichetError } = await import('/package/beside.js');
     Object.assign(window, { createGuichet, GuichetError, guichet: createGuichet(options) });";
 
-async fn a_load_that_failed_is_tried_again(engine: Engine) {
+/// What a server sends in the place of the wasm, and what the error says of it.
+fn wrong_files() -> [(CannedResponse, &'static str); 2] {
+    [
+        (CannedResponse::html("<h1>Not found</h1>").status(404), " answered 404."),
+        (CannedResponse::html("<h1>Log in</h1>"), " answered text/html; charset=utf-8, which is no wasm."),
+    ]
+}
+
+/// As in the build of a bundler that does not copy the file, and on a server that answers every address with its page.
+async fn a_file_beside_the_script_that_is_missing_is_replaced_by_the_embedded_wasm(engine: Engine) {
     let shop = Storefront::open().await;
-    let browser = engine.start("tried-again").await;
-    for (what, path, trouble) in [
-        ("the wasm is not found", WASM, CannedResponse::html("<h1>Not found</h1>").status(404)),
-        ("the wasm is a page of HTML", WASM, CannedResponse::html("<h1>Log in</h1>")),
-    ] {
+    let browser = engine.start("embedded").await;
+    for (file, received) in wrong_files() {
         shop.visit(&browser, "{}").await;
-        shop.respond(path, trouble);
-        let result = browser
+        shop.respond(WASM, file);
+        let before = shop.requests(WASM).len();
+        let found = browser
             .run_async(&format!(
-                "{BESIDE} return await guichet.paymentMethods().catch(({{ kind, retryable }}) => [kind, retryable])"
+                "const warned = [];
+                 console.warn = (text) => warned.push(text);
+                 {BESIDE}
+                 const calls = [guichet, guichet, createGuichet(options)].map((client) => client.paymentMethods());
+                 const works = (await Promise.all(calls)).every((methods) => methods.length > 0);
+                 return [works, warned]"
             ))
             .await;
-        assert_eq!(result, json!(["offline", true]), "{what}");
-        shop.remove_responses(path);
-        let before = shop.requests(WASM).len();
-        assert_eq!(browser.run_async(WORKS).await, true, "{what}, and then it loads");
-        assert_eq!(shop.requests(WASM).len(), before + 1, "{what}: it is loaded once more");
+        let warned: Vec<&str> = found[1].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+        assert_eq!((&found[0], warned.len()), (&json!(true), 1), "{received}: {found}");
+        for part in [&format!("{}{WASM}{received}", shop.url()), "option `wasm`"] {
+            assert!(warned[0].contains(part), "{part}: {warned:?}");
+        }
+        assert_eq!(browser.run_async(WORKS).await, true);
+        assert_eq!(shop.requests(WASM).len(), before + 1, "{received} The file is not requested again");
+    }
+}
+
+async fn a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_again(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("missing").await;
+    let busy = (CannedResponse::html("<h1>Busy</h1>").status(503), " answered 503.");
+    for (file, received) in wrong_files().into_iter().chain([busy]) {
+        shop.visit(&browser, "{}").await;
+        shop.respond(WASM, file);
+        let found = browser
+            .run_async(&format!(
+                "window.guichet = createGuichet({{ ...options, wasm: '{WASM}' }});
+                 return await guichet.paymentMethods().catch(({{ kind, retryable, status, message }}) => [kind, retryable, status, message])"
+            ))
+            .await;
+        let expected = match received {
+            " answered 503." => json!(["offline", true, 503]),
+            " answered 404." => json!(["wasm_missing", false, 404]),
+            _ => json!(["wasm_missing", false, 200]),
+        };
+        assert_eq!(found.as_array().unwrap()[..3], expected.as_array().unwrap()[..], "{found}");
+        let message = found[3].as_str().unwrap();
+        assert!(message.contains(&format!("{}{WASM}{received}", shop.url())), "{message}");
+        assert!(!message.contains("offline"), "{message}");
+        shop.remove_responses(WASM);
+        assert_eq!(browser.run_async(WORKS).await, true, "{received} Then it loads");
     }
 }
 
@@ -85,7 +127,7 @@ async fn a_client_that_is_made_ready_early_loads_once_and_sends_nothing(engine: 
         .run_async(&format!(
             "{BESIDE}
              const readied = await Promise.all([guichet.ready(), guichet.ready(), createGuichet(options).ready()]);
-             const kind = await createGuichet({{}}).ready().catch((e) => e.kind);
+             const kind = await createGuichet({{ baseUrl: 'api.example' }}).ready().catch((e) => e.kind);
              return [readied.every((value) => value === undefined), kind]"
         ))
         .await;
@@ -132,8 +174,7 @@ async fn invalid_wasm_is_an_error_and_does_not_block_the_next_client(engine: Eng
                 "return await createGuichet({{ ...options, wasm: {what} }}).paymentMethods().catch((e) => [GuichetError.is(e), e.kind, e.message])"
             ))
             .await;
-        assert_eq!(result[0], true, "{what}: {result}");
-        assert_ne!(result[1], "wasm_blocked", "{what} is invalid, not forbidden: {result}");
+        assert_eq!((&result[0], &result[1]), (&json!(true), &json!("wasm_missing")), "{what}: {result}");
     }
     assert_eq!(browser.run_async(WORKS).await, true);
 }

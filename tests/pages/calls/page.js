@@ -215,7 +215,7 @@ const found = {
     };
     const throwing = (name) => Object.defineProperty({}, name, { enumerable: true, get: fail(name) });
     const invalid_options = [new Proxy({}, { ownKeys: fail("keys") }), new Proxy({}, { get: fail("get") })];
-    invalid_options.push(throwing("timeoutMs"), throwing("signal"), { signal: throwing("aborted") });
+    invalid_options.push(throwing("timeoutMs"), throwing("signal"), { signal: Object.assign(throwing("aborted"), { addEventListener() {}, removeEventListener() {} }) });
     const results = [];
     for (const options of invalid_options) results.push(await guichet.paymentMethods({}, options).then((all) => all.length, String));
     return { results, after: (await guichet.paymentMethods()).length };

@@ -179,5 +179,5 @@ async function needsAPage(work) {
   const never = new Promise((resolve) => setTimeout(resolve, 30_000, "never settles"));
   const found = await Promise.race([work().then(() => "resolves", (e) => e), never]);
   assert.ok(GuichetError.is(found) && found.kind === "unsupported", String(found?.stack ?? found));
-  assert.match(found.message, /needs a page/);
+  assert.match(found.message, /needs a browser's page/);
 }

@@ -2,9 +2,11 @@
 
 use crate::support::api::{self, Reply};
 use crate::support::folder::Folder;
+use crate::support::http;
 use crate::support::port;
 use crate::support::postgres::PostgresServer;
 use crate::support::root;
+use axum::Router;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use std::collections::BTreeMap;
@@ -13,6 +15,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use tower_http::services::ServeDir;
 
 /// A server to copy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,6 +63,8 @@ pub struct ShopServer {
     settings: Settings,
     folder: Folder,
     process: Child,
+    /// The files of a page at another origin, for as long as the server runs.
+    _page: Option<Folder>,
 }
 
 /// The service, the key there, and the address of the database if it is no file.
@@ -68,13 +73,36 @@ struct Settings {
     service: String,
     key: String,
     database: Option<String>,
+    /// The origin of the page, if that is another one.
+    page: Option<String>,
 }
 
 impl ShopServer {
     /// Copies a server and its page into a folder, and starts it there.
     pub async fn start(server: Server, service: &str, key: &str) -> Self {
         let database = (server == Server::Postgres).then(|| PostgresServer::shared().create_database());
-        Self::start_with(server, Settings { service: service.to_owned(), key: key.to_owned(), database }).await
+        let (service, key) = (service.to_owned(), key.to_owned());
+        Self::start_with(server, Settings { service, key, database, page: None }).await
+    }
+
+    /// The same, with the page at another origin of the site. Returns that, too.
+    pub async fn start_for_a_page_elsewhere(server: Server, service: &str, key: &str) -> (Self, String) {
+        let (files, url) = (Folder::new("page"), own_url());
+        for entry in fs::read_dir(root().join("examples/page")).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), files.path.join(entry.file_name())).unwrap();
+        }
+        let html = fs::read_to_string(files.path.join("index.html")).unwrap();
+        let named = html
+            .replace("<link rel=\"icon\"", &format!("<meta name=\"server\" content=\"{url}\">\n<link rel=\"icon\""));
+        assert_ne!(named, html);
+        fs::write(files.path.join("index.html"), named).unwrap();
+        let package = ServeDir::new(root().join("target/npm/package"));
+        let pages = Router::new().nest_service("/package", package).fallback_service(ServeDir::new(&files.path));
+        let page = http::serve(pages).await;
+        let (service, key) = (service.to_owned(), key.to_owned());
+        let settings = Settings { service, key, database: None, page: Some(page.clone()) };
+        (Self::start_at(url, copy(server), server, settings, Some(files)).await, page)
     }
 
     /// Starts another server on the same database.
@@ -82,11 +110,22 @@ impl ShopServer {
         Self::start_with(self.server, self.settings.clone()).await
     }
 
-    async fn start_with(server: Server, settings: Settings) -> Self {
+    /// Starts a server whose file is changed to this text.
+    pub async fn start_changed(server: Server, service: &str, key: &str, source: &str) -> Self {
         let folder = copy(server);
-        let url = format!("http://127.0.0.1:{}", port::free());
+        let file = Path::new(server.file()).file_name().unwrap();
+        fs::write(folder.path.join(file), source).unwrap();
+        let settings = Settings { service: service.to_owned(), key: key.to_owned(), database: None, page: None };
+        Self::start_at(own_url(), folder, server, settings, None).await
+    }
+
+    async fn start_with(server: Server, settings: Settings) -> Self {
+        Self::start_at(own_url(), copy(server), server, settings, None).await
+    }
+
+    async fn start_at(url: String, folder: Folder, server: Server, settings: Settings, page: Option<Folder>) -> Self {
         let process = spawn(server, &folder, &url, &settings);
-        let shop = Self { server, url, settings, folder, process };
+        let shop = Self { server, url, settings, folder, process, _page: page };
         shop.is_open().await;
         shop
     }
@@ -176,9 +215,9 @@ impl ShopServer {
         String::from_utf8_lossy(&fs::read(self.folder.log()).unwrap()).into_owned()
     }
 
-    /// Runs `guichet check`, whose service listens at this address, against the server. Returns its report, and whether every rule
-    /// passed.
-    pub async fn check(&mut self, service: &str) -> (bool, String) {
+    /// Runs `guichet check`, whose service listens at this address, against the server, with these options more. Returns its report, and
+    /// whether every rule passed.
+    pub async fn check(&mut self, service: &str, more: &[&str]) -> (bool, String) {
         let report = self.folder.path.with_file_name("report");
         let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
         command.args(["check", &self.url, "--listen", service]).env("GUICHET_SECRET_KEY", &self.settings.key);
@@ -189,6 +228,7 @@ impl ShopServer {
             command.args(["--login", &format!(r#"POST /sign-in {{"customer":"{customer}"}}"#)]);
         }
         command.args(["--order-pattern", r#"{"id":"N-%d","product":"trainers"}"#]);
+        command.args(self.settings.page.iter().flat_map(|page| ["--page-origin", page]));
         // The loop below does what these files request.
         let [reprice, restart] = ["reprice", "restart"].map(|name| self.file(name));
         let wait = |file: &Path| format!(": > '{0}'; while [ -e '{0}' ]; do sleep 0.05; done", file.display());
@@ -206,6 +246,7 @@ impl ShopServer {
         if self.server == Server::Django {
             command.args(["--csrf", "csrftoken=X-CSRFToken"]);
         }
+        command.args(more);
         let output = File::create(&report).unwrap();
         let mut check = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
         let begun = Instant::now();
@@ -246,8 +287,9 @@ impl ShopServer {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
         let (folder, log, words) = (self.folder.path.display(), self.folder.log(), words.join(" "));
-        let Settings { service, key, .. } = &self.settings;
-        let settings = format!("GUICHET_BASE_URL={service} GUICHET_SECRET_KEY={key} SHOP_URL={}", self.url);
+        let Settings { service, key, page, .. } = &self.settings;
+        let page = page.as_ref().map(|page| format!("SHOP_ORIGIN={page} ")).unwrap_or_default();
+        let settings = format!("{page}GUICHET_BASE_URL={service} GUICHET_SECRET_KEY={key} SHOP_URL={}", self.url);
         Some(format!("cd '{folder}' && {settings} {words} >> '{}' 2>&1", log.display()))
     }
 
@@ -365,6 +407,11 @@ impl Visitor {
     }
 }
 
+/// An address for a server.
+fn own_url() -> String {
+    format!("http://127.0.0.1:{}", port::free())
+}
+
 /// Copies a server and its page into a folder.
 fn copy(server: Server) -> Folder {
     let folder = Folder::new("server");
@@ -387,7 +434,8 @@ fn copy(server: Server) -> Folder {
 pub fn start_without_a_key(server: Server) -> (ExitStatus, String) {
     let folder = copy(server);
     let mut command = server.settle().unwrap_or_else(|| server.serve("127.0.0.1:0"));
-    let settings = Settings { service: "http://127.0.0.1:1".to_owned(), key: String::new(), database: None };
+    let settings =
+        Settings { service: "http://127.0.0.1:1".to_owned(), key: String::new(), database: None, page: None };
     prepare(&mut command, &folder, "http://127.0.0.1:8000", &settings);
     let status = command.env_remove("GUICHET_SECRET_KEY").status().unwrap();
     (status, fs::read_to_string(folder.log()).unwrap())
@@ -416,6 +464,18 @@ pub fn run_in_node(script: &str, argument: &str) {
     assert!(output.status.success(), "{script} {argument}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Runs a test of Django beside a copy of the shop, with a new database.
+pub fn run_in_django(test: &str, key: &str) {
+    let folder = copy(Server::Django);
+    let file = root().join(test);
+    fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
+    let mut command =
+        command(&python(), &["-W", "ignore", "-m", "unittest", file.file_stem().unwrap().to_str().unwrap()]);
+    command.env("GUICHET_SECRET_KEY", key).env("GUICHET", env!("CARGO_BIN_EXE_guichet"));
+    let output = command.env_remove("SHOP_DATABASE").current_dir(&folder.path).output().unwrap();
+    assert!(output.status.success(), "{test}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
 fn spawn(server: Server, folder: &Folder, url: &str, settings: &Settings) -> Child {
     let mut command = server.serve(url.trim_start_matches("http://"));
     prepare(&mut command, folder, url, settings);
@@ -425,10 +485,11 @@ fn spawn(server: Server, folder: &Folder, url: &str, settings: &Settings) -> Chi
 fn prepare(command: &mut Command, folder: &Folder, url: &str, settings: &Settings) {
     let log = File::options().create(true).append(true).open(folder.log()).unwrap();
     command.current_dir(&folder.path).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-    let Settings { service, key, database } = settings;
+    let Settings { service, key, database, page } = settings;
     command.env("GUICHET_BASE_URL", service).env("GUICHET_SECRET_KEY", key).env("SHOP_URL", url);
     command.env_remove("SHOP_DATABASE").env_remove("PORT");
     command.envs(database.as_ref().map(|database| ("SHOP_DATABASE", database)));
+    command.envs(page.as_ref().map(|page| ("SHOP_ORIGIN", page)));
 }
 
 fn command(program: &str, arguments: &[&str]) -> Command {

@@ -1,5 +1,6 @@
 // A whole purchase, every decline, lost responses and sessions that end, without a browser or a network: in Node.js and in jsdom.
 // The shop's server is three functions.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createGuichet, GuichetError } from "guichet";
 import { openHostedCheckout } from "guichet/hosted";
@@ -93,12 +94,77 @@ test.each([
   expect(await guichet.waitForOutcome(back, { budgetMs: 1 })).toMatchObject({ state, last_payment_error: { code } });
 });
 
+/** Vitest and Jest have no such function in common. */
+async function until(holds) {
+  while (!holds()) await sleep(10);
+}
+
 test("a customer who turns back with the back button has not paid", async () => {
   const checkout = guichet.checkout({ order: { id: "back" } });
   await page.navigation(checkout);
   page.back();
   expect(page.address).toBe("https://shop.example.com/basket");
   expect((await checkout).state).toBe("dismissed");
+});
+
+test("a second checkout of a page does not get an address from before it", async () => {
+  const first = await hostedPage("first");
+  await first.pay(phone(0));
+  first.leave();
+  const address = await page.navigation(guichet.checkout({ order: { id: "second" } }));
+  expect(address).toMatch(/\/checkout\/pi_/);
+  expect(address).not.toContain(first.intent.id);
+});
+
+describe("with popups", () => {
+  beforeEach(() => {
+    page.close();
+    page = openTestPage("https://shop.example.com/basket", { popups: true });
+  });
+  const openPopup = async (id) => {
+    const checkout = guichet.checkout({ order: { id } }, { mode: "popup" });
+    const popup = await page.popup(checkout);
+    return { checkout, popup, address: await popup.navigation() };
+  };
+
+  test("the customer pays in one, and its return page closes it", async () => {
+    const { checkout, popup, address } = await openPopup("paid");
+    const hosted = await openHostedCheckout({ baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, intent: address });
+    await hosted.pay(phone(0));
+    popup.show();
+    hosted.leave();
+    expect((await guichet.returned()).match).toBe("matched");
+    expect((await checkout).state).toBe("succeeded");
+    expect([popup.closed, location.href]).toEqual([true, "https://shop.example.com/basket"]);
+  });
+
+  test("the customer closes one", async () => {
+    const { checkout, popup } = await openPopup("closed");
+    popup.close();
+    expect((await checkout).state).toBe("dismissed");
+  });
+});
+
+test("a sign-out in a second tab ends the session of the first", async () => {
+  await guichet.session.validate();
+  page.openTab().show();
+  const other = createGuichet({ baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, merchant: merchant() });
+  await other.session.validate();
+  await other.session.revoke();
+  page.show();
+  await until(() => guichet.session.state === "revoked");
+});
+
+test("a frozen page asks at once when it is shown again", async () => {
+  let reads = 0;
+  const status = async () => ({ status: ++reads > 1 ? "succeeded" : "processing" });
+  const outcome = createGuichet({ baseUrl: sandbox.baseUrl, merchant: { status } }).waitForOutcome({ payment_ref: "gch_1" });
+  await until(() => reads === 1);
+  page.freeze();
+  await sleep(2_000); // the page would have asked again by now
+  expect([reads, document.hidden]).toEqual([1, true]);
+  page.resume();
+  expect((await outcome).state).toBe("succeeded");
 });
 
 test("a charge whose response is lost is made once", async () => {
@@ -126,6 +192,9 @@ test("a checkout that fails leaves the page where it is", async () => {
 });
 
 describe("an error of a test", () => {
+  test("of an unknown kind is refused", () => {
+    expect(() => guichetError("nonsense")).toThrow(/Unknown kind `nonsense`. The kinds are: .*wasm_missing/);
+  });
   test("is an error of the package", () => {
     const error = guichetError("refused", { code: "payment_method_unavailable", retryable: true, status: 422 });
     expect(GuichetError.is(error)).toBe(true);

@@ -69,6 +69,42 @@ pub enum Money {
     StopsAtCanceled,
     PaysByLateApproval,
     MarksAgainLater,
+    /// *
+    PaysByNotification,
+    /// *
+    PaysByPostedReturn,
+    /// *
+    NextReferenceAfterMismatch,
+    /// *
+    NextReferenceOncePaid,
+    /// *
+    NextReferenceAfterConflict,
+    /// *
+    TakesServerErrorForFailed,
+    /// *
+    LimitsEveryone,
+    /// *
+    CountsEndedPayments,
+    /// *
+    EndsRoundAtUnsent,
+    /// *
+    SettlesYoungestAlone,
+    /// *
+    RefundsAtEachStatus,
+    /// *
+    ComparesTwoLettersOfCurrency,
+    /// *
+    ComparesStartOfReference,
+    /// *
+    ComparesNameOfEmail,
+    /// *
+    CountsOneDecline,
+    /// *
+    MarksForPageAndTimer,
+    /// *
+    GivesUpUnavailable,
+    /// *
+    TellsProcessingAsFailed,
 }
 
 impl Money {
@@ -136,5 +172,23 @@ impl Money {
         (Self::StopsAtCanceled, "late_approval_after_end_is_refunded"),
         (Self::PaysByLateApproval, "late_approval_after_end_is_refunded"),
         (Self::MarksAgainLater, "books_stay_true"),
+        (Self::PaysByNotification, "return_page_pays_nothing"),
+        (Self::PaysByPostedReturn, "return_page_pays_nothing"),
+        (Self::NextReferenceAfterMismatch, "wrong_amount_pays_nothing"),
+        (Self::NextReferenceOncePaid, "second_reference_only_after_end"),
+        (Self::NextReferenceAfterConflict, "lost_reply_same_payment"),
+        (Self::TakesServerErrorForFailed, "failed_read_is_no_decline"),
+        (Self::LimitsEveryone, "open_payments_have_a_limit"),
+        (Self::CountsEndedPayments, "open_payments_have_a_limit"),
+        (Self::EndsRoundAtUnsent, "failing_read_delays_none"),
+        (Self::SettlesYoungestAlone, "paid_without_return"),
+        (Self::RefundsAtEachStatus, "duplicate_is_refunded"),
+        (Self::ComparesTwoLettersOfCurrency, "wrong_currency_pays_nothing"),
+        (Self::ComparesStartOfReference, "wrong_reference_pays_nothing"),
+        (Self::ComparesNameOfEmail, "wrong_owner_pays_nothing"),
+        (Self::CountsOneDecline, "decline_gets_next_reference"),
+        (Self::MarksForPageAndTimer, "paid_once"),
+        (Self::GivesUpUnavailable, "late_approval_pays"),
+        (Self::TellsProcessingAsFailed, "approvable_until_is_handed_on"),
     ];
 }

@@ -26,6 +26,10 @@ const PRICE: &str = "45000";
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Broken {
     Nothing,
+    /// Nothing: its login is a pair of cookies, of which one is enough.
+    Pair,
+    /// Nothing: its timer sends what is stored again.
+    SendsAgain,
     OmitsCheckoutUrl,
     GivesStrangersSessions,
     PutsTokenIntoAddress,
@@ -148,13 +152,52 @@ pub enum Broken {
     LogsKey,
     LogsTokens,
     LogsCheckoutUrl,
+    // By another person.
+    AnswersWithoutEnvelope,
+    OmitsPaymentRef,
+    RefusesRepeat,
+    NumbersEachDescription,
+    NamesReferenceByStart,
+    ForgetsOrdersAtRestart,
+    ShortensNonce,
+    ReturnsWithoutNonce,
+    AnswersTextOnRefusal,
+    TellsSignedOutForRefusedKey,
+    RedirectsOnHtml,
+    HandsHtmlOn,
+    WaitsForReads,
+    NextReferenceAfterTimeout,
+    TakesPriceFromCookie,
+    TakesPriceFromHeader,
+    NewReferenceForRetry,
+    HandsOutForeignSession,
+    StrangerNamesCustomer,
+    StrangerNamesOwner,
+    ListsPayments,
+    LoginIsConstant,
+    LoginIsTime,
+    LoginNamesCustomer,
+    PairForScripts,
+    SignOutDoesNothing,
+    TakesForeignMultipart,
+    MethodByQuery,
+    ShowsKeyInSettings,
+    PutsTokenIntoRefresh,
+    ChecksOriginOfOrdersAlone,
+    TrustsNullForOrders,
+    TrustsSameSiteOrders,
+    ChecksSiteBesideOriginAlone,
+    TakesTextWithCharset,
+    CountsNonces,
+    PutsKeyIntoDescription,
+    ListsPaymentsForAdministrators,
 }
 
 impl Broken {
     /// Each defect, and the rule that it breaks.
     pub fn each() -> impl Iterator<Item = (Self, &'static str)> {
         let money = Money::EACH.iter().map(|(money, rule)| (Self::Money(*money), *rule));
-        Self::EACH.iter().chain(Self::REQUESTS).copied().chain(money)
+        Self::EACH.iter().chain(Self::REQUESTS).chain(Self::OTHERS).copied().chain(money)
     }
 
     const EACH: [(Self, &'static str); 26] = [
@@ -217,9 +260,9 @@ impl Broken {
         (Self::TakesFeeBearer, "forged_terms_are_ignored"),
         (Self::TakesMethodTypes, "forged_terms_are_ignored"),
         (Self::MarksPaidByPage, "forged_terms_are_ignored"),
-        (Self::TakesPriceOnRepeat, "server_decides"),
-        (Self::TakesDescriptionOnRepeat, "server_decides"),
-        (Self::TakesFeeBearerOnRepeat, "server_decides"),
+        (Self::TakesPriceOnRepeat, "forged_price_is_ignored"),
+        (Self::TakesDescriptionOnRepeat, "forged_terms_are_ignored"),
+        (Self::TakesFeeBearerOnRepeat, "forged_terms_are_ignored"),
         (Self::GivesSessionOfLast, "session_needs_login"),
         (Self::OmitsEnd, "session_needs_login"),
         (Self::SessionForEmailInBody, "session_is_of_login"),
@@ -279,10 +322,52 @@ impl Broken {
         (Self::LogsTokens, "secrets_are_not_logged"),
         (Self::LogsCheckoutUrl, "secrets_are_not_logged"),
     ];
+
+    /// Defects that another person made from `docs/shop.md` alone, without the rules.
+    const OTHERS: &[(Self, &'static str)] = &[
+        (Self::AnswersWithoutEnvelope, "order_becomes_payment"),
+        (Self::OmitsPaymentRef, "order_becomes_payment"),
+        (Self::RefusesRepeat, "same_order_same_payment"),
+        (Self::NumbersEachDescription, "same_order_same_payment"),
+        (Self::NamesReferenceByStart, "same_payment_after_restart"),
+        (Self::ForgetsOrdersAtRestart, "same_payment_after_restart"),
+        (Self::ShortensNonce, "return_nonce_agrees"),
+        (Self::ReturnsWithoutNonce, "return_nonce_agrees"),
+        (Self::AnswersTextOnRefusal, "refusing_service"),
+        (Self::TellsSignedOutForRefusedKey, "refusing_service"),
+        (Self::RedirectsOnHtml, "unreadable_service"),
+        (Self::HandsHtmlOn, "unreadable_service"),
+        (Self::WaitsForReads, "slow_service"),
+        (Self::NextReferenceAfterTimeout, "slow_service"),
+        (Self::TakesPriceFromCookie, "forged_price_is_ignored"),
+        (Self::TakesPriceFromHeader, "forged_price_is_ignored"),
+        (Self::NewReferenceForRetry, "forged_reference_is_ignored"),
+        (Self::HandsOutForeignSession, "session_is_of_login"),
+        (Self::StrangerNamesCustomer, "session_needs_login"),
+        (Self::StrangerNamesOwner, "stranger_gets_nothing"),
+        (Self::ListsPayments, "other_customer_sees_nothing"),
+        (Self::LoginIsConstant, "login_is_guarded"),
+        (Self::LoginIsTime, "login_is_guarded"),
+        (Self::LoginNamesCustomer, "login_is_guarded"),
+        (Self::PairForScripts, "login_is_guarded"),
+        (Self::SignOutDoesNothing, "sign_out_ends_login"),
+        (Self::TakesForeignMultipart, "foreign_form_refused"),
+        (Self::MethodByQuery, "other_methods_do_nothing"),
+        (Self::ShowsKeyInSettings, "key_in_no_answer"),
+        (Self::PutsTokenIntoRefresh, "token_in_no_url"),
+        (Self::ChecksOriginOfOrdersAlone, "foreign_origin_refused"),
+        (Self::TrustsNullForOrders, "null_origin_refused"),
+        (Self::TrustsSameSiteOrders, "same_site_refused"),
+        (Self::ChecksSiteBesideOriginAlone, "cross_site_refused"),
+        (Self::TakesTextWithCharset, "text_plain_refused"),
+        (Self::CountsNonces, "return_nonce_agrees"),
+        (Self::PutsKeyIntoDescription, "key_in_no_answer"),
+        (Self::ListsPaymentsForAdministrators, "stranger_gets_nothing"),
+    ];
 }
 
 /// A running shop.
-pub struct Shop {
+pub struct ShopServer {
     pub url: String,
     /// The address at which its service must listen.
     pub service: String,
@@ -318,7 +403,16 @@ struct Books {
     payments: HashMap<String, Payment>,
     /// The references whose payment has ended.
     ended: HashSet<String>,
+    /// The references that are stored, and that the service did not confirm yet.
+    unsent: HashSet<String>,
     timer_has_ended: bool,
+}
+
+impl Books {
+    /// How many payments have not ended.
+    fn open(&self) -> usize {
+        self.bodies.keys().filter(|reference| !self.ended.contains(*reference)).count()
+    }
 }
 
 #[derive(Clone)]
@@ -333,6 +427,8 @@ struct Payment {
     place: usize,
     was_asked: bool,
     reads_since_paid: u32,
+    /// Whether the timer and the page have seen that it is paid.
+    knows: [bool; 2],
     refunds: Vec<u64>,
 }
 
@@ -352,40 +448,48 @@ impl From<Money> for Broken {
 
 type Answer = Result<Response, Response>;
 
-impl Shop {
+impl ShopServer {
     pub async fn open(name: &str, broken: Broken, key: &str) -> Self {
         let kept = crate::support::folder::Folder::new(name);
         let folder = kept.path.clone();
         let service = format!("127.0.0.1:{}", port::free());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let timeout = Duration::from_secs(if broken == Broken::WaitsForEver { 3600 } else { 2 });
-        let server = Arc::new(Server {
-            broken,
-            origin: url.clone(),
-            service: format!("http://{service}/v1"),
-            key: key.to_owned(),
-            folder: folder.clone(),
-            http: reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(timeout).build().unwrap(),
-            state: Mutex::default(),
-        });
-        let router = Router::new()
-            .route("/", get(page))
-            .route("/app.js", get(script))
-            .route("/app.js.map", get(source_map))
-            .route("/.env", get(environment))
-            .route("/return", get(return_page))
-            .route("/login", post(login))
-            .route("/logout", post(logout))
-            .route("/guichet/session", post(session).get(session_by_get))
-            .route("/guichet/intents", post(intents).get(intents_by_get).put(intents_by_put))
-            .route("/guichet/intents/{payment_ref}", get(status))
-            .layer(axum::middleware::from_fn_with_state(Arc::clone(&server), answer_preflights))
-            .with_state(Arc::clone(&server));
+        let router = router(broken, &url, &format!("http://{service}"), key, folder.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        tokio::spawn(keep_settling(server));
         Self { url, service, folder, _folder: kept }
     }
+}
+
+/// The shop as a value, with its timer.
+pub fn router(broken: Broken, origin: &str, base_url: &str, key: &str, folder: PathBuf) -> Router {
+    let timeout = Duration::from_secs(if broken == Broken::WaitsForEver { 3600 } else { 2 });
+    let server = Arc::new(Server {
+        broken,
+        origin: origin.to_owned(),
+        service: format!("{base_url}/v1"),
+        key: key.to_owned(),
+        folder,
+        http: reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(timeout).build().unwrap(),
+        state: Mutex::default(),
+    });
+    tokio::spawn(keep_settling(Arc::clone(&server)));
+    Router::new()
+        .route("/", get(page))
+        .route("/app.js", get(script))
+        .route("/app.js.map", get(source_map))
+        .route("/.env", get(environment))
+        .route("/settings", get(settings))
+        .route("/admin/payments", get(list))
+        .route("/return", get(return_page).post(return_page))
+        .route("/webhook", post(notification))
+        .route("/login", post(login))
+        .route("/logout", post(logout))
+        .route("/guichet/session", post(session).get(session_by_get))
+        .route("/guichet/intents", post(intents).get(intents_by_get).put(intents_by_put))
+        .route("/guichet/intents/{payment_ref}", get(status))
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&server), answer_preflights))
+        .with_state(server)
 }
 
 /// The timer. It also does what the commands `--restart` and `--settle` request.
@@ -399,6 +503,13 @@ async fn keep_settling(server: Arc<Server>) {
                 let mut payments: Vec<_> =
                     books.payments.iter().map(|(name, payment)| (payment.place, name.clone())).collect();
                 payments.sort();
+                if server.is(Money::SettlesYoungestAlone) {
+                    payments.retain(|(_, name)| !books.ended.contains(&books.payments[name].reference));
+                    payments.drain(..payments.len().saturating_sub(1));
+                }
+                if server.is(Money::EndsRoundAtUnsent) && !books.unsent.is_empty() {
+                    payments.clear();
+                }
                 payments.into_iter().map(|(_, name)| name)
             };
             for payment_ref in references {
@@ -419,6 +530,20 @@ async fn keep_settling(server: Arc<Server>) {
                         break;
                     }
                 }
+            }
+        }
+        if server.is(Broken::SendsAgain) {
+            let stored = {
+                let books = server.state.lock().unwrap();
+                books
+                    .bodies
+                    .iter()
+                    .filter(|(name, _)| !books.ended.contains(*name))
+                    .map(|(_, body)| body.clone())
+                    .collect::<Vec<_>>()
+            };
+            for body in stored {
+                drop(server.call("POST", "/payment-intents", Some(body)).await);
             }
         }
         if settle {
@@ -471,6 +596,35 @@ async fn environment(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
+async fn settings(State(server): State<Arc<Server>>) -> Response {
+    match server.broken {
+        Broken::ShowsKeyInSettings => {
+            Json(json!({"key": server.key.chars().rev().collect::<String>()})).into_response()
+        }
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn list(State(server): State<Arc<Server>>) -> Response {
+    match server.broken {
+        Broken::ListsPaymentsForAdministrators => {
+            let payments: Vec<String> = server.state.lock().unwrap().payments.keys().cloned().collect();
+            Json(payments).into_response()
+        }
+        _ => StatusCode::UNAUTHORIZED.into_response(),
+    }
+}
+
+/// What other payment services send. This one sends none.
+async fn notification(State(server): State<Arc<Server>>, body: Bytes) -> StatusCode {
+    let event: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let reference = &event["data"]["object"]["merchant_reference"];
+    if server.is(Money::PaysByNotification) && event["type"] == "payment_intent.succeeded" {
+        server.mark_reference_paid(reference.as_str().unwrap_or_default());
+    }
+    StatusCode::NOT_FOUND
+}
+
 fn base64(text: &str) -> String {
     use guichet::native::reqwest::header::HeaderMap;
     // The value of Basic authentication is the base64 of a name, a colon and a password.
@@ -488,21 +642,37 @@ async fn login(State(server): State<Arc<Server>>, headers: HeaderMap, body: Stri
     let token = match cookie(&headers, "login") {
         Some(given) if server.is(Broken::KeepsGivenLogin) => given,
         _ if server.is(Broken::LoginIsGuessable) => books.logins.len().to_string(),
+        _ if server.is(Broken::LoginIsConstant) => nonce(name, 0),
+        _ if server.is(Broken::LoginIsTime) => {
+            std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_micros()).to_string()
+        }
+        _ if server.is(Broken::LoginNamesCustomer) => format!("{name}.{:016x}", random()),
         _ => format!("{:016x}{:016x}", random(), random()),
     };
     books.logins.insert(token.clone(), name.to_owned());
     let attributes = match server.broken {
-        Broken::LoginForScripts => "Path=/; SameSite=Lax",
+        Broken::LoginForScripts | Broken::PairForScripts => "Path=/; SameSite=Lax",
         Broken::LoginForOtherSites => "Path=/; HttpOnly; SameSite=None",
         _ => "Path=/; HttpOnly; SameSite=Lax",
     };
-    ([("set-cookie", format!("login={token}; {attributes}"))], "Welcome").into_response()
+    let mut response = ([("set-cookie", format!("login={token}; {attributes}"))], "Welcome").into_response();
+    if matches!(server.broken, Broken::PairForScripts | Broken::Pair) {
+        // One token stands for the other.
+        let refresh = format!("{:016x}{:016x}", random(), random());
+        books.logins.insert(refresh.clone(), name.to_owned());
+        response.headers_mut().append("set-cookie", format!("refresh={refresh}; {attributes}").parse().unwrap());
+    }
+    response
 }
 
 async fn logout(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
+    if server.is(Broken::SignOutDoesNothing) {
+        return "Goodbye".into_response();
+    }
     if !server.is(Broken::ForgetsCookieOnly) {
         let token = cookie(&headers, "login").unwrap_or_default();
         let mut books = server.state.lock().unwrap();
+        books.logins.remove(&cookie(&headers, "refresh").unwrap_or_default());
         let name = books.logins.remove(&token);
         if let Some(name) =
             name.filter(|_| server.is(Broken::SignsOutOfSessionsOnly) || server.is(Broken::IgnoresSignOutForGet))
@@ -518,6 +688,9 @@ async fn session(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
     let customer = match server.customer(&headers, "session") {
         Err(_) if server.is(Broken::GivesStrangersSessions) => "guest".to_owned(),
         Err(_) if server.is(Broken::GivesSessionOfLast) => server.state.lock().unwrap().current.clone(),
+        Err(_) if server.is(Broken::StrangerNamesCustomer) && text(&headers, "x-user").is_some() => {
+            text(&headers, "x-user").unwrap_or_default()
+        }
         customer => customer?,
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -541,7 +714,14 @@ async fn session(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
     let kept = server.state.lock().unwrap().session.clone().filter(|_| server.is(Broken::SharesSession));
     let mut session = match kept {
         Some(session) => session,
-        None => server.call("POST", "/sessions/create", Some(json!({"customer_email": customer_email}))).await?,
+        None => {
+            let created = json!({"customer_email": customer_email});
+            let session = server.call("POST", "/sessions/create", Some(created)).await?;
+            if session["data"]["customer_email"] != *customer_email && !server.is(Broken::HandsOutForeignSession) {
+                return Err(error(502, "service_failed"));
+            }
+            session
+        }
     };
     server.state.lock().unwrap().session = Some(session.clone());
     if server.is(Broken::OmitsEnd) {
@@ -556,6 +736,9 @@ async fn session(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
     if server.is(Broken::PutsTokenIntoAddress) {
         response.headers_mut().insert("content-location", format!("/sessions/{token}").parse().unwrap());
     }
+    if server.is(Broken::PutsTokenIntoRefresh) {
+        response.headers_mut().insert("refresh", format!("0; url=/#{token}").parse().unwrap());
+    }
     if server.is(Broken::KeepsTokenInCookie) {
         response
             .headers_mut()
@@ -567,11 +750,19 @@ async fn session(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
 async fn session_by_get(state: State<Arc<Server>>, uri: Uri, headers: HeaderMap) -> Answer {
     match state.broken {
         Broken::SessionByGet => session(state, uri, headers, Bytes::new()).await,
+        Broken::MethodByQuery if query(&uri, "_method").as_deref() == Some("POST") => {
+            session(state, uri, headers, Bytes::new()).await
+        }
         _ => Err(error(405, "method_not_allowed")),
     }
 }
 
 async fn intents_by_get(state: State<Arc<Server>>, uri: Uri, mut headers: HeaderMap) -> Answer {
+    if state.is(Broken::ListsPayments) {
+        state.customer(&headers, "intents")?;
+        let payments: Vec<String> = state.state.lock().unwrap().payments.keys().cloned().collect();
+        return Ok(Json(json!({"payments": payments})).into_response());
+    }
     let id =
         query(&uri, "id").filter(|_| state.is(Broken::IntentByGet)).ok_or_else(|| error(405, "method_not_allowed"))?;
     headers.insert("content-type", "application/json".parse().unwrap());
@@ -606,7 +797,8 @@ async fn answer_preflights(State(server): State<Arc<Server>>, request: Request, 
 
 async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Answer {
     let refused = server.refuse_other_sites(&headers, "intents");
-    if !server.is(Broken::RefusesAfterCreation) {
+    let is_multipart = content_type(&headers).starts_with("multipart/") && server.is(Broken::TakesForeignMultipart);
+    if !server.is(Broken::RefusesAfterCreation) && !is_multipart {
         refused?;
     }
     let customer = match server.customer(&headers, "intents") {
@@ -628,7 +820,15 @@ async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
             };
             (order.map_err(shown)?, false)
         }
+        _ if is_multipart => {
+            let body = String::from_utf8_lossy(&body).into_owned();
+            let id = body.split("name=\"id\"\r\n\r\n").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+            (json!({"id": id}), false)
+        }
         _ if server.is(Broken::TakesTextPlain) => (serde_json::from_slice(&body).unwrap_or_default(), false),
+        "text/plain; charset=UTF-8" if server.is(Broken::TakesTextWithCharset) => {
+            (serde_json::from_slice(&body).unwrap_or_default(), false)
+        }
         other if server.is(Broken::TakesTextThatNamesJson) && other.contains("json") => {
             (serde_json::from_slice(&body).unwrap_or_default(), false)
         }
@@ -637,7 +837,11 @@ async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
         }
         _ => return Err(error(415, "unsupported_media_type")),
     };
+    if server.is(Money::LimitsEveryone) && server.state.lock().unwrap().open() >= 20 && customer != "awa" {
+        return Err(error(409, "too_many_open_payments"));
+    }
     let id = order["id"].as_str().filter(|id| ORDERS.contains(id) || id.starts_with("N-"));
+    let id = id.filter(|_| !server.is(Broken::ForgetsOrdersAtRestart) || server.state.lock().unwrap().restarts == 0);
     let id = id.filter(|_| customer == "awa" || server.is(Broken::SellsOrdersOfOthers));
     let id = id.ok_or_else(|| error(404, "order_missing"))?;
     if server.is(Broken::GivesNamedPayment)
@@ -651,10 +855,20 @@ async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
 
     let Sale { declined, reference, body, nonce } = server.sell(id, &order, &customer, &uri, &headers).await?;
     let known = server.state.lock().unwrap().bodies.contains_key(&reference);
+    if server.is(Broken::RefusesRepeat)
+        && server.state.lock().unwrap().payments.values().any(|payment| payment.order == id)
+    {
+        return Err(error(409, "order_sent"));
+    }
     let created = server.call("POST", "/payment-intents", Some(body.clone())).await;
-    if created.is_err() {
+    if let Err(refused) = &created {
         let mut books = server.state.lock().unwrap();
-        if server.is(Money::NextReferenceAfterLostReply) {
+        let is_next = match server.broken {
+            Broken::NextReferenceAfterTimeout => refused.status() == StatusCode::GATEWAY_TIMEOUT,
+            Broken::Money(Money::NextReferenceAfterConflict) => refused.status() == StatusCode::CONFLICT,
+            _ => server.is(Money::NextReferenceAfterLostReply),
+        };
+        if is_next {
             *books.declined.entry(id.to_owned()).or_default() += 1;
         }
         if server.is(Money::NumbersReferenceOfFailedCall) && !known {
@@ -675,10 +889,12 @@ async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
         given_up: false,
         was_asked: false,
         reads_since_paid: 0,
+        knows: [false; 2],
         refunds: Vec::new(),
     };
     {
         let mut books = server.state.lock().unwrap();
+        books.unsent.remove(&reference);
         books.bodies.insert(reference.clone(), body);
         books.payments.entry(text("payment_ref")).or_insert(payment);
     }
@@ -696,11 +912,15 @@ async fn intents(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
     let debug = server.is(Broken::ShowsKey).then(|| server.key.clone());
     let return_nonce = if server.is(Broken::AnswersAnotherNonce) { self::nonce("another", 0) } else { nonce };
     let client_secret = server.is(Broken::ShowsClientSecret).then(|| text("client_secret"));
+    let payment_ref = (!server.is(Broken::OmitsPaymentRef)).then(|| text("payment_ref"));
     let intent = json!({
-        "id": text("id"), "checkout_url": checkout_url, "payment_ref": text("payment_ref"), "merchant_reference": reference,
+        "id": text("id"), "checkout_url": checkout_url, "payment_ref": payment_ref, "merchant_reference": reference,
         "status": text("status"), "client_secret": client_secret,
     });
     let cache = if server.is(Broken::StoresIntentsPublicly) { "public" } else { "no-store" };
+    if server.is(Broken::AnswersWithoutEnvelope) {
+        return Ok(Json(intent).into_response());
+    }
     let body = Json(json!({"intent": intent, "return_nonce": return_nonce, "debug": debug}));
     Ok(([("cache-control", cache)], body).into_response())
 }
@@ -714,6 +934,9 @@ async fn status(
     server.refuse_other_sites(&headers, "status")?;
     let customer = match server.customer(&headers, "status") {
         Err(_) if server.is(Broken::ShowsStatusToStrangers) => "awa".to_owned(),
+        Err(_) if server.is(Broken::StrangerNamesOwner) && query(&uri, "user").is_some() => {
+            query(&uri, "user").unwrap_or_default()
+        }
         Err(_) if server.is(Broken::ShowsStatusByOrder) && !payment_ref.starts_with("gch_") => "awa".to_owned(),
         customer => customer?,
     };
@@ -748,7 +971,8 @@ async fn status(
     if server.is(Money::OmitsApprovableUntilOfError) && told["last_payment_error"].is_object() {
         told["last_payment_error"].as_object_mut().unwrap().remove("approvable_until");
     }
-    let is_declined = server.is(Money::TellsDeclinedAsFailed) && told["last_payment_error"].is_object();
+    let is_declined = (server.is(Money::TellsDeclinedAsFailed) && told["last_payment_error"].is_object())
+        || (server.is(Money::TellsProcessingAsFailed) && told["status"] == "processing");
     let is_known = ["requires_action", "processing", "succeeded", "failed", "canceled"];
     let is_unknown = !is_known.iter().any(|known| told["status"] == **known);
     if is_declined || (is_unknown && server.is(Money::TellsFailedForUnknown)) {
@@ -762,7 +986,11 @@ async fn status(
 }
 
 /// The page to which the customer returns.
-async fn return_page(State(server): State<Arc<Server>>, uri: Uri) -> &'static str {
+async fn return_page(State(server): State<Arc<Server>>, uri: Uri, body: String) -> &'static str {
+    let posted: HashMap<String, String> = url::form_urlencoded::parse(body.as_bytes()).into_owned().collect();
+    if server.is(Money::PaysByPostedReturn) && posted.get("status").is_some_and(|status| status == "succeeded") {
+        server.mark_reference_paid(posted.get("merchant_reference").map_or("", String::as_str));
+    }
     let named = |name: &str| query(&uri, name).unwrap_or_default();
     let payment_ref = {
         let books = server.state.lock().unwrap();
@@ -798,7 +1026,11 @@ impl Server {
 
     /// The customer of the login's cookie.
     fn customer(&self, headers: &HeaderMap, route: &str) -> Result<String, Response> {
-        let token = cookie(headers, "login").unwrap_or_default();
+        let token = cookie(headers, "login").or(cookie(headers, "refresh")).unwrap_or_default();
+        if self.is(Broken::LoginNamesCustomer) {
+            let name = ["awa", "paul"].into_iter().find(|name| token.starts_with(*name) && token.contains('.'));
+            return name.map(str::to_owned).ok_or_else(|| error(401, "authentication_required"));
+        }
         let books = self.state.lock().unwrap();
         let is_ended_here = match self.broken {
             Broken::SignsOutOfSessionsOnly => route == "session",
@@ -820,6 +1052,8 @@ impl Server {
             Broken::TakesPriceFromPage => ("amount", order["amount"].clone()),
             Broken::TakesNestedPrice => ("amount", order["items"][0]["unitPrice"].clone()),
             Broken::TakesPriceFromQuery => ("amount", query(uri, "total").into()),
+            Broken::TakesPriceFromCookie => ("amount", cookie(headers, "amount").into()),
+            Broken::TakesPriceFromHeader => ("amount", text(headers, "x-price").into()),
             Broken::TakesCheaperPrice => {
                 let price = number(&order["grandTotal"]).filter(|page| *page > price / 2.0 && *page < price);
                 ("amount", price.map(whole).into())
@@ -911,27 +1145,45 @@ impl Server {
             Broken::MakesNewReferenceEachTime => true,
             Broken::Money(Money::NamesReferenceByTime | Money::InsertsAfterCall) => !known,
             Broken::Money(Money::NumbersReferenceOfFailedCall) => true,
+            Broken::NewReferenceForRetry => order["retry"] == true,
             _ => false,
         };
         let stored = books.payments.values().find(|payment| payment.order == id && payment.declined == declined);
         match stored {
-            Some(stored) if self.broken != Broken::MakesNewReferenceEachTime => reference = stored.reference.clone(),
+            _ if self.is(Broken::NamesReferenceByStart) => reference.push_str(&format!("-s{}", books.restarts)),
+            Some(stored)
+                if !matches!(self.broken, Broken::MakesNewReferenceEachTime | Broken::NewReferenceForRetry) =>
+            {
+                reference = stored.reference.clone();
+            }
             _ if is_numbered => reference.push_str(&format!("-{}", books.created)),
             _ => {}
         }
         let salt = if self.broken == Broken::ForgetsNonceAtRestart { books.restarts } else { 0 };
-        let nonce = nonce(&reference, salt);
+        let mut nonce = nonce(&reference, salt);
+        if self.is(Broken::ShortensNonce) {
+            nonce.truncate(8);
+        }
+        if self.is(Broken::CountsNonces) {
+            nonce = format!("{:022}", reference.bytes().map(usize::from).sum::<usize>());
+        }
         let today = self.price();
         let amount = if self.is(Money::KeepsOldPrice) && declined > 0 { PRICE } else { &today };
         let mut body = json!({
             "firstname": "Awa", "lastname": "Ngono", "email": email(customer), "amount": amount, "description": "A pair of shoes",
             "merchant_reference": reference, "redirect_url": format!("{}/return?guichet_return={nonce}", self.origin),
         });
-        if self.is(Money::NumbersDescription) && !known {
+        if self.is(Broken::PutsKeyIntoDescription) {
+            body["description"] = format!("A pair of shoes ({})", self.key).into();
+        }
+        if self.is(Broken::ReturnsWithoutNonce) {
+            body["redirect_url"] = format!("{}/return", self.origin).into();
+        }
+        if (self.is(Money::NumbersDescription) && !known) || self.is(Broken::NumbersEachDescription) {
             body["description"] = format!("A pair of shoes ({})", books.created).into();
         }
         let is_stored = books.bodies.contains_key(&reference);
-        let open = books.bodies.keys().filter(|reference| !books.ended.contains(*reference)).count();
+        let open = if self.is(Money::CountsEndedPayments) { books.bodies.len() } else { books.open() };
         if open >= 20 && (!is_stored || self.is(Money::RefusesKnownAtLimit)) {
             match self.broken {
                 Broken::Money(Money::NoLimit) => {}
@@ -947,14 +1199,23 @@ impl Server {
                 | Broken::TakesPriceOnRepeat
                 | Broken::TakesDescriptionOnRepeat
                 | Broken::TakesFeeBearerOnRepeat
+                | Broken::NumbersEachDescription
                 | Broken::Money(Money::SendsNewBody | Money::NumbersDescription)
         );
         if let Some(stored) = books.bodies.get(&reference).filter(|_| !is_rewritten) {
             body = stored.clone();
         } else if !self.is(Money::InsertsAfterCall) {
+            books.unsent.insert(reference.clone());
             books.bodies.insert(reference.clone(), body.clone());
         }
         Ok(Sale { declined, reference, body, nonce })
+    }
+
+    fn mark_reference_paid(&self, reference: &str) {
+        let payments = self.state.lock().unwrap().payments.clone();
+        if let Some((payment_ref, _)) = payments.iter().find(|(_, payment)| payment.reference == reference) {
+            self.mark_paid(payment_ref);
+        }
     }
 
     fn mark_paid(&self, payment_ref: &str) {
@@ -981,6 +1242,7 @@ impl Server {
         let has_currency = match self.broken {
             Broken::IgnoresCurrency => true,
             Broken::Money(Money::AcceptsBothFrancs) => ["XAF", "XOF"].contains(&text("currency")),
+            Broken::Money(Money::ComparesTwoLettersOfCurrency) => text("currency").starts_with("XA"),
             Broken::Money(Money::AcceptsNoCurrency) => intent["currency"].is_null() || intent["currency"] == "XAF",
             _ => intent["currency"] == "XAF",
         };
@@ -990,6 +1252,7 @@ impl Server {
             Broken::Money(Money::ComparesReferenceWithoutCase) => {
                 text("merchant_reference").eq_ignore_ascii_case(reference)
             }
+            Broken::Money(Money::ComparesStartOfReference) => text("merchant_reference").starts_with(reference),
             Broken::Money(Money::TrimsReference) => text("merchant_reference").trim() == reference,
             _ => text("merchant_reference") == reference,
         };
@@ -1003,6 +1266,9 @@ impl Server {
             Broken::IgnoresOwner => true,
             Broken::Money(Money::ComparesHostOfEmail) => {
                 is_awas.as_str().is_some_and(|email| email.ends_with("@example.com"))
+            }
+            Broken::Money(Money::ComparesNameOfEmail) => {
+                is_awas.as_str().is_some_and(|email| email.split('@').next() == Some("awa"))
             }
             Broken::Money(Money::AcceptsNoEmail) => is_awas.is_null() || *is_awas == email("awa"),
             _ => *is_awas == email("awa"),
@@ -1036,6 +1302,7 @@ impl Server {
         match self.broken {
             Broken::GivesUpDeclined => status == "requires_action" && !intent["last_payment_error"].is_null(),
             Broken::Money(Money::GivesUpAbandoned) => declined("payer_timeout"),
+            Broken::Money(Money::GivesUpUnavailable) => declined("provider_unavailable"),
             Broken::Money(Money::GivesUpRejected) => declined("rejected_by_payer"),
             Broken::Money(Money::StopsAtProcessing) => status == "processing",
             Broken::Money(Money::StopsAtUnknown) => status == "under_review" || status == "reversed",
@@ -1062,12 +1329,19 @@ impl Server {
             if self.is(Money::TakesFailedReadForFailed) && !payment.paid {
                 books.declined.insert(payment.order.clone(), payment.declined + 1);
             }
+            let is_server_error = refused.status() == StatusCode::INTERNAL_SERVER_ERROR;
+            if self.is(Money::TakesServerErrorForFailed) && is_server_error && !for_page && !payment.paid {
+                books.declined.insert(payment.order.clone(), payment.declined + 1);
+            }
             if self.is(Money::ForgetsPaymentAfter404) && refused.status() == StatusCode::BAD_GATEWAY && !for_page {
                 books.payments.get_mut(payment_ref).unwrap().given_up = true;
             }
         }
         let intent = read?["data"].take();
         if !self.is_the_one_sold(&intent, &payment, &sold) {
+            if self.is(Money::NextReferenceAfterMismatch) {
+                self.state.lock().unwrap().declined.insert(payment.order, payment.declined + 1);
+            }
             return Err(error(409, "payment_mismatch"));
         }
         let mut paid_ref = payment_ref.to_owned();
@@ -1083,7 +1357,12 @@ impl Server {
         }
         if self.is_paid(&intent) {
             let stored = books.payments.get_mut(&paid_ref).ok_or_else(|| error(404, "resource_missing"))?;
-            let was_paid = if self.broken == Broken::MarksTwice { payment.paid } else { stored.paid };
+            let was_paid = match self.broken {
+                Broken::MarksTwice => payment.paid,
+                Broken::Money(Money::MarksForPageAndTimer) => stored.knows[usize::from(for_page)],
+                _ => stored.paid,
+            };
+            stored.knows[usize::from(for_page)] = true;
             stored.reads_since_paid += 1;
             let marks_again = (for_page && self.is(Money::MarksAtEachStatus))
                 || (stored.reads_since_paid == 10 && self.is(Money::MarksAgainLater));
@@ -1104,7 +1383,7 @@ impl Server {
                 Broken::Money(Money::RefundsOncePerPayment) => !stored.refunds.is_empty(),
                 _ => stored.refunds.contains(&attempt),
             };
-            if !is_known {
+            if !is_known || (for_page && self.is(Money::RefundsAtEachStatus)) {
                 stored.refunds.push(attempt);
                 self.write(&payment.reference, "refund_due");
             }
@@ -1112,11 +1391,13 @@ impl Server {
         let is_final = intent["status"] == "failed" || intent["status"] == "canceled";
         let is_counted = match self.broken {
             Broken::KeepsDeclinedReference => false,
+            Broken::Money(Money::CountsOneDecline) => is_final && payment.declined == 0,
             Broken::Money(Money::IgnoresCanceled) => intent["status"] == "failed",
             Broken::Money(Money::NextReferenceWhileProcessing) => is_final || intent["status"] == "processing",
             Broken::Money(Money::NextReferenceAfterDecline) => is_final || !intent["last_payment_error"].is_null(),
             Broken::Money(Money::NextReferenceForCode) => is_final || intent["next_action"]["type"] == "otp",
             Broken::Money(Money::TakesUnknownForFailed) => is_final || intent["status"] == "under_review",
+            Broken::Money(Money::NextReferenceOncePaid) => is_final || intent["status"] == "succeeded",
             _ => is_final,
         };
         if is_counted && self.is(Money::CountsDeclineEachTime) {
@@ -1142,22 +1423,42 @@ impl Server {
             self.http.request(method.parse().unwrap(), format!("{}{path}", self.service)).bearer_auth(&self.key);
         let request = request.header("content-type", "application/json");
         self.log(Broken::LogsKey, &format!("{method} {path} Bearer {}", self.key));
+        let timeout = Duration::from_secs(match self.broken {
+            Broken::WaitsForEver => 3600,
+            Broken::WaitsForReads if method == "GET" => 3600,
+            _ => 2,
+        });
+        let request = request.timeout(timeout);
         let sent = request.body(body.map(|body| body.to_string()).unwrap_or_default()).send().await;
-        let unavailable = |_| error(503, "unavailable");
+        let unavailable = |failed: reqwest::Error| match self.broken {
+            Broken::NextReferenceAfterTimeout if failed.is_timeout() => error(504, "timeout"),
+            _ => error(503, "unavailable"),
+        };
         let response = sent.map_err(unavailable)?;
         let status = response.status();
         let reply = response.bytes().await.map_err(unavailable)?;
         if status.as_u16() >= 400 && !self.is(Money::IgnoresHttpStatus) {
-            if self.broken == Broken::HandsRefusalsOn {
-                return Err((status, reply).into_response());
-            }
-            return Err(error(502, "service_failed"));
+            return Err(match (self.broken, status.as_u16()) {
+                (Broken::HandsRefusalsOn, _) => (status, reply).into_response(),
+                (Broken::AnswersTextOnRefusal, _) => {
+                    (StatusCode::BAD_GATEWAY, "The payment service is down.").into_response()
+                }
+                (Broken::TellsSignedOutForRefusedKey, 401) => error(401, "authentication_required"),
+                (Broken::Money(Money::NextReferenceAfterConflict), 409) => error(409, "conflict"),
+                (Broken::Money(Money::TakesServerErrorForFailed), 500) => error(500, "internal_error"),
+                _ => error(502, "service_failed"),
+            });
         }
         serde_json::from_slice(&reply).map_err(|_| {
-            if self.broken == Broken::BreaksOnHtml {
-                return (StatusCode::INTERNAL_SERVER_ERROR, "SyntaxError: Unexpected token '<'").into_response();
+            let html = String::from_utf8_lossy(&reply).into_owned();
+            match self.broken {
+                Broken::BreaksOnHtml => {
+                    (StatusCode::INTERNAL_SERVER_ERROR, "SyntaxError: Unexpected token '<'").into_response()
+                }
+                Broken::RedirectsOnHtml => (StatusCode::FOUND, [("location", "/")]).into_response(),
+                Broken::HandsHtmlOn => html.into_response(),
+                _ => error(502, "service_failed"),
             }
-            error(502, "service_failed")
         })
     }
 
@@ -1183,6 +1484,8 @@ impl Server {
                     }
                     Broken::TrustsOwnNameAnywhere => origin.contains(name),
                     Broken::TrustsNull => origin == "null",
+                    Broken::ChecksOriginOfOrdersAlone => route != "intents",
+                    Broken::TrustsNullForOrders => origin == "null" && route == "intents",
                     Broken::TrustsNullForReads => origin == "null" && route == "status",
                     Broken::TrustsNullForSessions => origin == "null" && route == "session",
                     _ => false,
@@ -1192,12 +1495,14 @@ impl Server {
             None | Some("same-origin" | "none") => true,
             Some("same-site") => match self.broken {
                 Broken::TrustsSameSite => true,
+                Broken::TrustsSameSiteOrders => route == "intents",
                 Broken::TrustsSameSiteReads => route == "status",
                 Broken::TrustsSameSiteSessions => route == "session",
                 _ => false,
             },
             Some(_) => match self.broken {
                 Broken::TrustsCrossSite => true,
+                Broken::ChecksSiteBesideOriginAlone => text(headers, "origin").is_none(),
                 Broken::TrustsCrossSiteReads => route == "status",
                 Broken::TrustsCrossSiteSessions => route == "session",
                 _ => false,

@@ -88,9 +88,9 @@ async fn tables_hide_secrets_by_default_and_json_is_the_services_reply() {
 }
 
 #[tokio::test]
-async fn the_readmes_commands_run_and_print_the_address_where_the_customer_pays() {
-    let readme = include_str!("../../../README.md");
-    let section = readme.split("## At a terminal").nth(1).expect("the README has the section");
+async fn the_commands_of_the_page_run_and_print_the_address_where_the_customer_pays() {
+    let page = include_str!("../../../docs/command.md");
+    let section = page.split("## At a terminal").nth(1).expect("the page has the section");
     let block = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of commands");
     let block = block.replace("\\\n", " ");
     let commands: Vec<Vec<&str>> = block
@@ -101,7 +101,7 @@ async fn the_readmes_commands_run_and_print_the_address_where_the_customer_pays(
     let sandbox = Terminal::open();
     let outputs: Vec<String> = commands.iter().map(|command| sandbox.stdout_of(command)).collect();
     let created = commands.iter().position(|command| command.starts_with(&["intents", "create"]));
-    let created = &outputs[created.expect("the README creates an intent")];
+    let created = &outputs[created.expect("the page creates an intent")];
     assert!(created.contains("/checkout/pi_") && created.contains("?client_secret="), "{created}");
 }
 

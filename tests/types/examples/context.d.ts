@@ -12,6 +12,10 @@ declare const createRoot: typeof import("react-dom/client").createRoot;
 declare const root: HTMLElement;
 declare function Shop(): import("react").ReactElement;
 
+// Vue.
+declare const createApp: typeof import("vue").createApp;
+declare const App: import("vue").Component;
+
 // Vitest, or Jest.
 declare function beforeEach(run: () => unknown): void;
 declare function afterEach(run: () => unknown): void;

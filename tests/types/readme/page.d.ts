@@ -10,6 +10,17 @@ declare const merchant_reference: string;
 declare const return_nonce: string;
 declare const secretKey: string;
 
+declare function openShop(baseUrl: string, secretKey: string): {
+  fetch(request: Request): Promise<Response>;
+  books(reference: string): string;
+  settle(): Promise<void>;
+};
+
+declare module "node:assert/strict" {
+  const assert: { equal(actual: unknown, expected: unknown): void };
+  export default assert;
+}
+
 declare module "node:crypto" {
   interface Hmac {
     update(data: string): Hmac;
@@ -70,6 +81,38 @@ declare module "@playwright/test" {
   export function defineConfig(config: { use: object; webServer: readonly object[] }): object;
   export function test(name: string, run: (fixtures: { page: Page }) => Promise<void>): void;
   export function expect(value: Locator): { toBeVisible(): Promise<void> };
+}
+
+// Single-file components of Vue, the file of a Nuxt application that makes the client, and what Nuxt imports by itself.
+declare module "*.vue" {
+  const component: import("vue").Component;
+  export default component;
+}
+declare module "~/guichet" {
+  export const guichet: import("guichet").Guichet;
+}
+declare const useAsyncData: <T>(key: string, read: () => Promise<T>) => Promise<{ data: { value: T } }>;
+
+declare module "svelte/store" {
+  export interface Readable<T> {
+    subscribe(run: (value: T) => void): () => void;
+  }
+  export function readable<T>(value: T, start: (set: (value: T) => void) => () => void): Readable<T>;
+}
+
+declare module "@angular/core" {
+  interface WritableSignal<T> {
+    (): T;
+    set(value: T): void;
+  }
+  type Decorator = (target: any, context?: any) => void;
+  export function signal<T>(value: T): WritableSignal<T>;
+  export function inject<T>(token: abstract new (...values: any[]) => T): T;
+  export abstract class DestroyRef {
+    abstract onDestroy(run: () => void): () => void;
+  }
+  export function Injectable(): Decorator;
+  export function Component(description: { selector: string; providers: object[]; template: string }): Decorator;
 }
 
 // Vite's addresses of files.

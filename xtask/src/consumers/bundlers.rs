@@ -33,10 +33,10 @@ impl Project {
         Ok(())
     }
 
-    /// Builds the two preloads of the package's README with Vite: in the head of a page, and by `?url`.
+    /// Builds the two preloads of `docs/loading.md` with Vite: in the head of a page, and by `?url`.
     pub(super) fn preload_by_vite(&self, tools: &Tools, remark: &mut String) -> Result<()> {
-        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
-        let (link, head) = (block(&readme, "html", "node_modules/")?, block(&readme, "javascript", "?url")?);
+        let page = fs::read_to_string(root().join("docs/loading.md"))?;
+        let (link, head) = (block(&page, "html", "node_modules/")?, block(&page, "javascript", "?url")?);
         let page = fs::read_to_string(self.folder.join("pages/beside/index.html"))?;
         fs::copy(self.folder.join("pages/beside/main.js"), self.folder.join("call.js"))?;
         fs::write(self.folder.join("head.js"), head)?;

@@ -18,7 +18,7 @@ pub struct Project {
 
 impl Project {
     /// Creates the project from scratch.
-    pub fn install(tarballs: &Tarballs, react: &Tools) -> Result<Self> {
+    pub fn install(tarballs: &Tarballs, frameworks: &Tools) -> Result<Self> {
         let consumers = root().join("target/consumers");
         if consumers.exists() {
             fs::remove_dir_all(&consumers)?;
@@ -44,7 +44,8 @@ impl Project {
             fs::write(folder.join("main.js"), page("call.js")?.replace("\"guichet\"", &format!("\"{entry}\"")))?;
         }
         let project = Self { folder };
-        project.add_react(react)?;
+        project.add(&REACT, &frameworks.modules())?;
+        project.add(&VUE, &frameworks.modules())?;
         Ok(project)
     }
 
@@ -56,14 +57,15 @@ impl Project {
         copy(&self.package(), &other.package())?;
         copy(&self.sandbox(), &other.sandbox())?;
         copy(&self.server(), &other.server())?;
-        other.add_react(react)?;
+        other.add(&REACT, &react.modules())?;
+        other.add(&VUE, &self.folder.join("node_modules"))?;
         Ok(other)
     }
 
-    /// Copies React and its types beside the packages.
-    fn add_react(&self, tools: &Tools) -> Result<()> {
-        for package in REACT {
-            let installed = tools.modules().join(package);
+    /// Copies a framework's packages beside ours.
+    fn add(&self, packages: &[&str], modules: &Path) -> Result<()> {
+        for package in packages {
+            let installed = modules.join(package);
             if installed.is_dir() {
                 copy(&installed, &self.folder.join("node_modules").join(package))?;
             }
@@ -108,18 +110,32 @@ impl Project {
     /// Builds the page of every hook with React in development mode, in which StrictMode mounts every component twice, and renders it in
     /// Node.js. The oldest React has a project of its own.
     pub(super) fn develop_in_react(&self, newest: &Tools, oldest: &Tools, remark: &mut String) -> Result<()> {
-        let other = self.with_other_react("react-oldest", oldest)?;
-        for (name, project) in [("react", self), ("react-oldest", &other)] {
-            let pages = project.with_sources(&root().join("tests/pages/react"))?;
-            let out = self.folder.with_file_name("out").join(name);
-            let mut esbuild = newest.node("esbuild", "esbuild")?;
-            esbuild.arg("page.js").args(["--bundle", "--format=esm", "--define:process.env.NODE_ENV=\"development\""]);
-            run_quietly(esbuild.current_dir(&pages).arg(format!("--outdir={}", out.display())))?;
-            let rendered = run_quietly(at_root("node").current_dir(&pages).arg("server.js"))
-                .with_context(|| format!("{name}: the page cannot be rendered in Node.js"))?;
-            fs::write(out.join("server.json"), rendered.stdout)?;
-        }
+        self.develop("react", "react", newest)?;
+        self.with_other_react("react-oldest", oldest)?.develop("react", "react-oldest", newest)?;
         *remark = format!("react {} and {}", newest.version("react")?, oldest.version("react")?);
+        Ok(())
+    }
+
+    /// The same with Vue.
+    pub(super) fn develop_in_vue(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        self.develop("vue", "vue", tools)?;
+        *remark = format!("vue {}", tools.version("vue")?);
+        Ok(())
+    }
+
+    /// Builds `tests/pages/{pages}/page.js` in development mode and runs its `server.js`, into `target/consumers/out/{name}`.
+    fn develop(&self, pages: &str, name: &str, tools: &Tools) -> Result<()> {
+        let pages = self.with_sources(&root().join("tests/pages").join(pages))?;
+        let out = self.folder.with_file_name("out").join(name);
+        let mut esbuild = tools.node("esbuild", "esbuild")?;
+        esbuild.arg("page.js").args(["--bundle", "--format=esm", "--define:process.env.NODE_ENV=\"development\""]);
+        for flag in ["__VUE_OPTIONS_API__", "__VUE_PROD_DEVTOOLS__", "__VUE_PROD_HYDRATION_MISMATCH_DETAILS__"] {
+            esbuild.arg(format!("--define:{flag}=false"));
+        }
+        run_quietly(esbuild.current_dir(&pages).arg(format!("--outdir={}", out.display())))?;
+        let rendered = run_quietly(at_root("node").current_dir(&pages).arg("server.js"))
+            .with_context(|| format!("{name}: the page cannot be rendered in Node.js"))?;
+        fs::write(out.join("server.json"), rendered.stdout)?;
         Ok(())
     }
 
@@ -156,11 +172,30 @@ const REACT: [&str; 10] = [
     "@types/scheduler",
 ];
 
+/// Vue, and the packages that it needs.
+const VUE: [&str; 15] = [
+    "vue",
+    "@vue/compiler-core",
+    "@vue/compiler-dom",
+    "@vue/compiler-sfc",
+    "@vue/compiler-ssr",
+    "@vue/reactivity",
+    "@vue/runtime-core",
+    "@vue/runtime-dom",
+    "@vue/server-renderer",
+    "@vue/shared",
+    "@babel/parser",
+    "@babel/types",
+    "entities",
+    "estree-walker",
+    "source-map-js",
+];
+
 /// The first code block of a document in this language that contains this text.
 pub(super) fn block<'a>(document: &'a str, language: &str, part: &str) -> Result<&'a str> {
     let fence = format!("\n```{language}\n");
     let mut blocks = document.split(&fence).skip(1).filter_map(|block| block.split("\n```").next());
-    blocks.find(|block| block.contains(part)).with_context(|| format!("the README shows no {language} with {part:?}"))
+    blocks.find(|block| block.contains(part)).with_context(|| format!("the page shows no {language} with {part:?}"))
 }
 
 pub fn copy(from: &Path, to: &Path) -> Result<()> {

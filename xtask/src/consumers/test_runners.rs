@@ -1,4 +1,4 @@
-//! Whole purchases in the test runners of the package's README: Vitest, Jest and Playwright.
+//! Whole purchases in the test runners of `docs/testing.md`: Vitest, Jest and Playwright.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,12 +11,12 @@ use crate::npm::{Tools, run_quietly};
 use crate::setup;
 
 impl Project {
-    /// Copies the tests of `tests/pages/testing/` and that of the package's README into a folder, for this runner.
+    /// Copies the tests of `tests/pages/testing/` and that of `docs/testing.md` into a folder, for this runner.
     fn purchases(&self, folder: &str, runner: &str) -> Result<()> {
-        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
+        let page = fs::read_to_string(root().join("docs/testing.md"))?;
         let tests = fs::read_to_string(root().join("tests/pages/testing/purchase.test.js"))?;
         fs::create_dir_all(self.folder.join(folder))?;
-        for (name, test) in [("purchase", &*tests), ("readme", block(&readme, "mjs", "from \"vitest\"")?)] {
+        for (name, test) in [("purchase", &*tests), ("readme", block(&page, "mjs", "from \"vitest\"")?)] {
             let file = self.folder.join(folder).join(format!("{name}.test.js"));
             fs::write(file, test.replace("from \"vitest\"", &format!("from \"{runner}\"")))?;
         }
@@ -49,23 +49,23 @@ impl Project {
         Ok(())
     }
 
-    /// Makes the purchase of the package's README in Playwright, in Chromium: `guichet-sandbox` and the example on Express on two ports.
+    /// Makes the purchase of `docs/testing.md` in Playwright, in Chromium: `guichet-sandbox` and the example on Express on two ports.
     pub(super) fn purchase_in_playwright(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         setup::chromium(remark)?;
-        let readme = fs::read_to_string(root().join("pkg-template/README.md"))?;
+        let page = fs::read_to_string(root().join("docs/testing.md"))?;
         let shop = self.shop_on_express("in-playwright")?;
         copy(&self.sandbox(), &shop.join("node_modules/guichet-sandbox"))?;
         for package in ["@playwright/test", "playwright", "playwright-core"] {
             copy(&tools.modules().join(package), &shop.join("node_modules").join(package))?;
         }
-        // The README's ports may be in use.
-        let mut config = block(&readme, "mjs", "// playwright.config.js")?.to_owned();
+        // The page's ports may be in use.
+        let mut config = block(&page, "mjs", "// playwright.config.js")?.to_owned();
         for port in ["4243", "8000"] {
             config = config.replace(port, &free_port()?.to_string());
         }
         fs::write(shop.join("readme.config.js"), config)?;
         fs::write(shop.join("playwright.config.js"), INSTALLED_CHROMIUM)?;
-        fs::write(shop.join("purchase.spec.js"), block(&readme, "mjs", "// purchase.spec.js")?)?;
+        fs::write(shop.join("purchase.spec.js"), block(&page, "mjs", "// purchase.spec.js")?)?;
         let mut playwright = at_root("node");
         playwright.args(["node_modules/@playwright/test/cli.js", "test", "--reporter=list"]).current_dir(&shop);
         run_quietly(
@@ -76,7 +76,7 @@ impl Project {
     }
 }
 
-/// The README's configuration, with the browser that is installed in place of one that Playwright downloads.
+/// The page's configuration, with the browser that is installed in place of one that Playwright downloads.
 const INSTALLED_CHROMIUM: &str = "\
 import config from \"./readme.config.js\";
 

@@ -1,4 +1,4 @@
-//! The table "Works with" in the package's README: what the checks of the tarballs use, with the locked versions.
+//! The table "Works with" in `docs/loading.md`: what the checks of the tarballs use, with the locked versions.
 
 use std::fs;
 
@@ -11,16 +11,16 @@ use crate::cargo::root;
 type Locked = (&'static str, &'static str);
 
 /// Each toolchain, the packages that have its versions, and how the package is used in it.
-const TOOLCHAINS: [(&str, &[Locked], &str); 15] = [
+const TOOLCHAINS: [(&str, &[Locked], &str); 16] = [
     ("no bundler", &[], "the package's files, by their addresses"),
     ("Vite", &[(TOOLS, "vite")], "`dev` and `build`"),
     ("webpack", &[NEWEST], ""),
     (
         "esbuild",
         &[(TOOLS, "esbuild")],
-        "with `guichet/beside`, copy `core/guichet_core_bg.wasm` to `core/` beside its output",
+        "with `guichet/beside`, pass `--splitting` and copy `core/guichet_core_bg.wasm` to `core/` beside its output",
     ),
-    ("Rollup", &[NEWEST], "the same"),
+    ("Rollup", &[NEWEST], "with `guichet/beside`, copy the same file"),
     ("Parcel", &[NEWEST], "it writes an import map into the page, which a Content-Security-Policy must allow"),
     ("Next", &[("xtask/npm/next", "next")], "with Turbopack and with webpack"),
     ("Node.js", &[], "`import`; `require` from 20.19 and 22.12 on"),
@@ -32,6 +32,7 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 15] = [
         "`moduleResolution`: `bundler`, `nodenext`, `node10`",
     ),
     ("React", &[("xtask/npm/react-oldest", "react"), (TOOLS, "react")], "`guichet/react`"),
+    ("Vue", &[(TOOLS, "vue")], "`guichet/vue`"),
     ("Vitest", &[(TOOLS, "vitest")], "in `node` and in `jsdom`"),
     ("Jest", &[("xtask/npm/jest", "jest")], "in `node`"),
     ("Playwright", &[(TOOLS, "@playwright/test")], "in Chromium"),
@@ -41,13 +42,13 @@ const TOOLS: &str = "xtask/npm";
 /// `cargo xtask test --newest` installs the newest version.
 const NEWEST: Locked = ("", "the newest");
 
-pub const README: &str = "pkg-template/README.md";
+pub const PAGE: &str = "docs/loading.md";
 
-/// The package's README with this table.
-pub fn readme() -> Result<String> {
+/// The page with this table.
+pub fn page() -> Result<String> {
     const HEADING: &str = "| in | version | |\n|---|---|---|\n";
-    let readme = fs::read_to_string(root().join(README))?;
-    let (before, rest) = readme.split_once(HEADING).context("the README has no table of toolchains")?;
+    let page = fs::read_to_string(root().join(PAGE))?;
+    let (before, rest) = page.split_once(HEADING).context("the page has no table of toolchains")?;
     let (_, after) = rest.split_once("\n\n").context("no paragraph follows the table")?;
     let rows = TOOLCHAINS.iter().map(row).collect::<Result<Vec<_>>>()?;
     Ok(format!("{before}{HEADING}{}\n\n{after}", rows.join("\n")))
@@ -72,7 +73,7 @@ fn locked_version(folder: &str, package: &str) -> Result<String> {
 
 #[test]
 fn the_table_of_toolchains_has_the_locked_versions() {
-    let current = readme().expect("it can be written");
-    let tracked = fs::read_to_string(root().join(README)).expect("it is there");
-    assert!(tracked == current, "{README} is stale. Run `cargo xtask generate`, and commit what it writes.");
+    let current = page().expect("it can be written");
+    let tracked = fs::read_to_string(root().join(PAGE)).expect("it is there");
+    assert!(tracked == current, "{PAGE} is stale. Run `cargo xtask generate`, and commit what it writes.");
 }

@@ -4,6 +4,7 @@ use crate::payment::Payment;
 use crate::service::{Kind, Target};
 use crate::shop::Exchange;
 use crate::{Check, Outcome, RuleError, not_checked};
+use futures_util::future::join;
 
 pub(super) async fn refusing_service(check: &Check) -> Outcome {
     let (_, payment) = check.open_payment().await?;
@@ -29,18 +30,20 @@ pub(super) async fn slow_service(check: &Check) -> Outcome {
 }
 
 async fn failing_service(check: &Check, kind: Kind, cause: &str) -> Outcome {
-    let (_, payment) = check.open_payment().await?;
+    let (customer, payment) = check.open_payment().await?;
     let exchanges = exchanges_during(check, &payment, kind).await?;
-    exchanges.iter().try_for_each(|exchange| must_be_error_or_true(exchange, &payment, cause))
+    exchanges.iter().try_for_each(|exchange| must_be_error_or_true(exchange, &payment, cause))?;
+    super::settling::same_payment_still(check, &customer, &payment, cause.trim_end_matches('.')).await
 }
 
-/// Sends the order, and then asks for its payment's status, while every call of the shop is interfered with.
+/// Sends the order and asks for its payment's status, while every call of the shop is interfered with.
 async fn exchanges_during(check: &Check, payment: &Payment, kind: Kind) -> Result<[Exchange; 2], RuleError> {
     let customer = check.customer(0).await?;
     let _interfering = check.service.interfere(Target::Every, kind);
     let mark = check.service.mark();
-    let order = check.route_request(&customer, "POST", "/intents").on_own_page().json(&payment.order).send().await;
-    let status = check.status(&customer, payment).await;
+    let order = check.route_request(&customer, "POST", "/intents").on_own_page().json(&payment.order);
+    // Together: each may take as long as the shop waits for the service.
+    let (order, status) = join(order.send(), check.status(&customer, payment)).await;
     if check.service.mark() == mark {
         return not_checked("The shop answered without a call to the service.");
     }

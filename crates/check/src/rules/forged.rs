@@ -74,14 +74,6 @@ pub(super) const RULES: &[Rule] = &[
         fix: "Send the service only fields that you have written down one by one: never what the page sent, merged into them.",
         run: |check| Box::pin(forged(check, Kind::Terms)),
     },
-    Rule {
-        id: "server_decides",
-        title: "An order that is forged after it was placed is sent to the service unchanged",
-        needs: &[],
-        guide: "post-guichetintents",
-        fix: FIX,
-        run: |check| Box::pin(server_decides(check)),
-    },
 ];
 
 const FIX: &str = "Take only the order's id from the page. Read price, currency and reference from your own data, and the customer from the login.";
@@ -125,158 +117,58 @@ struct Trial {
     payment: Option<Payment>,
     /// The same order, honest and after it.
     again: Option<Result<Payment, Exchange>>,
-    /// What the service was sent for the honest order.
+    /// What the service was sent for the honest order, and when it was forged again.
     creations_again: Vec<Call>,
 }
 
 /// A word that is in no honest order.
 const FORGED: &str = "forged";
 const ELSEWHERE: &str = "evil.example";
+/// What a lie makes of the currency: the first, unless the shop sells in it.
+const OTHER_CURRENCIES: [&str; 2] = ["UGX", "XOF"];
 
-const PRICES: [&str; 26] = [
-    "amount",
-    "price",
-    "total",
-    "unit_price",
-    "unitPrice",
-    "total_price",
-    "totalPrice",
-    "total_amount",
-    "totalAmount",
-    "amount_payable",
-    "amountPayable",
-    "subtotal",
-    "sub_total",
-    "grand_total",
-    "grandTotal",
-    "order_total",
-    "orderTotal",
-    "sum",
-    "cost",
-    "value",
-    "base_price",
-    "price_override",
-    "custom_price",
-    "montant",
-    "prix",
-    "amount_xaf",
-];
-const DISCOUNTS: [&str; 12] = [
-    "discount",
-    "discount_amount",
-    "discountAmount",
-    "reduction",
-    "rebate",
-    "remise",
-    "credit",
-    "voucher_amount",
-    "coupon_amount",
-    "promo",
-    "gift_card",
-    "wallet",
-];
-const CHARGES: [&str; 9] =
-    ["tip", "shipping", "shipping_fee", "delivery", "delivery_fee", "fee", "fees", "tax", "donation"];
-const QUANTITIES: [&str; 9] =
-    ["quantity", "qty", "count", "units", "pieces", "quantite", "num", "number_of_items", "nb"];
-const CURRENCIES: [&str; 6] = ["currency", "currency_code", "currencyCode", "Currency", "devise", "monnaie"];
-const EMAILS: [&str; 8] =
-    ["email", "customer_email", "customerEmail", "user_email", "userEmail", "payer_email", "payerEmail", "mail"];
-const NAMES: [&str; 6] = ["firstname", "lastname", "first_name", "last_name", "firstName", "lastName"];
-const OWNERS: [&str; 16] = [
-    "customer_id",
-    "customerId",
-    "user_id",
-    "userId",
-    "user",
-    "username",
-    "owner",
-    "owner_id",
-    "ownerId",
-    "uid",
-    "account",
-    "account_id",
-    "login",
-    "buyer",
-    "buyer_id",
-    "customer",
-];
-pub(super) const OWNER_HEADERS: [&str; 14] = [
-    "X-User",
-    "X-User-Id",
-    "X-Customer",
-    "X-Customer-Id",
-    "X-Forwarded-User",
-    "X-Remote-User",
-    "Remote-User",
-    "X-Auth-User",
-    "X-User-Email",
-    "X-Customer-Email",
-    "X-Forwarded-Email",
-    "X-Auth-Request-Email",
-    "X-Auth-Request-User",
-    "X-Email",
-];
-const REFERENCES: [&str; 12] = [
-    "merchant_reference",
-    "merchantReference",
-    "reference",
-    "ref",
-    "order_reference",
-    "orderReference",
-    "order_ref",
-    "orderRef",
-    "payment_reference",
-    "external_reference",
-    "invoice",
-    "order_number",
-];
-const PAYMENTS: [&str; 9] = [
-    "payment_ref",
-    "paymentRef",
-    "intent_id",
-    "intentId",
-    "intent",
-    "payment_id",
-    "paymentId",
-    "payment_intent",
-    "payment_intent_id",
-];
-const ADDRESSES: [&str; 18] = [
-    "redirect_url",
-    "redirectUrl",
-    "return_url",
-    "returnUrl",
-    "success_url",
-    "successUrl",
-    "cancel_url",
-    "cancelUrl",
-    "callback_url",
-    "callbackUrl",
-    "redirect",
-    "redirect_to",
-    "return_to",
-    "returnTo",
-    "next",
-    "base_url",
-    "origin",
-    "host",
-];
-const HOST_HEADERS: [&str; 9] = [
-    "X-Forwarded-Host",
-    "X-Forwarded-Server",
-    "X-Original-Host",
-    "X-Host",
-    "X-HTTP-Host-Override",
-    "X-Real-Host",
-    "Referer",
-    "Forwarded",
-    "Host",
-];
+/// Names under which shops take these from a page, with a space between each two.
+const PRICES: &str = "\
+    amount price total unit_price unitPrice total_price totalPrice total_amount totalAmount amount_payable \
+    amountPayable subtotal sub_total grand_total grandTotal order_total orderTotal sum cost value base_price \
+    price_override custom_price montant prix amount_xaf";
+const DISCOUNTS: &str = "\
+    discount discount_amount discountAmount reduction rebate remise credit voucher_amount coupon_amount promo \
+    gift_card wallet";
+const CHARGES: &str = "tip shipping shipping_fee delivery delivery_fee fee fees tax donation";
+const QUANTITIES: &str = "quantity qty count units pieces quantite num number_of_items nb";
+const CURRENCIES: &str = "currency currency_code currencyCode Currency devise monnaie";
+pub(super) const EMAILS: &str = "\
+    email customer_email customerEmail user_email userEmail payer_email payerEmail mail";
+const NAMES: &str = "firstname lastname first_name last_name firstName lastName";
+pub(super) const OWNERS: &str = "\
+    customer_id customerId user_id userId user username owner owner_id ownerId uid account account_id login \
+    buyer buyer_id customer";
+pub(super) const OWNER_HEADERS: &str = "\
+    X-User X-User-Id X-Customer X-Customer-Id X-Forwarded-User X-Remote-User Remote-User X-Auth-User \
+    X-User-Email X-Customer-Email X-Forwarded-Email X-Auth-Request-Email X-Auth-Request-User X-Email";
+const REFERENCES: &str = "\
+    merchant_reference merchantReference reference ref order_reference orderReference order_ref orderRef \
+    payment_reference external_reference invoice order_number";
+/// Words by which a page might get another payment for the order.
+const AGAIN: &str = "retry new again force force_new reset restart refresh renew attempt try replace";
+const PAYMENTS: &str = "\
+    payment_ref paymentRef intent_id intentId intent payment_id paymentId payment_intent payment_intent_id";
+const ADDRESSES: &str = "\
+    redirect_url redirectUrl return_url returnUrl success_url successUrl cancel_url cancelUrl callback_url \
+    callbackUrl redirect redirect_to return_to returnTo next base_url origin host";
+const HOST_HEADERS: &str = "\
+    X-Forwarded-Host X-Forwarded-Server X-Original-Host X-Host X-HTTP-Host-Override X-Real-Host Referer \
+    Forwarded Host";
+
+/// The names of a list.
+pub(super) fn names(list: &'static str) -> std::str::SplitWhitespace<'static> {
+    list.split_whitespace()
+}
 
 impl Lie {
-    fn new(kind: Kind, place: Place, names: &[&str], value: &Value) -> Self {
-        let fields = names.iter().map(|name| ((*name).to_owned(), value.clone())).collect();
+    fn new(kind: Kind, place: Place, list: &'static str, value: &Value) -> Self {
+        let fields = names(list).map(|name| (name.to_owned(), value.clone())).collect();
         Self { kind, fields, place }
     }
 
@@ -322,29 +214,27 @@ impl Known {
     /// The lies of a kind, each of which is for an order of its own.
     fn lies(&self, kind: Kind) -> Vec<Lie> {
         use Place::{Beside, Header, Nested, Query};
-        let new = |place, names: &[&str], value: Value| Lie::new(kind, place, names, &value);
+        let new = |place, list, value: Value| Lie::new(kind, place, list, &value);
         match kind {
             Kind::Price => {
                 let mut lies = vec![
-                    new(Beside, &PRICES, "1".into()),
-                    new(Beside, &PRICES, 1.into()),
-                    new(Nested, &PRICES, 1.into()),
-                    new(Nested, &PRICES, "1".into()),
-                    new(Query, &PRICES, "1".into()),
+                    new(Beside, PRICES, "1".into()),
+                    new(Beside, PRICES, 1.into()),
+                    new(Nested, PRICES, 1.into()),
+                    new(Nested, PRICES, "1".into()),
+                    new(Query, PRICES, "1".into()),
+                    new(Header, "X-Amount X-Price X-Total X-Order-Amount", "1".into()),
+                    Lie::of(kind, Header, json!({"Cookie": cookies(PRICES, "1")})),
                 ];
                 // Without an honest order nobody knows what a discount is taken from.
                 if let Some(amount) = self.amount().filter(|amount| *amount > 20) {
                     // No price of another order.
                     let less = amount - amount / 10 - 7;
-                    lies.push(new(Beside, &PRICES, less.to_string().into()));
-                    lies.push(new(Beside, &PRICES, less.into()));
-                    lies.push(new(Beside, &DISCOUNTS, (amount - 1).into()));
-                    lies.push(new(
-                        Beside,
-                        &["discount", "discount_percent", "discountPercent", "percent_off"],
-                        99.into(),
-                    ));
-                    lies.push(new(Beside, &CHARGES, (1 - i64::try_from(amount).unwrap_or(2)).into()));
+                    lies.push(new(Beside, PRICES, less.to_string().into()));
+                    lies.push(new(Beside, PRICES, less.into()));
+                    lies.push(new(Beside, DISCOUNTS, (amount - 1).into()));
+                    lies.push(new(Beside, "discount discount_percent discountPercent percent_off", 99.into()));
+                    lies.push(new(Beside, CHARGES, (1 - i64::try_from(amount).unwrap_or(2)).into()));
                 }
                 lies
             }
@@ -362,20 +252,20 @@ impl Known {
             .into_iter()
             .flat_map(|value| {
                 let nested = [json!(-1), json!(0.5)].contains(&value);
-                let nested = nested.then(|| new(Nested, &QUANTITIES, value.clone()));
-                [Some(new(Beside, &QUANTITIES, value)), nested].into_iter().flatten()
+                let nested = nested.then(|| new(Nested, QUANTITIES, value.clone()));
+                [Some(new(Beside, QUANTITIES, value)), nested].into_iter().flatten()
             })
             .collect(),
             Kind::Currency => {
-                let is_ugx = self.honest.iter().any(|honest| honest["currency"] == "UGX");
-                let other = if is_ugx { "XOF" } else { "UGX" };
-                [Beside, Nested, Query].map(|place| new(place, &CURRENCIES, other.into())).into()
+                let is_other = |other: &&str| self.honest.iter().all(|honest| honest["currency"] != **other);
+                let other = OTHER_CURRENCIES.into_iter().find(is_other).unwrap_or_default();
+                [Beside, Nested, Query].map(|place| new(place, CURRENCIES, other.into())).into()
             }
             Kind::Customer => {
                 let email = format!("{FORGED}@{ELSEWHERE}");
                 let mut person = Map::new();
-                person.extend(EMAILS.map(|name| (name.to_owned(), email.clone().into())));
-                person.extend(NAMES.map(|name| (name.to_owned(), FORGED.into())));
+                person.extend(names(EMAILS).map(|name| (name.to_owned(), email.clone().into())));
+                person.extend(names(NAMES).map(|name| (name.to_owned(), FORGED.into())));
                 person.insert("phone".to_owned(), "237699999999".into());
                 let mut lies = vec![
                     Lie { kind, fields: person.clone(), place: Beside },
@@ -386,31 +276,33 @@ impl Known {
                         Beside,
                         json!({"customer": person, "user": person, "payer": person, "buyer": person}),
                     ),
-                    new(Header, &OWNER_HEADERS, email.as_str().into()),
+                    new(Header, OWNER_HEADERS, email.as_str().into()),
                 ];
                 for other in &self.other {
-                    let cookies = OWNERS.map(|name| format!("{name}={other}")).join("; ");
-                    lies.push(Lie::of(kind, Header, json!({"Cookie": cookies})));
-                    for (place, names) in [(Beside, &OWNERS[..]), (Query, &OWNERS), (Header, &OWNER_HEADERS)] {
-                        lies.push(new(place, names, other.as_str().into()));
+                    lies.push(Lie::of(kind, Header, json!({"Cookie": cookies(OWNERS, other)})));
+                    for (place, list) in [(Beside, OWNERS), (Query, OWNERS), (Header, OWNER_HEADERS)] {
+                        lies.push(new(place, list, other.as_str().into()));
                     }
                     if other.contains('@') {
-                        lies.push(new(Beside, &EMAILS, other.as_str().into()));
+                        lies.push(new(Beside, EMAILS, other.as_str().into()));
                     }
                 }
                 lies
             }
             Kind::Reference => {
                 let mut lies = vec![
-                    new(Beside, &REFERENCES, "FORGED-1".into()),
-                    new(Nested, &REFERENCES, "FORGED-2".into()),
-                    new(Query, &REFERENCES, "FORGED-3".into()),
+                    new(Beside, REFERENCES, "FORGED-1".into()),
+                    new(Nested, REFERENCES, "FORGED-2".into()),
+                    new(Query, REFERENCES, "FORGED-3".into()),
+                    new(Beside, AGAIN, true.into()),
+                    new(Nested, AGAIN, true.into()),
+                    new(Query, AGAIN, 1.into()),
                 ];
                 if let Some(other) = &self.others_payment {
-                    lies.push(new(Beside, &REFERENCES, other.reference.as_str().into()));
-                    lies.push(new(Beside, &PAYMENTS, other.id.as_str().into()));
-                    lies.push(new(Beside, &PAYMENTS, other.payment_ref.as_str().into()));
-                    lies.push(new(Query, &PAYMENTS, other.id.as_str().into()));
+                    lies.push(new(Beside, REFERENCES, other.reference.as_str().into()));
+                    lies.push(new(Beside, PAYMENTS, other.id.as_str().into()));
+                    lies.push(new(Beside, PAYMENTS, other.payment_ref.as_str().into()));
+                    lies.push(new(Query, PAYMENTS, other.id.as_str().into()));
                 }
                 lies
             }
@@ -419,13 +311,13 @@ impl Known {
                 let scheme = origin.split("://").next().unwrap_or("https");
                 let host = origin.split("://").nth(1).unwrap_or_default();
                 vec![
-                    new(Beside, &ADDRESSES, format!("https://{ELSEWHERE}/").into()),
-                    new(Nested, &ADDRESSES, format!("https://{ELSEWHERE}/").into()),
-                    new(Query, &ADDRESSES, format!("https://{ELSEWHERE}/").into()),
-                    new(Beside, &ADDRESSES, format!("{origin}.{ELSEWHERE}/").into()),
-                    new(Beside, &ADDRESSES, format!("{origin}@{ELSEWHERE}/").into()),
-                    new(Beside, &ADDRESSES, format!("//{ELSEWHERE}/").into()),
-                    new(Beside, &ADDRESSES, format!("{scheme}://{ELSEWHERE}/?{host}").into()),
+                    new(Beside, ADDRESSES, format!("https://{ELSEWHERE}/").into()),
+                    new(Nested, ADDRESSES, format!("https://{ELSEWHERE}/").into()),
+                    new(Query, ADDRESSES, format!("https://{ELSEWHERE}/").into()),
+                    new(Beside, ADDRESSES, format!("{origin}.{ELSEWHERE}/").into()),
+                    new(Beside, ADDRESSES, format!("{origin}@{ELSEWHERE}/").into()),
+                    new(Beside, ADDRESSES, format!("//{ELSEWHERE}/").into()),
+                    new(Beside, ADDRESSES, format!("{scheme}://{ELSEWHERE}/?{host}").into()),
                 ]
             }
             Kind::Terms => {
@@ -455,6 +347,11 @@ impl Known {
     }
 }
 
+/// A header `Cookie` of these names with one value.
+fn cookies(list: &'static str, value: &str) -> String {
+    names(list).map(|name| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+}
+
 const ALL: [Kind; 7] =
     [Kind::Price, Kind::Quantity, Kind::Currency, Kind::Customer, Kind::Reference, Kind::Address, Kind::Terms];
 
@@ -468,6 +365,7 @@ async fn forged(check: &Check, kind: Kind) -> Outcome {
     if check.options.order_pattern.is_none() {
         return shared_out(check, &customer, &known, kind).await;
     }
+    let mut is_sold = false;
     for lie in known.lies(kind) {
         let trial = trial(check, &customer, fresh(check)?, vec![lie.clone()]).await;
         judge(&trial, &known, kind)?;
@@ -476,8 +374,9 @@ async fn forged(check: &Check, kind: Kind) -> Outcome {
         }
         judge_books(check, &trial, kind).await?;
         close(check, &customer, &trial).await;
+        is_sold |= trial.is_sold();
     }
-    Ok(())
+    if is_sold { Ok(()) } else { not_checked("No order became a payment: see order_becomes_payment.") }
 }
 
 /// Without `--order-pattern`, each order is sent once, with a share of all lies.
@@ -491,18 +390,23 @@ async fn shared_out(check: &Check, customer: &Customer, known: &Known, kind: Kin
                 shares[(place + number) % count].push(lie);
             }
         }
-        let mut found = SharedOut { errors: BTreeMap::new(), is_sold: false };
+        let mut trials = Vec::new();
         for (order, lies) in orders.into_iter().zip(shares) {
-            let trial = trial(check, customer, order, lies).await;
-            if !trial.is_sold() {
-                continue;
+            trials.push(trial(check, customer, order, lies).await);
+        }
+        trials.retain(Trial::is_sold);
+        let mut found = SharedOut { errors: BTreeMap::new(), is_sold: !trials.is_empty() };
+        for (trial, kind) in trials.iter().flat_map(|trial| ALL.map(|kind| (trial, kind))) {
+            if let Err(error) = judge(trial, known, kind) {
+                found.errors.entry(kind as u8).or_insert(error);
             }
-            found.is_sold = true;
-            for kind in ALL {
-                if let Err(error) = judge(&trial, known, kind) {
-                    found.errors.entry(kind as u8).or_insert(error);
-                }
-            }
+        }
+        // The shop's own currency may be the one that the lies tell. An order without such a lie shows it.
+        let tells_currency = |trial: &Trial| trial.lies.iter().any(|lie| lie.kind == Kind::Currency);
+        let honest = trials.iter().find(|trial| !tells_currency(trial)).and_then(|trial| trial.creations.first());
+        if honest.is_none_or(|honest| honest.body["currency"] == OTHER_CURRENCIES[0]) {
+            let why = "Missing option --order-pattern: without an honest order the shop's own currency is not known.";
+            found.errors.insert(Kind::Currency as u8, RuleError::NotChecked(why.to_owned()));
         }
         check.shared_out.replace(Some(found));
     }
@@ -580,7 +484,7 @@ impl Trial {
     }
 }
 
-/// Sends an order with lies, and then the order itself.
+/// Sends an order with lies, then the order itself, and then the lies once more: now it is placed.
 async fn trial(check: &Check, customer: &Customer, order: Value, lies: Vec<Lie>) -> Trial {
     let (mut forged, mut query, mut headers, mut is_another_order) = (order.clone(), Vec::new(), Vec::new(), false);
     for lie in &lies {
@@ -601,17 +505,18 @@ async fn trial(check: &Check, customer: &Customer, order: Value, lies: Vec<Lie>)
     for (name, value) in headers {
         request = request.header(&name, &value);
     }
-    let exchange = request.json(&forged).send().await;
-    let creations = creations_since(check, mark);
+    let request = request.json(&forged);
+    let forge_again = request.clone();
+    let exchange = request.send().await;
+    let creations = check.service.creations_since(mark);
     let payment = check.payment(&order, exchange.clone()).ok();
     let mark = check.service.mark();
     let again = if is_another_order { None } else { Some(check.buy(customer, &order).await) };
-    let creations_again = creations_since(check, mark);
+    if again.as_ref().is_some_and(Result::is_ok) && !lies.is_empty() {
+        forge_again.send().await;
+    }
+    let creations_again = check.service.creations_since(mark);
     Trial { lies, exchange, creations, payment, again, creations_again }
-}
-
-fn creations_since(check: &Check, mark: usize) -> Vec<Call> {
-    check.service.calls_since(mark).into_iter().filter(Call::is_creation).collect()
 }
 
 /// The names of the order's fields that say which order it is.
@@ -659,22 +564,10 @@ fn add_beside(target: &mut Value, lie: &Lie, identities: &[String]) -> bool {
 fn add_nested(target: &mut Value, fields: &Map<String, Value>) {
     let Value::Object(object) = target else { return };
     let fields = Value::Object(fields.clone());
-    for name in [
-        "order",
-        "payment",
-        "intent",
-        "payment_intent",
-        "cart",
-        "basket",
-        "data",
-        "attributes",
-        "product",
-        "checkout",
-        "params",
-    ] {
+    for name in names("order payment intent payment_intent cart basket data attributes product checkout params") {
         object.entry(name).or_insert_with(|| fields.clone());
     }
-    for name in ["items", "lines", "line_items", "lineItems", "products", "order_lines"] {
+    for name in names("items lines line_items lineItems products order_lines") {
         object.entry(name).or_insert_with(|| json!([fields]));
     }
 }
@@ -757,8 +650,18 @@ fn judge_again(trial: &Trial) -> Outcome {
             "After it was sent with forged fields, the honest order did not get its payment: {}.",
             exchange.response_text()
         ))),
-        _ => Ok(()),
+        _ => judge_references(trial),
     }
+}
+
+/// The order has its payment: with forged fields it does not become another one.
+fn judge_references(trial: &Trial) -> Outcome {
+    let Some(Ok(payment)) = &trial.again else { return Ok(()) };
+    let other = trial.creations_again.iter().find(|call| call.body["merchant_reference"] != *payment.reference);
+    other.map_or(Ok(()), |other| {
+        let why = "Sent once more with forged fields, the order became another payment";
+        Err(trial.fail(format!("{why}: {} and {}.", payment.reference, other.body["merchant_reference"])))
+    })
 }
 
 /// What differs from what the service is sent for every honest order: the field and its value in honest orders.
@@ -816,15 +719,12 @@ fn constant(bodies: &[Value]) -> BTreeMap<String, Value> {
 
 /// Nothing that a page says marks an order paid.
 async fn judge_books(check: &Check, trial: &Trial, kind: Kind) -> Outcome {
-    let tells_paid = trial.lies.iter().any(|lie| lie.fields.contains_key("paid"));
-    let payment = trial.payment.as_ref().or(trial.again.as_ref().and_then(|again| again.as_ref().ok()));
-    match payment {
-        Some(payment) if kind == Kind::Terms && tells_paid => match check.books(payment).await? {
-            Some(books) if books.paid > 0 => {
-                Err(trial.fail("The page said that the order is paid, and the shop marked it paid.".to_owned()))
-            }
-            _ => Ok(()),
-        },
+    let tells_paid = kind == Kind::Terms && trial.lies.iter().any(|lie| lie.fields.contains_key("paid"));
+    match trial.payment.as_ref().or(trial.again.as_ref().and_then(|again| again.as_ref().ok())) {
+        Some(payment) if tells_paid => {
+            let what = || "The page said that the order is paid.".to_owned();
+            check.must_be_unpaid(payment, what, || trial.exchange.sent.clone()).await
+        }
         _ => Ok(()),
     }
 }
@@ -847,47 +747,10 @@ impl Trial {
     }
 }
 
-/// The order was sent honest before: whatever the page adds now, the service is sent what it was sent then.
-async fn server_decides(check: &Check) -> Outcome {
-    let (customer, payment) = check.open_payment().await?;
-    if !payment.order.is_object() {
-        return not_checked("The value of --order is no JSON object, so a page can add nothing to it.");
-    }
-    let known = known(check, &customer).await?;
-    for place in [Place::Beside, Place::Nested, Place::Query] {
-        let lies: Vec<Lie> = ALL
-            .into_iter()
-            .filter_map(|kind| known.lies(kind).into_iter().find(|lie| lie.place == place))
-            // A quantity of the order itself makes it another order.
-            .filter(|lie| place != Place::Beside || !lie.fields.keys().any(|name| has_name(&payment.order, name)))
-            .collect();
-        let trial = trial(check, &customer, payment.order.clone(), lies).await;
-        for creation in trial.creations.iter().chain(&trial.creations_again) {
-            let (sent, usual) = (leaves(&creation.body), leaves(&payment.creation.body));
-            let differing = sent.keys().chain(usual.keys()).find(|path| sent.get(*path) != usual.get(*path));
-            if let Some(path) = differing {
-                let value =
-                    |body: &BTreeMap<String, Value>| body.get(path).map_or("nothing".to_owned(), Value::to_string);
-                let why = format!("The page changed {path} of the payment from {} to {}.", value(&usual), value(&sent));
-                return Err(trial.fail(why));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn has_name(value: &Value, name: &str) -> bool {
-    match value {
-        Value::Object(object) => object.contains_key(name) || object.values().any(|value| has_name(value, name)),
-        Value::Array(entries) => entries.iter().any(|value| has_name(value, name)),
-        _ => false,
-    }
-}
-
 /// The headers that a proxy sets, or an attacker.
 async fn forged_host(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
-    for name in HOST_HEADERS {
+    for name in names(HOST_HEADERS) {
         let order = match check.fresh_order() {
             Some(order) => order,
             None => check.open_payment().await?.1.order,
@@ -903,7 +766,7 @@ async fn forged_host(check: &Check) -> Outcome {
         let payment = check.payment(&order, exchange.clone());
         // What the shop has stored for it is sent again.
         let again = check.buy(&customer, &order).await;
-        for call in creations_since(check, mark) {
+        for call in check.service.creations_since(mark) {
             if call.body["redirect_url"].as_str().is_some_and(|address| address.contains(ELSEWHERE)) {
                 return Err(exchange.fail(format!("redirect_url is {}.", call.body["redirect_url"])));
             }

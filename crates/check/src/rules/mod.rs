@@ -45,6 +45,8 @@ pub struct Selection(&'static [Rule]);
 impl Selection {
     /// The rule or the group with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
+        // A rule of earlier versions, which each rule of this group has become.
+        let name = if name == "server_decides" { "forged" } else { name };
         let group = GROUPS.iter().find(|(group, _)| *group == name).map(|(_, rules)| *rules);
         let rule = || all().find(|rule| rule.id == name).map(std::slice::from_ref);
         group.or_else(rule).map(Self)
@@ -61,7 +63,7 @@ impl Selection {
 }
 
 /// The rules to check: these, or all.
-pub fn rules(only: &[Selection]) -> Vec<&'static Rule> {
+pub(crate) fn selected(only: &[Selection]) -> Vec<&'static Rule> {
     let is_wanted = |rule: &Rule| only.iter().any(|only| only.0.iter().any(|only| only.id == rule.id));
     all().filter(|rule| only.is_empty() || is_wanted(rule)).collect()
 }
@@ -96,8 +98,9 @@ const STAYS_PROCESSING: &str = "237670000005";
 /// Declined at once, and approved late.
 const APPROVED_LATE: &str = "237670000012";
 
-/// The rules about payments, in the order in which they are checked. Those about late approvals come early, so that the shop reads these
-/// payments again before the last look into the books; other rules that pay an order come late, since a paid order is used up.
+/// The rules about payments, in the order in which they are checked. The first one about late approvals comes early: it makes the payments of
+/// all three, and the shop reads the final ones once a minute, while other rules are checked. Rules that pay an order come late, since a
+/// paid order is used up.
 const RULES: &[Rule] = &[
     Rule {
         id: "refusing_service",
@@ -130,22 +133,6 @@ const RULES: &[Rule] = &[
         guide: "late-and-double-approvals",
         fix: "Go on reading a payment after a declined attempt, until its status is final: last_payment_error is no end.",
         run: |check| Box::pin(late::late_approval_pays(check)),
-    },
-    Rule {
-        id: "duplicate_is_refunded",
-        title: "Each late approval in duplicate_payments is a refund that is due, once",
-        needs: &[ORDERS],
-        guide: "late-and-double-approvals",
-        fix: FIX_REFUND,
-        run: |check| Box::pin(late::duplicate_is_refunded(check)),
-    },
-    Rule {
-        id: "late_approval_after_end_is_refunded",
-        title: "A late approval of a payment that failed, was canceled or was replaced is a refund that is due, once",
-        needs: &[ORDERS, PATTERN],
-        guide: "late-and-double-approvals",
-        fix: FIX_REFUND,
-        run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
     },
     Rule {
         id: "wrong_amount_pays_nothing",
@@ -237,10 +224,10 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "second_reference_only_after_end",
-        title: "An order gets no second payment while the first one can still be paid",
+        title: "An order gets no second payment while the first one can still be paid, or once it is paid",
         needs: &[],
         guide: "declines-and-the-next-reference",
-        fix: "Create the next reference only once a payment was read as failed or canceled: not while it is processing, and not after an attempt that was declined.",
+        fix: "Create the next reference only once a payment was read as failed or canceled: not while it is processing, and not after an attempt that was declined. A paid order keeps its reference.",
         run: |check| Box::pin(next::second_reference_only_after_end(check)),
     },
     Rule {
@@ -290,6 +277,22 @@ const RULES: &[Rule] = &[
         guide: "settle-every-few-seconds",
         fix: "Catch the error of each payment where it is read, and go on with the next one.",
         run: |check| Box::pin(settling::failing_read_delays_none(check)),
+    },
+    Rule {
+        id: "duplicate_is_refunded",
+        title: "Each late approval in duplicate_payments is a refund that is due, once",
+        needs: &[ORDERS],
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::duplicate_is_refunded(check)),
+    },
+    Rule {
+        id: "late_approval_after_end_is_refunded",
+        title: "A late approval of a payment that failed, was canceled or was replaced is a refund that is due, once",
+        needs: &[ORDERS, PATTERN],
+        guide: "late-and-double-approvals",
+        fix: FIX_REFUND,
+        run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
     },
     Rule {
         id: "paid_across_restart",

@@ -89,9 +89,47 @@ pub(super) async fn second_reference_only_after_end(check: &Check) -> Outcome {
             same_payment_still(check, &customer, &payment, what).await?;
         }
     }
+    if let Some(processing) = processing_payment(check).await? {
+        check.status(&customer, &processing).await;
+        same_payment_still(check, &customer, &processing, "The payment is processing for long").await?;
+    }
     // The order has an end that every shop must know, so that it can be paid by a later rule.
     check.release(&customer, &payment).await;
-    Ok(())
+    paid_order_keeps_payment(check).await
+}
+
+/// A payment that an early rule has left processing, so that it is old when it is looked at; `None` without fresh orders.
+pub(super) async fn processing_payment(check: &Check) -> Result<Option<Payment>, RuleError> {
+    if let Some(known) = check.processing.borrow().as_ref() {
+        return Ok(Some(known.clone()));
+    }
+    if !check.has_fresh_orders() {
+        return Ok(None);
+    }
+    let (_, payment) = check.fresh_payment().await?;
+    check.service.pay(&payment.id, STAYS_PROCESSING).await;
+    check.processing.replace(Some(payment.clone()));
+    Ok(Some(payment))
+}
+
+/// The customer sends an order again that is paid. Without fresh orders it is one that an earlier rule has paid.
+async fn paid_order_keeps_payment(check: &Check) -> Outcome {
+    let Some(paid) = super::returns::paid_payment(check).await? else { return Ok(()) };
+    let customer = check.customer(0).await?;
+    if check.status(&customer, &paid).await.json()["status"] != "succeeded" {
+        // Another rule is about this.
+        return Ok(());
+    }
+    match check.buy(&customer, &paid.order).await {
+        Ok(other) if other.id != paid.id => {
+            let why = format!(
+                "The order was paid under {}, and got another payment under {}: the customer may pay it again.",
+                paid.reference, other.reference
+            );
+            Err(other.exchange.fail(why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The service executes the creation, and its reply is lost. The order is the same payment then.
@@ -99,17 +137,21 @@ pub(super) async fn lost_reply_same_payment(check: &Check) -> Outcome {
     let (customer, order) = unsent_order(check).await?;
     let mark = check.service.mark();
     let mut exchange = None;
-    for kind in [Kind::Refuse(503), Kind::Lost] {
+    for kind in [Kind::Refuse(503), Kind::Refuse(500), Kind::Malformed, Kind::Lost] {
         let _interfering = check.service.interfere(Target::Creations, kind);
         let sent = check.route_request(&customer, "POST", "/intents").on_own_page().json(&order).send().await;
         exchange = Some(sent);
     }
     let sent = check.buy(&customer, &order).await;
-    let calls = check.service.calls_since(mark);
-    let bodies: HashSet<String> =
-        calls.iter().filter(|call| call.is_creation()).map(|call| call.body.to_string()).collect();
+    let calls = check.service.creations_since(mark);
+    let bodies: HashSet<String> = calls.iter().map(|call| call.body.to_string()).collect();
     match sent {
         Ok(payment) if bodies.len() == 1 => {
+            let refusing = check.service.interfere(Target::Creations, Kind::Refuse(409));
+            drop(check.buy(&customer, &order).await);
+            drop(refusing);
+            let what = "The service refused the repeated creation with 409";
+            same_payment_still(check, &customer, &payment, what).await?;
             if check.has_fresh_orders() {
                 check.release(&customer, &payment).await;
             }
@@ -117,7 +159,7 @@ pub(super) async fn lost_reply_same_payment(check: &Check) -> Outcome {
         }
         Ok(payment) => {
             let why = format!(
-                "The service's reply to the creation was lost twice, and the shop then sent another body, so the order may have two payments: {}",
+                "The service refused the creation, or its reply was lost, and the shop then sent another body, so the order may have two payments: {}",
                 bodies.into_iter().collect::<Vec<_>>().join(", ")
             );
             Err(payment.exchange.fail(why))
@@ -143,14 +185,8 @@ pub(super) async fn same_order_at_once(check: &Check) -> Outcome {
         drop(holding);
     };
     let (sent, ()) = join(join_all((0..4).map(|_| check.buy(&customer, &order))), releasing).await;
-    let calls = check.service.calls_since(mark);
-    let created: HashSet<&str> = calls
-        .iter()
-        .filter_map(|call| {
-            let id = call.reply["data"]["id"].as_str();
-            id.filter(|_| call.is_creation())
-        })
-        .collect();
+    let calls = check.service.creations_since(mark);
+    let created: HashSet<&str> = calls.iter().filter_map(|call| call.reply["data"]["id"].as_str()).collect();
     let refused = sent.iter().find_map(|sent| sent.as_ref().err().cloned());
     let payments: Vec<Payment> = sent.into_iter().filter_map(Result::ok).collect();
     let outcome = match payments.first() {
@@ -189,8 +225,10 @@ pub(super) async fn open_payments_have_a_limit(check: &Check) -> Outcome {
     }
     let customer = check.customer(0).await?;
     let before: HashSet<String> = check.service.open_payments().await.into_iter().map(|(id, _)| id).collect();
-    let mut opened = Vec::new();
-    let mut refused = None;
+    let (mut opened, mut refused) = match may_open(check, &customer).await? {
+        Ok(payment) => (vec![payment], None),
+        Err(exchange) => (Vec::new(), Some(exchange)),
+    };
     while opened.len() <= MOST_OPEN && refused.is_none() {
         let order = check.fresh_order().unwrap_or_default();
         match check.buy(&customer, &order).await {
@@ -216,6 +254,13 @@ async fn limit_holds(
     before: usize,
 ) -> Outcome {
     let Some(first) = opened.first() else {
+        if let Some(refused) = refused.as_ref().filter(|refused| is_too_many(refused))
+            && check.service.unfinished().await < MOST_OPEN
+        {
+            let why = "The customer has fewer than 20 open payments, and no further one may be opened: payments that have ended, or those of \
+                       other customers, are counted too.";
+            return Err(refused.fail(why));
+        }
         return not_checked(refused.map(|exchange| check.no_payment(&exchange)).unwrap_or_default());
     };
     let Some(refused) = refused else {
@@ -224,7 +269,7 @@ async fn limit_holds(
             format!("The customer has {} payments open, and the shop created each: no limit.", opened.len() + before);
         return Err(last.fail(why));
     };
-    if refused.status() != 409 || refused.json()["error"]["code"] != "too_many_open_payments" {
+    if !is_too_many(&refused) {
         let why = "One more open payment was refused, but not with 409 and the code too_many_open_payments.";
         return Err(refused.fail(why));
     }
@@ -234,6 +279,20 @@ async fn limit_holds(
         Err(exchange) => {
             return Err(exchange
                 .fail("An order that has an open payment was refused because of the limit: it must be repeated."));
+        }
+    }
+    // A payment that has ended makes room for another one.
+    check.release(customer, first).await;
+    if let Err(refused) = may_open(check, customer).await? {
+        return Err(refused.fail("One of 20 open payments was canceled, and no further one may be opened."));
+    }
+    if let Ok(other) = check.customer(1).await {
+        let exchange = match check.buy(&other, &check.fresh_order().unwrap_or_default()).await {
+            Ok(payment) => payment.exchange,
+            Err(exchange) => exchange,
+        };
+        if is_too_many(&exchange) {
+            return Err(exchange.fail("Another customer, who has no open payment, was refused because of this one's."));
         }
     }
     // Another login of the same customer is the same customer.
@@ -254,6 +313,24 @@ async fn limit_holds(
         }
     }
     Ok(())
+}
+
+/// Opens one more payment, as soon as the shop has read that earlier ones have ended.
+async fn may_open(check: &Check, customer: &Customer) -> Result<Result<Payment, Exchange>, RuleError> {
+    let order = check.fresh_order().unwrap_or_default();
+    let mut last = check.buy(customer, &order).await;
+    let is_decided = async || {
+        if last.as_ref().is_err_and(is_too_many) {
+            last = check.buy(customer, &order).await;
+        }
+        (!last.as_ref().is_err_and(is_too_many)).then_some(())
+    };
+    check.wait_while_settling(check.options.limit, is_decided).await?;
+    Ok(last)
+}
+
+fn is_too_many(exchange: &Exchange) -> bool {
+    exchange.status() == 409 && exchange.json()["error"]["code"] == "too_many_open_payments"
 }
 
 pub(super) async fn open_payment_keeps_price(check: &Check) -> Outcome {

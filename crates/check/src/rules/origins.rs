@@ -122,8 +122,9 @@ async fn refused(check: &Check, headers: &[(&str, &str)]) -> Outcome {
     must_be_refused(check, with(check.route_request(&customer, "GET", &status), headers)).await
 }
 
+/// With the CSRF token: without it the shop refuses the request for another reason.
 fn with<'a>(request: RequestBuilder<'a>, headers: &[(&str, &str)]) -> RequestBuilder<'a> {
-    headers.iter().fold(request, |request, (name, value)| request.header(name, value))
+    headers.iter().fold(request.with_csrf_token(), |request, (name, value)| request.header(name, value))
 }
 
 async fn text_plain_refused(check: &Check) -> Outcome {
@@ -150,6 +151,8 @@ async fn foreign_form_refused(check: &Check) -> Outcome {
         .await?;
     must_be_refused(check, form(check, &customer, &order).header("Sec-Fetch-Site", "cross-site")).await?;
     must_be_refused(check, form(check, &customer, &order).header("Origin", "https://evil.example")).await?;
+    let parts = multipart(check, &customer, &order).header("Origin", "https://evil.example");
+    must_be_refused(check, parts.header("Sec-Fetch-Site", "cross-site")).await?;
 
     let own = form(check, &customer, &payment.order).on_own_page().send().await;
     let location =
@@ -166,11 +169,22 @@ async fn foreign_form_refused(check: &Check) -> Outcome {
 }
 
 fn form<'a>(check: &'a Check, customer: &'a Customer, order: &Value) -> RequestBuilder<'a> {
-    let mut form = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in order.as_object().into_iter().flatten() {
-        form.append_pair(name, &value.as_str().map_or_else(|| Value::to_string(value), str::to_owned));
-    }
-    check.route_request(customer, "POST", "/intents").body("application/x-www-form-urlencoded", form.finish())
+    let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields(order)).finish();
+    check.route_request(customer, "POST", "/intents").body("application/x-www-form-urlencoded", form)
+}
+
+fn multipart<'a>(check: &'a Check, customer: &'a Customer, order: &Value) -> RequestBuilder<'a> {
+    let mut body: String = fields(order)
+        .map(|(name, value)| format!("--part\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"))
+        .collect();
+    body.push_str("--part--\r\n");
+    check.route_request(customer, "POST", "/intents").body("multipart/form-data; boundary=part", body)
+}
+
+/// The fields of an order, as a form has them.
+fn fields(order: &Value) -> impl Iterator<Item = (&str, String)> {
+    let fields = order.as_object().into_iter().flatten();
+    fields.map(|(name, value)| (name.as_str(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
 }
 
 /// Sends a request that the shop refuses with a 4xx status, without a call that creates something.
@@ -205,7 +219,8 @@ async fn other_methods_do_nothing(check: &Check) -> Outcome {
     for method in ["GET", "HEAD", "PUT", "PATCH", "DELETE"] {
         let order = check.fresh_order().unwrap_or_else(|| payment.order.clone());
         let query = form_query(&order);
-        for path in ["/session".to_owned(), format!("/intents?{query}"), "/intents".to_owned()] {
+        let session = "/session?_method=POST".to_owned();
+        for path in ["/session".to_owned(), session, format!("/intents?{query}"), "/intents".to_owned()] {
             let mark = check.service.mark();
             let mut request = check.route_request(&customer, method, &path);
             if !["GET", "HEAD"].contains(&method) {
@@ -224,11 +239,9 @@ async fn other_methods_do_nothing(check: &Check) -> Outcome {
 
 fn form_query(order: &Value) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in order.as_object().into_iter().flatten() {
-        query.append_pair(name, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    }
-    query.append_pair("order", &order.to_string());
-    query.finish()
+    query.extend_pairs(fields(order)).append_pair("order", &order.to_string());
+    // Some frameworks take it for the method.
+    query.append_pair("_method", "POST").append_pair("method", "POST").finish()
 }
 
 async fn cors_for_own_page(check: &Check) -> Outcome {

@@ -181,6 +181,7 @@ fn near_texts(text: &str) -> Vec<String> {
 
 /// The service gives untrue replies about payments that nobody has paid: their orders stay unpaid.
 async fn lies_pay_nothing(check: &Check, lies: impl Fn(&Subject<'_>) -> Vec<Lie>) -> Outcome {
+    super::returns::books_know_paid_orders(check).await?;
     let (customer, first) = check.fresh_payment().await?;
     let mut payments = vec![first];
     while check.has_fresh_orders() && payments.len() < PAYMENTS {
@@ -254,6 +255,18 @@ async fn tell(
     // The shop has got the reply that was told last, and may still write.
     check.environment.sleep(Duration::from_millis(300)).await;
     drop(lying);
+    for payment in &lied_about {
+        // An answer about something else is no end of this payment. The shop may keep it for a person to look at.
+        if let Ok(next) = check.buy(customer, &payment.order).await
+            && next.id != payment.id
+        {
+            let why = format!(
+                "The service's replies about the payment were untrue, and the order got another one, although {} can still be paid.",
+                payment.reference
+            );
+            return Err(next.exchange.fail(why));
+        }
+    }
     for (payment, lies) in payments.iter().zip(told) {
         must_be_unpaid(check, payment, payment, lies).await?;
         if let Some(other) = other {
@@ -275,17 +288,11 @@ fn said(lies: &Lies) -> String {
     format!("Nobody paid, and the service's replies about the payment had {lies} (told {} times).", lies.told())
 }
 
+/// Untrue replies about the payment pay neither its order nor another one.
 async fn must_be_unpaid(check: &Check, order: &Payment, payment: &Payment, lies: &Lies) -> Outcome {
-    let Some(books) = check.books(order).await? else { return Ok(()) };
-    if books.paid == 0 {
-        return Ok(());
-    }
-    let (order, reference) = (&order.order, &order.reference);
-    Err(RuleError::Failed {
-        why: format!("{} The shop marked the order {order} of {reference} paid.", said(lies)),
-        sent: format!("replies to the shop's reads of {}, and to its creation under {}", payment.id, payment.reference),
-        came: format!("The books have {books}."),
-    })
+    let Payment { id, reference, .. } = payment;
+    let sent = || format!("replies to the shop's reads of {id}, and to its creation under {reference}");
+    check.must_be_unpaid(order, || said(lies), sent).await
 }
 
 fn lie<'a>(check: &'a Check, payment: &Payment, lies: &Arc<Lies>) -> Interfering<'a> {

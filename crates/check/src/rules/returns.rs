@@ -3,9 +3,9 @@
 use super::{DECLINED_FOR_GOOD, PAYS_AT_ONCE, STAYS_PROCESSING};
 use crate::books::{Books, Expected, orders_missing};
 use crate::payment::Payment;
-use crate::shop::{Customer, RequestBuilder};
+use crate::shop::{Customer, Exchange, RequestBuilder};
 use crate::{Check, Outcome, RuleError, not_checked};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,8 +13,23 @@ use std::time::Duration;
 const PREFETCH: [(&str, &str); 3] =
     [("Sec-Purpose", "prefetch;prerender"), ("Purpose", "prefetch"), ("X-Moz", "prefetch")];
 
+/// Where shops listen for the notifications of other payment services.
+const NOTIFIED: [&str; 10] = [
+    "/webhook",
+    "/webhooks",
+    "/guichet/webhook",
+    "/api/webhook",
+    "/callback",
+    "/notify",
+    "/notification",
+    "/ipn",
+    "/payment/callback",
+    "/guichet/callback",
+];
+
 /// Nobody has paid the order. Its return address is opened with every lie, and the order stays unpaid.
 pub(super) async fn return_page_pays_nothing(check: &Check) -> Outcome {
+    books_know_paid_orders(check).await?;
     let (customer, payment) = check.fresh_payment().await?;
     let Some(addresses) = addresses(check, &payment, paid_payment(check).await?.as_ref()) else {
         return not_checked(format!("The redirect_url of the payment is no address of {}.", check.options.shop.origin));
@@ -37,6 +52,13 @@ pub(super) async fn return_page_pays_nothing(check: &Check) -> Outcome {
         prefetched.send().await;
         // Once more, as in another tab.
         open(check, visitor, "GET", &addresses[0]).send().await;
+        for address in &addresses {
+            post(check, visitor, address).await;
+        }
+        for path in NOTIFIED {
+            let query = addresses[0].split_once('?').map_or("", |(_, query)| query);
+            post(check, visitor, &format!("{path}?{query}")).await;
+        }
         must_be_unpaid(check, &payment, &addresses).await?;
     }
     let exchange = check.status(&customer, &payment).await;
@@ -60,8 +82,36 @@ pub(super) async fn return_page_pays_nothing(check: &Check) -> Outcome {
     Ok(())
 }
 
+/// Checks that the books say of a paid order that it is paid: those that never do say nothing about an unpaid one.
+pub(super) async fn books_know_paid_orders(check: &Check) -> Outcome {
+    if check.options.orders_command.is_none() || check.has_seen_paid.get() {
+        return Ok(());
+    }
+    if check.expected.borrow().iter().any(|one| one.books.paid > 0) {
+        return Ok(());
+    }
+    if !check.has_fresh_orders() && check.orders.borrow().len() < 2 {
+        // The last order is needed for what is not paid.
+        return Ok(());
+    }
+    let (customer, payment) = check.fresh_payment().await?;
+    let mark = check.service.mark();
+    check.service.pay(&payment.id, PAYS_AT_ONCE).await;
+    // Another rule is about a shop that settles nothing without the page.
+    check.status(&customer, &payment).await;
+    let expected = [Expected::new("The customer paid and came back.", &payment, Books::PAID)];
+    let found = check.books_come_to(&expected, mark, Duration::ZERO).await?;
+    if found[0].paid == 0 {
+        return not_checked(
+            "The customer paid an order, and the command of --orders did not print `paid` for it: see paid_without_return and --help.",
+        );
+    }
+    check.has_seen_paid.set(true);
+    Ok(())
+}
+
 /// A payment of another order that the shop has marked paid.
-async fn paid_payment(check: &Check) -> Result<Option<Payment>, RuleError> {
+pub(super) async fn paid_payment(check: &Check) -> Result<Option<Payment>, RuleError> {
     let known = check.expected.borrow().iter().find(|one| one.books == Books::PAID).map(|one| one.payments[0].clone());
     if known.is_some() || !check.has_fresh_orders() || check.options.orders_command.is_none() {
         return Ok(known);
@@ -121,18 +171,27 @@ fn addresses(check: &Check, payment: &Payment, paid: Option<&Payment>) -> Option
 }
 
 async fn must_be_unpaid(check: &Check, payment: &Payment, addresses: &[String]) -> Outcome {
-    let Some(books) = check.books(payment).await? else { return Ok(()) };
-    if books.paid == 0 {
-        return Ok(());
-    }
-    Err(RuleError::Failed {
-        why: format!(
-            "Nobody paid {}, and the shop marked the order paid when its return address was opened.",
-            payment.reference
-        ),
-        sent: format!("GET and HEAD, by the customer and by others: {}", addresses.join(" ")),
-        came: format!("The books have {books}."),
-    })
+    let sent = || format!("GET, HEAD and POST, by the customer and by others: {}", addresses.join(" "));
+    check.must_be_unpaid(payment, || "Nobody paid, and the return address was opened.".to_owned(), sent).await
+}
+
+/// Sends what is in an address as the service would send a notification: the interface has none, so whatever comes is forged.
+async fn post(check: &Check, visitor: &Customer, address: &str) {
+    let (path, query) = address.split_once('?').unwrap_or((address, ""));
+    let pairs = url::form_urlencoded::parse(query.as_bytes());
+    let mut fields: Map<String, Value> = pairs.map(|(name, value)| (name.into_owned(), value.into())).collect();
+    let id = fields.get("payment_intent").cloned().unwrap_or_default();
+    fields.insert("id".into(), id);
+    let intent = Value::Object(fields.clone());
+    fields.extend([
+        ("type".to_owned(), json!("payment_intent.succeeded")),
+        ("data".to_owned(), json!({"object": intent})),
+    ]);
+    let json = Value::Object(fields);
+    check.request(visitor, "POST", path).body("application/x-www-form-urlencoded", query.to_owned()).send().await;
+    check.request(visitor, "POST", path).json(&json).send().await;
+    // As a script on the shop's own page would.
+    check.request(visitor, "POST", path).on_own_page().json(&json).send().await;
 }
 
 /// As a browser does: it comes to a page from another site, which the hosted page is, and asks a route from the shop's own page.
@@ -152,24 +211,31 @@ pub(super) async fn approvable_until_is_handed_on(check: &Check) -> Outcome {
     let (customer, payment) = check.fresh_payment().await?;
     // An attempt that the operator never approves, so that no refund comes into the books later.
     check.service.pay(&payment.id, STAYS_PROCESSING).await;
+    true_status(check, &customer, &payment).await?;
     check.service.abandon(&payment.id, 1).await;
     hands_on(check, &customer, &payment).await?;
     check.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
     hands_on(check, &customer, &payment).await
 }
 
-async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outcome {
+/// Checks that the page is told the payment's status. Returns the answer, and the payment.
+async fn true_status(check: &Check, customer: &Customer, payment: &Payment) -> Result<(Exchange, Value), RuleError> {
     let mut exchange = check.status(customer, payment).await;
     if [0, 502, 503].contains(&exchange.status()) {
         // One call may fail.
         exchange = check.status(customer, payment).await;
     }
     let intent = check.service.intent(&payment.id).await;
-    let told = exchange.data();
-    if told["status"] != intent["status"] {
+    if exchange.data()["status"] != intent["status"] {
         let why = format!("The payment is {}, and the page was not told so.", intent["status"]);
         return Err(exchange.fail(why));
     }
+    Ok((exchange, intent))
+}
+
+async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outcome {
+    let (exchange, intent) = true_status(check, customer, payment).await?;
+    let told = exchange.data();
     // What is absent says something else than null.
     let until = |object: &Value| object.get("approvable_until").map_or("absent".to_owned(), Value::to_string);
     for (name, is, must) in [

@@ -62,8 +62,21 @@ async fn provoke(check: &Check) {
         let _interfering = check.service.interfere(Target::Every, kind);
         ask(check, &customer).await;
     }
-    let broken = check.route_request(&customer, "POST", "/intents").on_own_page();
-    broken.body("application/json", "{".to_owned()).send().await;
+    for body in [
+        "{",
+        "",
+        "null",
+        "[]",
+        "1",
+        "\"17\"",
+        "{\"id\":null}",
+        "{\"id\":{}}",
+        "{\"id\":[\"17\"]}",
+        "{\"id\":\"\\u0000\"}",
+    ] {
+        let odd = check.route_request(&customer, "POST", "/intents").on_own_page();
+        odd.body("application/json", body.to_owned()).send().await;
+    }
     for path in ["/intents/gch_unknown", "/intents/%00", "/unknown"] {
         check.route_request(&customer, "GET", path).on_own_page().send().await;
     }
@@ -192,6 +205,13 @@ async fn key_in_no_answer(check: &Check) -> Outcome {
     provoke(check).await;
     load_page(check).await;
     let key = Secrets::new(&[check.service.secret_key().to_owned()]);
+    for call in check.service.calls_since(0).iter().filter(|call| call.is_creation()) {
+        let sent = call.body.to_string();
+        if key.is_in(&sent) {
+            let why = "The secret key is in a field of a payment, and the customer sees these fields.".into();
+            return Err(RuleError::Failed { why, sent: "POST /v1/payment-intents".into(), came: sent });
+        }
+    }
     for (sent, response) in check.responses.borrow().iter() {
         let headers = response.headers.iter().any(|(_, value)| key.is_in(value));
         if headers || key.is_in(&response.body) {
@@ -229,23 +249,10 @@ async fn secrets_are_not_logged(check: &Check) -> Outcome {
 /// The most files that are loaded: a page has a few scripts.
 const FILES: usize = 80;
 /// What lies beside a page by mistake.
-const BESIDE: [&str; 15] = [
-    ".env",
-    ".env.local",
-    ".env.production",
-    ".git/config",
-    "config.json",
-    "config.js",
-    "config.php",
-    "settings.json",
-    "package.json",
-    "server.js",
-    "server.mjs",
-    "app.py",
-    "debug",
-    "env",
-    "api/config",
-];
+const BESIDE: &str = "\
+    .env .env.local .env.production .git/config config.json config.js config.php settings.json package.json server.js \
+    server.mjs app.py debug env api/config api/settings config settings info.php phpinfo.php phpinfo error.log \
+    shop.log backup.sql";
 
 /// Loads the page, what it loads, the source maps, and what may lie beside by mistake.
 async fn load_page(check: &Check) {
@@ -258,7 +265,7 @@ async fn load_page(check: &Check) {
     for path in ["/", "/return", "/shop", &check.options.shop.routes] {
         paths.push_back(path.to_owned());
     }
-    for name in BESIDE {
+    for name in BESIDE.split_whitespace() {
         paths.push_back(format!("/{name}"));
         paths.push_back(format!("{}/{name}", check.options.shop.routes));
     }

@@ -1,5 +1,6 @@
 //! Whose session it is, and the login that it belongs to.
 
+use super::forged::{EMAILS, OWNER_HEADERS, OWNERS, names};
 use super::{LOGIN, Rule, TWO_LOGINS};
 use crate::payment::Payment;
 use crate::service::{Call, Kind, Target};
@@ -63,6 +64,15 @@ async fn session_needs_login(check: &Check) -> Outcome {
     if check.service.calls_since(mark).iter().any(Call::is_session) {
         return Err(exchange.fail("The shop created a session for a stranger."));
     }
+    for name in super::forged::names_of(check, 0).await {
+        for (place, body, path, headers) in lies(&name) {
+            let exchange = named_request(check, &visitor, &path, &headers, &body).await;
+            if issued_for(check, &exchange).is_some() {
+                let why = format!("A stranger named a customer in the {place}, and got a session.");
+                return Err(exchange.fail(why));
+            }
+        }
+    }
     let customer = check.customer(0).await?;
     let exchange = session_request(check, &customer).await;
     if exchange.is_sign_in_required() && check.options.logins.is_empty() {
@@ -120,11 +130,7 @@ async fn session_is_of_login(check: &Check) -> Outcome {
     for name in &foreign {
         for (place, body, path, headers) in lies(name) {
             let mark = check.service.mark();
-            let mut request = check.route_request(&customer, "POST", &path).on_own_page();
-            for (name, value) in &headers {
-                request = request.header(name, value);
-            }
-            let exchange = request.json(&body).send().await;
+            let exchange = named_request(check, &customer, &path, &headers, &body).await;
             let created = check.service.calls_since(mark);
             let others = created.iter().filter(|call| call.is_session()).map(email_in).find(|email| *email != own);
             let issued = issued_for(check, &exchange).filter(|email| *email != own);
@@ -135,46 +141,58 @@ async fn session_is_of_login(check: &Check) -> Outcome {
             }
         }
     }
+    foreign_session_is_kept_back(check, &customer).await
+}
+
+/// A session acts for the e-mail in the service's reply.
+async fn foreign_session_is_kept_back(check: &Check, customer: &Customer) -> Outcome {
+    let mark = check.service.mark();
+    let fields = Kind::Fields(json!({"customer_email": "somebody.else@evil.example"}));
+    let lying = check.service.interfere(Target::Sessions, fields);
+    let exchange = session_request(check, customer).await;
+    drop(lying);
+    let token = exchange.data()["session_token"].take();
+    // A shop may answer with a session that it has kept.
+    let is_foreign = check.service.calls_since(mark).iter().any(|call| call.reply["data"]["session_token"] == token);
+    if token.is_string() && is_foreign {
+        let why =
+            "The service's reply had another customer_email than the shop had sent, and the page got its session.";
+        return Err(exchange.fail(why));
+    }
     Ok(())
+}
+
+/// A request for a session that names a customer.
+async fn named_request(
+    check: &Check,
+    browser: &Customer,
+    path: &str,
+    headers: &[(&'static str, String)],
+    body: &Value,
+) -> Exchange {
+    let request = check.route_request(browser, "POST", path).on_own_page();
+    headers.iter().fold(request, |request, (name, value)| request.header(name, value)).json(body).send().await
 }
 
 type LieAboutCustomer = (&'static str, Value, String, Vec<(&'static str, String)>);
 
 /// Requests for a session that name another customer.
 fn lies(name: &str) -> Vec<LieAboutCustomer> {
-    let fields = [
-        "customer_email",
-        "email",
-        "customerEmail",
-        "user_email",
-        "userEmail",
-        "mail",
-        "user",
-        "username",
-        "customer",
-        "customer_id",
-        "customerId",
-        "user_id",
-        "userId",
-        "id",
-        "uid",
-        "owner",
-        "login",
-        "name",
-        "account",
-    ];
-    let body: Value = fields.map(|field| (field.to_owned(), Value::from(name))).into_iter().collect();
+    let fields: Vec<&str> = names(EMAILS).chain(names(OWNERS)).chain(["id", "name"]).collect();
+    let body: Value = fields.iter().map(|field| ((*field).to_owned(), Value::from(name))).collect();
     let person = json!({"email": name, "customer_email": name, "id": name, "name": name});
     let nested = json!({"customer": person, "user": person, "data": person, "session": person, "account": person});
-    let query =
-        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields.map(|field| (field, name))).finish();
+    let pairs = fields.iter().map(|field| (field, name));
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    let cookies: Vec<String> = fields.iter().map(|field| format!("{field}={name}")).collect();
+    let headers = names(OWNER_HEADERS).map(|header| (header, name.to_owned())).collect();
     let path = || "/session".to_owned();
     vec![
         ("body", body, path(), Vec::new()),
         ("body", nested, path(), Vec::new()),
         ("query", json!({}), format!("/session?{query}"), Vec::new()),
-        ("headers", json!({}), path(), super::forged::OWNER_HEADERS.map(|header| (header, name.to_owned())).to_vec()),
-        ("cookies", json!({}), path(), vec![("Cookie", fields.map(|field| format!("{field}={name}")).join("; "))]),
+        ("headers", json!({}), path(), headers),
+        ("cookies", json!({}), path(), vec![("Cookie", cookies.join("; "))]),
     ]
 }
 
@@ -221,19 +239,23 @@ async fn sessions_are_apart(check: &Check) -> Outcome {
     Ok(())
 }
 
-/// The cookies without which a signed-in browser is signed out.
+/// The cookies without which a signed-in browser is signed out. If there is none, because one of a pair stands for the other (an access
+/// and a refresh token), those that are enough to be signed in.
 async fn login_cookies(check: &Check, customer: &Customer, payment: &Payment) -> Vec<(String, String)> {
     let all = customer.cookies();
-    let mut found = Vec::new();
+    // A read needs no CSRF token, so only the login's cookie matters to it.
+    let read = async |cookies| check.status(&Customer::with_cookies(cookies), payment).await;
+    let (mut necessary, mut sufficient) = (Vec::new(), Vec::new());
     for cookie in &all {
         let others = all.iter().filter(|other| *other != cookie).cloned().collect();
-        // A read needs no CSRF token, so only the login's cookie matters to it.
-        let exchange = check.status(&Customer::with_cookies(others), payment).await;
+        let exchange = read(others).await;
         if exchange.is_sign_in_required() || exchange.status() == 404 || (300..400).contains(&exchange.status()) {
-            found.push(cookie.clone());
+            necessary.push(cookie.clone());
+        } else if read(vec![cookie.clone()]).await.is_success() {
+            sufficient.push(cookie.clone());
         }
     }
-    found
+    if necessary.is_empty() { sufficient } else { necessary }
 }
 
 /// The shortest text of 64 random bits, in the digits of base64.
@@ -249,6 +271,8 @@ async fn login_is_guarded(check: &Check) -> Outcome {
     let (_, payment) = check.open_payment().await?;
     let browser = Customer::default();
     check.open_page(&browser).await;
+    // The answer to a stranger may set a cookie too.
+    session_request(check, &browser).await;
     let before = browser.cookies();
     let signed_in = check.sign_in_again(&browser, 0).await?;
     let is_https = check.options.shop.origin.starts_with("https:");
@@ -283,7 +307,110 @@ async fn login_is_guarded(check: &Check) -> Outcome {
             return Err(signed_in.fail(format!("The cookie {name} of the login can be guessed: {value}.")));
         }
     }
-    takes_no_given_login(check, &logins).await
+    takes_no_given_login(check, &logins).await?;
+    if logins.is_empty() {
+        return Ok(());
+    }
+    is_new_each_time(check, &logins).await?;
+    cannot_be_changed(check, &browser, &logins).await
+}
+
+/// The login's cookie is another one at each sign-in, and one does not tell the next.
+async fn is_new_each_time(check: &Check, logins: &[(String, String)]) -> Outcome {
+    let mut before = logins.to_vec();
+    for is_last in [false, true] {
+        let browser = Customer::default();
+        check.open_page(&browser).await;
+        let exchange = check.sign_in_again(&browser, 0).await?;
+        let mut are_same = true;
+        for (name, value) in &mut before {
+            let Some(next) = browser.cookie(name) else { return Ok(()) };
+            if is_near(value, &next) {
+                return Err(
+                    exchange.fail(format!("The cookie {name} of the login can be guessed: after {value} came {next}."))
+                );
+            }
+            are_same &= *value == next;
+            *value = next;
+        }
+        if !are_same {
+            return Ok(());
+        }
+        if is_last {
+            let why =
+                "The cookie of the login is the same at each sign-in: whoever has seen it once is signed in for ever.";
+            return Err(exchange.fail(why));
+        }
+        // A signed token of the same second is the same.
+        check.pause(Duration::from_millis(1_100)).await;
+    }
+    Ok(())
+}
+
+/// A cookie in which the customer's own name stands is that of another customer once the name is another.
+async fn cannot_be_changed(check: &Check, browser: &Customer, logins: &[(String, String)]) -> Outcome {
+    let Ok(Some(others)) = email_of(check, 1).await else { return Ok(()) };
+    let names = super::forged::names_of(check, 0).await.into_iter().zip(super::forged::names_of(check, 1).await);
+    for (own, other) in names {
+        for (name, value) in logins {
+            for changed in with_other_name(value, &own, &other) {
+                let cookies = browser.cookies().into_iter().map(|(known, kept)| {
+                    let value = if known == *name { changed.clone() } else { kept };
+                    (known, value)
+                });
+                let exchange = session_request(check, &Customer::with_cookies(cookies.collect())).await;
+                if issued_for(check, &exchange).is_some_and(|email| email == others) {
+                    let why = format!(
+                        "The cookie {name} of the login names the customer, and with another name it is another customer's login."
+                    );
+                    return Err(exchange.fail(why));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The value of a cookie with another name in it: as it is, in base64, or in a token of three parts (JWT), with its signature and without.
+fn with_other_name(value: &str, own: &str, other: &str) -> Vec<String> {
+    use base64::Engine;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    let decode = |part: &str| {
+        let part = part.trim_end_matches('=').replace('+', "-").replace('/', "_");
+        URL_SAFE_NO_PAD.decode(part).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+    };
+    let plain = percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned();
+    let encode =
+        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let mut found = Vec::new();
+    if value.contains(own) {
+        found.push(value.replace(own, other));
+    }
+    if plain.contains(own) {
+        found.push(encode(&plain.replace(own, other)));
+    }
+    if let Some(text) = decode(&plain).filter(|text| text.contains(own)) {
+        let text = text.replace(own, other);
+        found.extend([encode(&STANDARD.encode(&text)), URL_SAFE_NO_PAD.encode(&text)]);
+    }
+    if let [header, payload, signature] = plain.split('.').collect::<Vec<_>>()[..]
+        && let Some(text) = decode(payload).filter(|text| text.contains(own))
+    {
+        let payload = URL_SAFE_NO_PAD.encode(text.replace(own, other));
+        let unsigned = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#);
+        found.extend([format!("{header}.{payload}.{signature}"), format!("{unsigned}.{payload}.")]);
+    }
+    found
+}
+
+/// Whether one is counted on from the other, or both are the time.
+fn is_near(one: &str, other: &str) -> bool {
+    /// Of random numbers of 64 bits, one pair in four thousand millions is nearer.
+    const NEAR: u128 = 1 << 31;
+    [10, 16].iter().any(|radix| {
+        let number = |text: &str| u128::from_str_radix(text, *radix).ok();
+        matches!((number(one), number(other)), (Some(one), Some(other)) if one != other && one.abs_diff(other) < NEAR)
+    })
 }
 
 /// A login that another person has put into the browser before is not the customer's afterwards.
@@ -319,6 +446,7 @@ async fn sign_out_ends_login(check: &Check) -> Outcome {
     let browser = check.sign_in(0).await?;
     // Signing out may end every login of the customer.
     check.customers.borrow_mut().clear();
+    let mut without_effect = None;
     for path in sign_out_paths(&login.path) {
         for (method, content_type, body) in
             [("POST", "application/json", "{}"), ("POST", "application/x-www-form-urlencoded", ""), ("GET", "", "")]
@@ -330,7 +458,13 @@ async fn sign_out_ends_login(check: &Check) -> Outcome {
             }
             let exchange = request.send().await;
             let is_done = (200..400).contains(&exchange.status());
-            if !is_done || !session_request(check, &browser).await.is_sign_in_required() {
+            if !is_done {
+                continue;
+            }
+            if !session_request(check, &browser).await.is_sign_in_required() {
+                if method == "POST" && without_effect.is_none() && !answers_anything(check, &browser).await {
+                    without_effect = Some(exchange);
+                }
                 continue;
             }
             // Only the login may differ: a new CSRF token belongs to the same browser. Where guests may buy, it is a guest's now.
@@ -348,7 +482,18 @@ async fn sign_out_ends_login(check: &Check) -> Outcome {
             return Ok(());
         }
     }
-    Ok(())
+    match without_effect {
+        Some(exchange) => {
+            Err(exchange.fail("The shop signed the customer out, and the same browser is still signed in."))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether the shop answers a POST to an address that it does not have as if it had it.
+async fn answers_anything(check: &Check, browser: &Customer) -> bool {
+    let request = check.request(browser, "POST", "/no-such-address").on_own_page();
+    (200..400).contains(&request.json(&json!({})).send().await.status())
 }
 
 /// The addresses at which shops sign out.

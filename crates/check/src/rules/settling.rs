@@ -8,7 +8,6 @@ use crate::service::{Kind, Target};
 use crate::shop::Customer;
 use crate::{Check, Outcome, RuleError, not_checked};
 use futures_util::future::{join, join_all};
-use serde_json::Value;
 use std::time::Duration;
 
 /// The test phone that pays after 30 seconds.
@@ -17,7 +16,15 @@ const PAYS_LATER: &str = "237670000001";
 const AT_ONCE: usize = 8;
 
 pub(super) async fn paid_without_return(check: &Check) -> Outcome {
+    // The customer has an older and a younger payment, which stay open: neither stands before this one.
+    let mut open = Vec::new();
+    if check.has_fresh_orders() {
+        open.push(check.fresh_payment().await?.1);
+    }
     let (customer, payment) = check.fresh_payment().await?;
+    if check.has_fresh_orders() {
+        open.push(check.fresh_payment().await?.1);
+    }
     // What the shop reads from here on counts: its timer may read between the payment and the next statement.
     let mark = check.service.mark();
     let mut expected = vec![Expected::new("The customer paid and never came back.", &payment, Books::PAID)];
@@ -41,7 +48,11 @@ pub(super) async fn paid_without_return(check: &Check) -> Outcome {
     }
     check.service.pay(&payment.id, PAYS_AT_ONCE).await;
     check.service.advance(31).await;
-    check.books_must_come_to(&expected, mark, Duration::ZERO).await
+    check.books_must_come_to(&expected, mark, Duration::ZERO).await?;
+    for payment in &open {
+        check.release(&customer, payment).await;
+    }
+    Ok(())
 }
 
 /// Without `--orders` the check sees that the shop reads the payment, and not what it makes of it.
@@ -136,12 +147,20 @@ pub(super) async fn paid_across_restart(check: &Check) -> Outcome {
     // A start may mark it once more.
     check.run_settle().await?;
     check.pause(check.options.limit / 10).await;
+    let mut is_line_lost = false;
     for one in &expected {
         let found = check.books_of(&one.payments).await?;
+        is_line_lost |= found.paid == 0;
         // Books that are a log may lack the line of a process that was killed after it had marked the order.
         if found.paid > 1 || (found.paid == 0 && one.payments[0].id != asked.id) {
             return Err(one.fail(found));
         }
+    }
+    if is_line_lost && expected.len() == 1 {
+        return not_checked(
+            "Missing option --order-pattern: the books have no line of the payment that was read when the shop ended. Either a log lacks the \
+             line, or the payment was lost, and another order would say which.",
+        );
     }
     Ok(())
 }
@@ -153,6 +172,12 @@ pub(super) async fn failing_read_delays_none(check: &Check) -> Outcome {
         return not_checked("Missing option --order-pattern: each of these payments needs an order of its own.");
     }
     let (customer, older) = check.fresh_payment().await?;
+    // The command must work as long as nothing fails.
+    check.run_settle().await?;
+    // A payment that the service did not get has no identifier to read.
+    let refusing_creations = check.service.interfere(Target::Creations, Kind::Refuse(503));
+    drop(check.buy(&customer, &check.fresh_order().unwrap_or_default()).await);
+    drop(refusing_creations);
     let (_, paid) = check.fresh_payment().await?;
     let (_, younger) = check.fresh_payment().await?;
     let refuse = |payment: &Payment, kind| check.service.interfere(Target::ReadsOf(payment.id.clone()), kind);
@@ -160,7 +185,8 @@ pub(super) async fn failing_read_delays_none(check: &Check) -> Outcome {
     wait_for_read(check, &[&older, &younger]).await?;
     let mark = check.service.mark();
     check.service.pay(&paid.id, PAYS_AT_ONCE).await;
-    let what = "The service refused the reads of two payments, and the customer paid a third one and never came back.";
+    let what = "The service refused the reads of two payments and the creation of another one, and the customer paid a fourth one and \
+                never came back.";
     let outcome = check.books_must_come_to(&[Expected::new(what, &paid, Books::PAID)], mark, Duration::ZERO).await;
     drop(refusing);
     for payment in [&older, &younger] {
@@ -181,9 +207,11 @@ pub(super) async fn failed_read_is_no_decline(check: &Check) -> Outcome {
             return Err(exchange.fail(why));
         }
     }
-    {
-        let _interfering = check.service.interfere(Target::ReadsOf(payment.id.clone()), Kind::Refuse(404));
-        wait_for_read(check, &[&payment]).await?;
+    for kind in [Kind::Refuse(404), Kind::Refuse(500), Kind::Malformed] {
+        let _interfering = check.service.interfere(Target::ReadsOf(payment.id.clone()), kind);
+        if !wait_for_read(check, &[&payment]).await? {
+            break;
+        }
     }
     same_payment_still(check, &customer, &payment, "The service refused the shop's reads").await?;
     if !check.has_fresh_orders() || check.options.orders_command.is_none() {
@@ -198,15 +226,21 @@ pub(super) async fn failed_read_is_no_decline(check: &Check) -> Outcome {
 /// The order still has this payment, after `what`.
 pub(super) async fn same_payment_still(check: &Check, customer: &Customer, payment: &Payment, what: &str) -> Outcome {
     let mark = check.service.mark();
-    let sent = check.buy(customer, &payment.order).await;
-    let calls = check.service.calls_since(mark);
-    let is_other = |reference: &&Value| reference.as_str() != Some(payment.reference.as_str());
-    let created = calls.iter().filter(|call| call.is_creation()).map(|call| &call.body["merchant_reference"]);
+    let mut sent = check.buy(customer, &payment.order).await;
+    // A shop may wait for a moment before it calls a service again that has failed.
+    let is_decided = async || {
+        if sent.as_ref().is_err_and(|exchange| [0, 502, 503].contains(&exchange.status())) {
+            sent = check.buy(customer, &payment.order).await;
+        }
+        sent.as_ref().map_or_else(|exchange| exchange.status() < 500, |_| true).then_some(())
+    };
+    check.wait_for(check.options.limit / 10, is_decided).await;
+    let calls = check.service.creations_since(mark);
     let exchange = match sent {
         Ok(same) if same.id == payment.id => return Ok(()),
         Ok(other) => other.exchange,
         // An error creates no second payment.
-        Err(exchange) if created.clone().filter(is_other).count() == 0 => {
+        Err(exchange) if calls.iter().all(|call| call.creates(&payment.reference)) => {
             return match exchange.status() {
                 400..=499 if !exchange.is_sign_in_required() => Ok(()),
                 _ => Err(exchange

@@ -1,1 +1,1 @@
-export { signIn as POST } from "../shop";
+export { preflight as OPTIONS, signIn as POST } from "../shop";

@@ -1,1 +1,1 @@
-export { signOut as POST } from "../shop";
+export { preflight as OPTIONS, signOut as POST } from "../shop";

@@ -112,12 +112,14 @@ impl World {
             guard,
             service: Address::new(self.merchant.base_url()).unwrap(),
             url: URL.to_owned(),
+            page_origin: None,
             pages: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../www/shop"),
             package: self.folder.path().to_owned(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(async move { axum::serve(listener, app.router()).await });
+        let router = app.router().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await });
         format!("http://{address}")
     }
 
