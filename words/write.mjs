@@ -25,7 +25,7 @@ function withObject(text, name, body) {
 }
 
 const files = {
-  "pkg-template/words.js": ({ hosted, plain, ...shop }) => lines(shop, "  "),
+  "pkg-template/words.js": ({ hosted, plain, issuer, ...shop }) => lines(shop, "  "),
   "pkg-template/hosted-words.js": ({ language, hosted }) => `  ...words(${JSON.stringify(language)}).methods,\n${lines(hosted, "  ")}`,
 };
 for (const [path, body] of Object.entries(files)) {

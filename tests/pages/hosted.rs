@@ -296,7 +296,7 @@ async fn the_checkout_page_preloads_every_module_that_it_loads(engine: Engine) {
              return [loaded.sort(), preloaded.sort()];",
         )
         .await;
-    assert_eq!(modules[0], modules[1], "a module of www/checkout/index.html");
+    assert_eq!(modules[0], modules[1], "the modules that www/checkout/start.js names");
 }
 
 /// A page that uses `guichet/hosted`.

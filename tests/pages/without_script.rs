@@ -3,6 +3,7 @@
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
+use crate::support::proxy::Proxy;
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference};
 use serde_json::json;
@@ -10,10 +11,13 @@ use serde_json::json;
 const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 
-in_every_browser!(the_script_takes_over_the_page_that_needs_none,);
-in_chromium!(
+in_every_browser!(
+    the_script_takes_over_the_page_that_needs_none,
     a_customer_whose_scripts_are_blocked_pays_by_the_forms,
+);
+in_chromium!(
     a_phone_that_was_typed_before_the_script_came_is_kept,
+    a_link_with_the_secret_in_its_fragment_works_with_a_script,
 );
 
 async fn the_script_takes_over_the_page_that_needs_none(engine: Engine) {
@@ -23,11 +27,16 @@ async fn the_script_takes_over_the_page_that_needs_none(engine: Engine) {
     let left = browser
         .run(
             "return [document.querySelectorAll('[data-plain], #payment').length, location.search + location.hash, history.state,
-                 document.documentElement.outerHTML.includes('_secret_'), document.querySelectorAll('main').length]",
+                 document.documentElement.outerHTML.includes('_secret_'), document.querySelectorAll('main').length, document.cookie]",
         )
         .await;
-    assert_eq!(left, json!([0, "", null, false, 1]), "the secret is in memory alone");
-    demo.pay_by_phone(&browser, SUCCEEDS).await;
+    assert_eq!(left, json!([0, "", null, false, 1, "guichet_script=1"]), "the secret is in memory alone");
+    demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    browser.wait_for("[data-status='waiting']").await;
+    // The server knows that the script runs, so the page does not reload itself.
+    browser.reload().await;
+    browser.wait_for("[data-status='waiting']").await;
+    demo.merchant.clock().advance(30).await.unwrap();
     browser.wait_for("[data-status='succeeded']").await;
     browser.reload().await;
     browser.wait_for("[data-status='settled']").await;
@@ -35,18 +44,47 @@ async fn the_script_takes_over_the_page_that_needs_none(engine: Engine) {
 }
 
 async fn a_customer_whose_scripts_are_blocked_pays_by_the_forms(engine: Engine) {
-    let (demo, browser) = (DemoShop::open().await, engine.start("blocked").await);
-    let link = link(&demo, "BLOCKED-1").await;
-    browser.block(&["*.js", "*.wasm"]).await;
-    browser.open(&link).await;
-    pays_by_the_form(&browser, AFTER_30_SECONDS).await;
+    let (demo, proxy) = (DemoShop::open().await, Proxy::open().await);
+    proxy.block_scripts();
+    let browser = engine.start_with_proxy(&proxy, "blocked").await;
+    pays_by_the_forms(&demo, &browser, "BLOCKED-1").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_customer_who_has_switched_scripts_off_pays_in_chromium() {
+    let (demo, browser) = (DemoShop::open().await, Engine::Chromium.start_without_scripts("off-chromium").await);
+    pays_by_the_forms(&demo, &browser, "OFF-1").await;
+}
+
+#[tokio::test]
+async fn a_customer_who_has_switched_scripts_off_pays_in_firefox() {
+    let (demo, browser) = (DemoShop::open().await, Engine::Firefox.start_without_scripts("off-firefox").await);
+    pays_by_the_forms(&demo, &browser, "OFF-2").await;
+}
+
+async fn pays_by_the_forms(demo: &DemoShop, browser: &Browser, reference: &str) {
+    browser.open(&link(demo, reference).await).await;
+    browser.fill("#plain-phone", AFTER_30_SECONDS).await;
+    browser.click("form[data-plain='mobile_money'] button").await;
     browser.wait_for("[data-plain='waiting']").await;
     demo.merchant.clock().advance(30).await.unwrap();
     // The page asks again by itself.
     browser.wait_for("[data-plain='succeeded']").await;
-    browser.block(&[]).await;
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
+}
+
+async fn a_link_with_the_secret_in_its_fragment_works_with_a_script(engine: Engine) {
+    let (demo, browser) = (DemoShop::open().await, engine.start("old-link").await);
+    let link = link(&demo, "OLD-1").await.replacen('?', "?lang=fr#", 1);
+    for _ in 0..2 {
+        browser.open(&link).await;
+        browser.wait_for_text("#form", "Comment souhaitez-vous payer").await;
+        assert!(!browser.url().await.as_str().contains("secret"));
+        // Again with the payment's cookie.
+        browser.open("about:blank").await;
+    }
     browser.close().await;
 }
 
@@ -63,12 +101,7 @@ async fn a_phone_that_was_typed_before_the_script_came_is_kept(engine: Engine) {
     browser.close().await;
 }
 
-async fn pays_by_the_form(browser: &Browser, phone: &str) {
-    browser.fill("#plain-phone", phone).await;
-    browser.click("form[data-plain='mobile_money'] button").await;
-}
-
-/// The link of a new payment that opens it without a script.
+/// The link of a new payment.
 async fn link(demo: &DemoShop, reference: &str) -> String {
     let reference = MerchantReference::new(reference).unwrap();
     let order = CreatePaymentIntent::new(
@@ -79,6 +112,5 @@ async fn link(demo: &DemoShop, reference: &str) -> String {
     )
     .email(Email::new("awa@example.com").unwrap());
     let intent = demo.create_intent(order).await;
-    let secret = intent.client_secret.as_ref().expect("the sandbox sends this field").expose();
-    format!("{}/checkout/{}?client_secret={secret}", demo.merchant.base_url(), intent.id)
+    intent.checkout_url.as_ref().expect("the sandbox sends this field").expose().to_owned()
 }

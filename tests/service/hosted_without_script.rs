@@ -1,6 +1,9 @@
 //! The hosted page without a script: each state is a page of its own, and forms pay.
 
-use crate::support::api::{self, Merchant, order, shop};
+use crate::support::api::{self, Merchant, card, order, shop};
+use crate::support::folder::Folder;
+use guichet::operations::AttachPaymentMethod;
+use guichet_sandbox::{Config, Fault, Package, Sandbox};
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
@@ -82,7 +85,7 @@ impl Customer {
         let (token, attempts) = (page.field("token"), page.field("attempts"));
         let sent = self.send(&[("token", &token), ("attempts", &attempts), ("action", "pay"), ("phone", phone)]).await;
         assert_eq!(sent.status, 303, "{}", sent.text);
-        self.read("?plain=1").await
+        self.read("").await
     }
 }
 
@@ -103,19 +106,160 @@ async fn a_customer_without_script_pays_and_is_led_to_the_shop() {
     }
     let waiting = customer.pay(&page, "6 70 00 00 01").await;
     assert_eq!((waiting.status, waiting.state()), (200, "waiting"));
-    assert!(waiting.header("refresh").starts_with("3; url=/checkout/"), "{}", waiting.header("refresh"));
+    let id = intent["id"].as_str().unwrap();
+    assert_eq!(waiting.header("refresh"), format!("3; url=/checkout/{id}"));
     assert!(!waiting.text.contains("<script") && waiting.text.contains("*126#"), "{}", waiting.text);
     shop.tenant.clock().advance(30).await.unwrap();
-    let paid = customer.read("?plain=1").await;
+    let paid = customer.read("").await;
     assert_eq!(paid.state(), "succeeded");
-    let id = intent["id"].as_str().unwrap();
     let (payment_ref, refresh) = (intent["payment_ref"].as_str().unwrap(), paid.header("refresh"));
     let shop_address = format!(
         "https://shop.example/return?a=1&payment_intent={id}&payment_ref={payment_ref}&merchant_reference=PLAIN-1&status=succeeded"
     );
     assert_eq!(refresh, format!("6; url={shop_address}"));
+    shop.tenant.clock().advance(60).await.unwrap();
     assert_eq!(customer.read("").await.header("refresh"), "", "a customer who comes back stays");
     assert_eq!(shop.read_intent(&intent).await["attempts"], 1);
+}
+
+#[tokio::test]
+async fn a_page_whose_script_runs_does_not_refresh_itself() {
+    let package = Folder::new("hosted-with-script");
+    std::fs::write(package.path.join("hosted.js"), "export {};").unwrap();
+    let config = Config { package: Package::Folder(package.path.clone()), ..Config::default() };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
+    let intent = shop.create_intent("PLAIN-7").await;
+    let mut customer = Customer::open(&shop, &intent).await;
+    let ready = customer.read("").await;
+    assert!(
+        ready.text.contains("<script type=\"module\"")
+            && ready.text.contains(intent["client_secret"].as_str().unwrap())
+    );
+    let waiting = customer.pay(&ready, "237670000001").await;
+    assert!(waiting.header("refresh").starts_with("3; ") && !waiting.text.contains("<script"), "{}", waiting.text);
+    customer.cookie += "; guichet_script=1";
+    let waiting = customer.read("").await;
+    assert_eq!((waiting.state(), waiting.header("refresh")), ("waiting", ""));
+    assert!(waiting.text.contains("<script type=\"module\"") && waiting.text.contains("data-plain=\"check\""));
+}
+
+#[tokio::test]
+async fn a_link_preview_or_a_head_request_changes_nothing() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-8").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let before = shop.read_intent(&intent).await;
+    let token = customer.read("").await.field("token");
+    let query = format!("?token={token}&attempts=0&action=pay&type=mobile_money&phone=237670000000");
+    assert_eq!(customer.read(&query).await.state(), "ready");
+    let head =
+        customer.client.head(format!("{}{query}", customer.page)).header("cookie", &customer.cookie).send().await;
+    assert_eq!(head.unwrap().status(), 200);
+    let form = [("token", token.as_str()), ("attempts", "0"), ("action", "erase")];
+    assert_eq!(customer.send(&form).await.status, 303, "a form has no such action");
+    assert_eq!(shop.read_intent(&intent).await, before);
+}
+
+#[tokio::test]
+async fn the_control_api_sees_a_form_as_its_operation() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-9").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let page = customer.read("?lang=fr").await;
+    let (token, pay) = (page.field("token"), [("attempts", "0"), ("action", "pay"), ("phone", "237670000001")]);
+    shop.tenant.fault(Fault::status::<AttachPaymentMethod>(503)).await;
+    let form = [&[("token", token.as_str())], &pay[..]].concat();
+    let failed = customer.send(&form).await;
+    assert_eq!((failed.status, failed.state()), (503, "trouble"), "{}", failed.text);
+    assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
+    assert_eq!(customer.send(&form).await.status, 303);
+    let forged = [&[("token", "x")], &pay[..]].concat();
+    assert_eq!(customer.send(&forged).await.status, 403);
+    let requests = shop.tenant.requests().await;
+    let seen: Vec<_> = requests
+        .iter()
+        .filter(|request| request.operation == "attach_payment_method")
+        .map(|request| (&*request.credential, request.status, request.fault.as_deref(), request.intent.as_deref()))
+        .collect();
+    let id = intent["id"].as_str();
+    assert_eq!(seen, [("client_secret", Some(503), Some("status"), id), ("client_secret", Some(303), None, id)]);
+}
+
+#[tokio::test]
+async fn two_payments_in_two_tabs_do_not_disturb_each_other() {
+    let (_sandbox, shop) = shop().await;
+    let (one, other) = (shop.create_intent("PLAIN-10").await, shop.create_intent("PLAIN-11").await);
+    let first = Customer::open(&shop, &one).await;
+    let second = Customer::open(&shop, &other).await;
+    // The path of a cookie is its payment's page, so a browser sends each page its own.
+    let page = first.read("").await;
+    assert_eq!(first.pay(&page, "237670000000").await.state(), "succeeded");
+    assert_eq!(second.read("").await.state(), "ready");
+    assert_eq!(shop.read_intent(&other).await["attempts"], 0);
+}
+
+#[tokio::test]
+async fn the_issuers_page_needs_no_script() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-12").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let sent = shop.attach(&intent, card("4000000000003220")).await;
+    let issuer = sent.body["data"]["next_action"]["url"].as_str().unwrap();
+    let at_the_issuer =
+        Customer { page: issuer.to_owned(), cookie: customer.cookie.clone(), client: customer.client.clone() };
+    let page = at_the_issuer.read("").await;
+    assert!(page.status == 200 && !page.text.contains("<script"), "{}", page.text);
+    assert!(page.header("content-security-policy").contains("form-action 'self'"));
+    let forged = at_the_issuer.send(&[("token", "x"), ("decision", "approve")]).await;
+    assert_eq!((forged.status, customer.read("").await.state()), (404, "bank"));
+    let token = page.field("token");
+    let decided = at_the_issuer.send(&[("token", &token), ("decision", "approve")]).await;
+    let secret = intent["client_secret"].as_str().unwrap();
+    let back = format!("/checkout/{}?client_secret={secret}", intent["id"].as_str().unwrap());
+    assert_eq!((decided.status, decided.header("location")), (303, back.as_str()));
+    assert_eq!(customer.read("").await.state(), "succeeded");
+}
+
+#[tokio::test]
+async fn the_language_is_kept_in_a_cookie_of_the_payment() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-13").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let french = customer.read("?lang=fr").await;
+    let id = intent["id"].as_str().unwrap();
+    assert_eq!(french.header("set-cookie"), format!("guichet_language=fr; Path=/checkout/{id}; SameSite=Lax"));
+    let cookie = format!("{}; guichet_language=fr", customer.cookie);
+    let request = customer.client.get(&customer.page).header("accept-language", "en");
+    let later = Customer::sent(request.header("cookie", cookie)).await;
+    assert!(later.text.contains("<html lang=\"fr\">"), "{}", later.text);
+    let strange = browser().get(format!("{}?lang=fr", customer.page)).send().await.unwrap();
+    assert_eq!((strange.status().as_u16(), strange.headers().get("set-cookie")), (404, None));
+    let refused = strange.text().await.unwrap();
+    assert!(refused.contains("Autorisez-les pour ce site"), "cookies are refused, or the link is wrong: {refused}");
+}
+
+/// lynx is a browser without scripts and without styles. It buys as its user does: by keys.
+#[tokio::test]
+async fn a_customer_with_lynx_pays() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-14").await;
+    let folder = Folder::new("lynx");
+    let keys = folder.path.join("keys");
+    // By Tab past the two languages to the field of the phone, and past its operators to its button.
+    let mut pressed = vec!["<tab>"; 2];
+    pressed.extend("237670000000".split("").filter(|digit| !digit.is_empty()));
+    pressed.extend(["<tab>", "<tab>", "<tab>", "<tab>", "^J"]);
+    let script = pressed.iter().map(|key| format!("key {key}\n")).collect::<String>();
+    std::fs::write(&keys, script + "exit\n").unwrap();
+    let mut lynx = std::process::Command::new("lynx");
+    lynx.arg("-accept_all_cookies").arg("-term=vt100").arg(format!("-cmd_script={}", keys.display()));
+    lynx.arg(intent["checkout_url"].as_str().unwrap()).env_remove("http_proxy").stdin(std::process::Stdio::null());
+    let seen = tokio::task::spawn_blocking(move || lynx.output()).await.unwrap();
+    let seen = seen.expect("lynx is missing. `cargo xtask test` installs it.");
+    let screen = String::from_utf8_lossy(&seen.stdout).into_owned();
+    assert!(screen.contains("You paid FCFA"), "{screen}");
+    assert_eq!(shop.read_intent(&intent).await["status"], "succeeded", "{screen}");
 }
 
 #[tokio::test]
@@ -195,7 +339,7 @@ async fn each_state_is_a_page_of_its_own_in_the_customers_language() {
     let issuer = [("number", "4000000000003220"), card[1], card[2], card[3]];
     assert_eq!(customer.send(&[&form[..], &issuer[..]].concat()).await.status, 303);
     let bank = customer.read("").await;
-    assert!(bank.state() == "bank" && bank.text.contains("/challenge#token="), "{}", bank.text);
+    assert!(bank.state() == "bank" && bank.text.contains("/challenge?token="), "{}", bank.text);
     let form = [("token", token.as_str()), ("attempts", "1"), ("action", "pay"), ("phone", "237670000005")];
     assert_eq!(customer.send(&form).await.status, 303);
     assert_eq!(customer.read("").await.state(), "waiting");

@@ -224,12 +224,6 @@ impl Browser {
         self.cdp("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
     }
 
-    /// Lets requests of these addresses fail, with `*` for any text; none by an empty list. Chromium only.
-    pub async fn block(&self, addresses: &[&str]) {
-        self.cdp("Network.enable", json!({})).await;
-        self.cdp("Network.setBlockedURLs", json!({ "urls": addresses })).await;
-    }
-
     /// Sets the viewport's width and the preferred color scheme, `light` or `dark`. Chromium only.
     pub async fn set_appearance(&self, width: u32, scheme: &str) {
         self.resize((width, 780)).await;

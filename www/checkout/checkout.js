@@ -32,14 +32,12 @@ const storage = {
   write: (name, value) => { try { sessionStorage.setItem(name, value); } catch {} },
 };
 
-// The payment, where the server has written it into the page; otherwise it is in the address. The secret stays in memory alone.
+// The payment, which the server has written into the page. The secret stays in memory alone.
 const written = document.getElementById("payment");
-const intent = written ? JSON.parse(written.textContent) : location.href;
-written?.remove();
+const intent = JSON.parse(written.textContent);
+written.remove();
 
-const requested = new URLSearchParams(location.search).get("lang");
-if (requested) storage.write("lang", requested); // for the bank's page
-let locale = requested ?? storage.read("lang") ?? navigator.language;
+let locale = document.documentElement.lang;
 let page; // the open checkout: its intent, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
 let readAt = 0; // when the intent was read, in Unix seconds
 let choices; // the payment methods, each with its quote and price
@@ -341,11 +339,9 @@ for (const button of document.querySelectorAll("[data-fill]")) {
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
     locale = button.dataset.language;
-    storage.write("lang", locale);
-    // In the address, so that a reload keeps it. history.state belongs to the package and stays.
-    const address = new URL(location.href);
-    address.searchParams.set("lang", locale);
-    history.replaceState(history.state, "", address);
+    // For the pages of the server: a reload, and the issuer's. The language of the address would come first.
+    document.cookie = `guichet_language=${locale}; Path=${location.pathname}; SameSite=Lax`;
+    history.replaceState(history.state, "", location.pathname);
     translate(locale);
     translateMarks(hostedWords(locale));
     render();

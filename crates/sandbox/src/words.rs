@@ -59,7 +59,7 @@ mod sentences {
     use super::Sentence;
     include!(concat!(env!("OUT_DIR"), "/words.rs"));
 }
-pub(crate) use sentences::{codes, declines, hosted, methods, plain};
+pub(crate) use sentences::{codes, declines, hosted, issuer, methods, plain};
 
 #[cfg(test)]
 mod tests {

@@ -1,20 +1,21 @@
 //! The hosted page of a payment, as HTML that needs no script: its address, its cookie, and what its forms do. `decisions.md` 10.
 
 use super::document::{self, Asked, Payment};
-use super::front::is_french;
-use super::{CHECKOUT, Pages};
+use super::{LANGUAGE_COOKIE, Pages, cookie, language_of};
+use crate::FaultKind;
 use crate::auth::{Caller, client_secret};
-use crate::http::read_body;
+use crate::http::{observe, read_body};
 use crate::problem::Problem;
+use crate::requests::Request as Received;
 use crate::rules::{NextAction, Status};
-use crate::tokens::same;
+use crate::tokens::{self, same};
 use crate::words::Language;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use guichet::flow::normalize_phone;
 use guichet::operations::{AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
-use guichet::protocol::{ErrorCode, Fields, Served};
+use guichet::protocol::{CredentialKind, ErrorCode, Fields, Operation, Served};
 use guichet::values::{IntentId, Moment};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -23,16 +24,18 @@ use url::form_urlencoded;
 
 /// The cookie of one payment's page: its value is the client secret, its path that page.
 const COOKIE: &str = "guichet_checkout";
+/// The cookie by which a page's script says that it runs. The script renews it every 20 seconds, for a minute.
+const SCRIPT_COOKIE: &str = "guichet_script";
 /// How long the cookie is kept after the payment has expired, in seconds.
 const COOKIE_AFTER_EXPIRY: i64 = 24 * 60 * 60;
 
 /// The parameters of an address, or the fields of a form.
-type Parameters = HashMap<String, String>;
+pub(super) type Parameters = HashMap<String, String>;
 
 /// The page of a payment.
 ///
 /// If the address has the client secret, the response moves it to a cookie and leads to the address without it. With the cookie it is the
-/// payment's own page. Otherwise it is the same for every id, known or not: the secret may be in the fragment, which reaches no server.
+/// payment's own page. Otherwise it is the same for every id, known or not, and its script moves a secret in the fragment to the query.
 pub(super) async fn show(
     State(pages): State<Arc<Pages>>,
     Path(id): Path<String>,
@@ -40,35 +43,40 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Response<Body> {
     let query = parameters(uri.query().unwrap_or_default().as_bytes());
-    let language = language(&uri, &headers);
+    let language = language_of(&uri, &headers);
     pages.service.catch_up().await;
-    if let Some(secret) = query.get("client_secret") {
-        return match holder(&pages, &id, secret).await {
-            Ok(Some((caller, id))) => exchange(&pages, &caller, &id, &query).await,
-            Ok(None) => link_wrong(&pages, language, StatusCode::NOT_FOUND).await,
-            Err(problem) => trouble(&pages, language, &problem).await,
-        };
-    }
-    let Some(secret) = cookie(&headers) else { return pages.site.page(CHECKOUT.name, headers).await };
-    match holder(&pages, &id, secret).await {
-        Ok(Some((caller, id))) => page(&pages, &caller, &id, Asked::of(&query, language), headers).await,
+    let in_address = query.get("client_secret").map(String::as_str);
+    let found = match in_address.or_else(|| cookie(&headers, COOKIE)) {
+        Some(secret) => holder(&pages, &id, secret).await,
+        None => Ok(None),
+    };
+    let mut response = match found {
+        Ok(Some((caller, id))) if in_address.is_some() => exchange(&pages, &caller, &id, language).await,
+        Ok(Some((caller, id))) => {
+            let asked = Asked { choosing: query.contains_key("choose"), ..Asked::of(&headers, language) };
+            page(&pages, &caller, &id, asked, headers).await
+        }
         Ok(None) => link_wrong(&pages, language, StatusCode::NOT_FOUND).await,
         Err(problem) => trouble(&pages, language, &problem).await,
+    };
+    // It is kept for a payment alone: a path of anyone's is not written into a cookie.
+    if query.contains_key("lang") && response.status() != StatusCode::NOT_FOUND {
+        set_cookie(&mut response, &format!("{LANGUAGE_COOKIE}={}; Path=/checkout/{id}; SameSite=Lax", language.code()));
     }
+    response
+}
+
+fn set_cookie(response: &mut Response<Body>, cookie: &str) {
+    response.headers_mut().extend(HeaderValue::try_from(cookie).ok().map(|cookie| (header::SET_COOKIE, cookie)));
 }
 
 /// Does what a form asks, and leads to the page, which says what has come of it. A form needs the payment's cookie and its own token, so
-/// that no other site pays or cancels.
+/// that no other site pays or cancels. The control API lists it, and lets it fail, as the operation that it stands for.
 pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let language = language(&parts.uri, &parts.headers);
-    let query = parameters(parts.uri.query().unwrap_or_default().as_bytes());
-    let form = match read_body(body).await {
-        Ok(body) => parameters(&body),
-        Err(problem) => return trouble(&pages, language, &problem).await,
-    };
+    let language = language_of(&parts.uri, &parts.headers);
     pages.service.catch_up().await;
-    let found = match cookie(&parts.headers) {
+    let found = match cookie(&parts.headers, COOKIE) {
         Some(secret) => holder(&pages, &id, secret).await,
         None => Ok(None),
     };
@@ -77,22 +85,57 @@ pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>,
         Ok(None) => return link_wrong(&pages, language, StatusCode::FORBIDDEN).await,
         Err(problem) => return trouble(&pages, language, &problem).await,
     };
+    let form = match read_body(body).await {
+        Ok(body) => parameters(&body),
+        Err(problem) => return trouble(&pages, language, &problem).await,
+    };
     let token = form.get("token").map(String::as_str).unwrap_or_default();
     if !same(pages.service.instance_key.form(&id).expose(), token) {
         return link_wrong(&pages, language, StatusCode::FORBIDDEN).await;
     }
-    match execute(&pages, &caller, &id, &form).await {
-        Ok(()) => see_other(&format!("/checkout/{id}{}", with_language(&query, &[("plain", "1")]))),
-        // The intent's status does not allow it: the page shows the status.
-        Err(problem) if problem.status == StatusCode::CONFLICT => {
-            see_other(&format!("/checkout/{id}{}", with_language(&query, &[("plain", "1")])))
+    let spec = match form.get("action").map(String::as_str) {
+        Some("pay") => AttachPaymentMethod::SPEC,
+        Some("answer") => AnswerPaymentIntent::SPEC,
+        Some("cancel") => CancelPaymentIntent::SPEC,
+        Some("abandon") => AbandonPaymentIntent::SPEC,
+        _ => return see_other(&format!("/checkout/{id}")),
+    };
+    let Some(merchant) = caller.known_merchant().cloned() else {
+        return link_wrong(&pages, language, StatusCode::FORBIDDEN).await;
+    };
+    let fault = match merchant.take_fault(spec.name).await {
+        Ok(fault) => fault,
+        Err(problem) => return trouble(&pages, language, &problem.into()).await,
+    };
+    let kind = Some(CredentialKind::ClientSecret);
+    let received = Received::new(merchant.now(), &spec, Some(id.as_str()), kind, &tokens::id("req_"));
+    let response = observe(&merchant, received, fault, spec.envelope, async {
+        // Reading the body or a fault may have taken time.
+        pages.service.catch_up().await;
+        let caller = match caller.after_wait(&pages.service.merchants).await {
+            Ok(caller) => caller,
+            Err(problem) => return trouble(&pages, language, &problem).await,
+        };
+        match execute(&pages, &caller, &id, &form).await {
+            Ok(()) => see_other(&format!("/checkout/{id}")),
+            // The intent's status does not allow it: the page shows the status.
+            Err(problem) if problem.status == StatusCode::CONFLICT => see_other(&format!("/checkout/{id}")),
+            Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
+                let phone = form.get("phone").cloned().unwrap_or_default();
+                let asked = Asked { problem: Some(problem), phone, ..Asked::of(&parts.headers, language) };
+                page(&pages, &caller, &id, asked, parts.headers).await
+            }
+            Err(problem) => trouble(&pages, language, &problem).await,
         }
-        Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
-            let phone = form.get("phone").cloned().unwrap_or_default();
-            let asked = Asked { problem: Some(problem), phone, ..Asked::of(&query, language) };
-            page(&pages, &caller, &id, asked, parts.headers).await
+    })
+    .await;
+    match fault {
+        // A customer reads a page, not the interface's error.
+        Some(FaultKind::Status { .. }) => {
+            let status = response.status();
+            pages.site.respond(move |files| document::trouble(language, status, files)).await
         }
-        Err(problem) => trouble(&pages, language, &problem).await,
+        _ => response,
     }
 }
 
@@ -113,10 +156,9 @@ async fn execute(pages: &Pages, caller: &Caller, id: &IntentId, form: &Parameter
         "cancel" => {
             service.cancel(caller, &CancelPaymentIntent::new(id.clone()), Some(attempts)).await?;
         }
-        "abandon" => {
+        _ => {
             service.abandon(caller, &AbandonPaymentIntent::new(id.clone(), attempts)).await?;
         }
-        _ => return Err(Problem::field("action", ErrorCode::ParameterInvalid, "The form has no such action.")),
     }
     Ok(())
 }
@@ -158,19 +200,19 @@ async fn holder(pages: &Pages, id: &str, secret: &str) -> Result<Option<(Caller,
 }
 
 /// Moves the secret of the address to the payment's cookie.
-async fn exchange(pages: &Pages, caller: &Caller, id: &IntentId, query: &Parameters) -> Response<Body> {
+async fn exchange(pages: &Pages, caller: &Caller, id: &IntentId, language: Language) -> Response<Body> {
     let service = &pages.service;
     let (intent, now) = match service.intent_of(caller, id).await {
         Ok(read) => read,
-        Err(problem) => return trouble(pages, Language::English, &problem).await,
+        Err(problem) => return trouble(pages, language, &problem).await,
     };
-    let mut response = see_other(&format!("/checkout/{id}{}", with_language(query, &[])));
+    let path = format!("/checkout/{id}");
+    let mut response = see_other(&path);
     let secret = service.instance_key.client_secret(id);
     let lasts = (intent.expires_at.unix() - now.unix() + COOKIE_AFTER_EXPIRY).max(0);
     let secure = if service.public_origin.starts_with("https:") { "; Secure" } else { "" };
-    let path = format!("/checkout/{id}");
     let cookie = format!("{COOKIE}={}; Path={path}; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}", secret.expose());
-    response.headers_mut().extend(HeaderValue::try_from(cookie).ok().map(|cookie| (header::SET_COOKIE, cookie)));
+    set_cookie(&mut response, &cookie);
     response
 }
 
@@ -187,11 +229,11 @@ async fn page(pages: &Pages, caller: &Caller, id: &IntentId, asked: Asked, heade
         intent,
         now,
     };
-    pages.site.written(move |assets| document::respond(&service, &payment, &asked, assets, &headers)).await
+    pages.site.respond(move |files| document::respond(&service, &payment, &asked, files, &headers)).await
 }
 
-async fn link_wrong(pages: &Pages, language: Language, status: StatusCode) -> Response<Body> {
-    pages.site.written(move |assets| document::link_wrong(language, status, assets)).await
+pub(super) async fn link_wrong(pages: &Pages, language: Language, status: StatusCode) -> Response<Body> {
+    pages.site.respond(move |files| document::link_wrong(language, status, files)).await
 }
 
 async fn trouble(pages: &Pages, language: Language, problem: &Problem) -> Response<Body> {
@@ -206,55 +248,24 @@ async fn trouble(pages: &Pages, language: Language, problem: &Problem) -> Respon
         );
     }
     let status = problem.status;
-    pages.site.written(move |assets| document::trouble(language, status, assets)).await
+    pages.site.respond(move |files| document::trouble(language, status, files)).await
 }
 
-fn see_other(address: &str) -> Response<Body> {
+pub(super) fn see_other(address: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     response.headers_mut().extend(HeaderValue::try_from(address).ok().map(|address| (header::LOCATION, address)));
     response
 }
 
-fn parameters(text: &[u8]) -> Parameters {
+pub(super) fn parameters(text: &[u8]) -> Parameters {
     form_urlencoded::parse(text).into_owned().collect()
 }
 
-/// The query of an address of the page, which keeps the language that the customer has chosen.
-fn with_language(query: &Parameters, more: &[(&str, &str)]) -> String {
-    let language = query.get("lang").map(|language| ("lang", if language.starts_with("fr") { "fr" } else { "en" }));
-    let all: Vec<String> = language.iter().chain(more).map(|(name, value)| format!("{name}={value}")).collect();
-    if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
-}
-
-fn language(uri: &Uri, headers: &HeaderMap) -> Language {
-    if is_french(uri.query(), headers) { Language::French } else { Language::English }
-}
-
-/// The value of the payment's cookie.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    sent.flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == COOKIE).then_some(value))
-}
-
 impl Asked {
-    fn of(query: &Parameters, language: Language) -> Self {
-        Self {
-            language,
-            chosen_language: query.contains_key("lang"),
-            without_script: query.contains_key("plain"),
-            choosing: query.contains_key("choose"),
-            problem: None,
-            phone: String::new(),
-        }
-    }
-
-    /// The address of the payment's page for the same customer.
-    pub(super) fn address(&self, id: &IntentId, more: &[(&str, &str)]) -> String {
-        let language = self.chosen_language.then(|| ("lang".to_owned(), self.language.code().to_owned()));
-        format!("/checkout/{id}{}", with_language(&language.into_iter().collect(), more))
+    fn of(headers: &HeaderMap, language: Language) -> Self {
+        let has_script = cookie(headers, SCRIPT_COOKIE).is_some();
+        Self { language, has_script, choosing: false, problem: None, phone: String::new() }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::rules::{
     Cancellation, Decline, Intent, MAX_ATTEMPTS, NextAction, Operator, OperatorStatus, OperatorStatuses, PayingWith,
     Status,
 };
+use crate::server::site::Version;
 use crate::server::static_file::compress;
 use crate::service::Service;
 use crate::words::{Language, Sentence, codes, declines, hosted, methods, plain};
@@ -28,6 +29,8 @@ const REFRESH: (i64, i64) = (3, 10);
 const LONG: i64 = 30;
 /// How many seconds a page without script shows that the payment has succeeded before it leads to the shop.
 const LEAVES_AFTER: i64 = 6;
+/// How long after the payment the page leads to the shop by itself, in seconds. A customer who comes back later stays.
+const LEAVES_WITHIN: i64 = 60;
 
 /// A payment as its page shows it.
 pub(super) struct Payment {
@@ -40,10 +43,8 @@ pub(super) struct Payment {
 /// What the customer asks the page for.
 pub(super) struct Asked {
     pub(super) language: Language,
-    /// Whether the language is in the address.
-    pub(super) chosen_language: bool,
-    /// Whether the customer has sent a form, or asked for the status, without the script.
-    pub(super) without_script: bool,
+    /// Whether the page's script has said that it runs.
+    pub(super) has_script: bool,
     /// Whether the customer wants another method than the one that asks for a step.
     pub(super) choosing: bool,
     /// Why the form was refused.
@@ -147,12 +148,10 @@ struct Document<'a> {
     id: String,
     /// The client secret, if the page loads the script.
     secret: Option<String>,
-    refreshes_without_script: bool,
-    /// The page's address without query, and with the customer's language.
+    /// Whether the page is that of a link without a secret, whose script moves a secret in the fragment to the query.
+    is_unknown: bool,
+    /// The page's address.
     path: String,
-    address: String,
-    checking: String,
-    choosing: String,
     merchant: String,
     heading: String,
     amount: String,
@@ -187,69 +186,61 @@ pub(super) fn respond(
     service: &Service,
     payment: &Payment,
     asked: &Asked,
-    assets: &str,
+    files: &Version,
     request: &HeaderMap,
 ) -> Response<Body> {
     let view = View::of(payment, asked);
-    let document = Document { assets, ..written(service, payment, asked, view) };
-    let status = asked.problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
-    let mut response = html(&document, status, request);
+    let mut document = Document { assets: files.assets(), ..written(service, payment, asked, view) };
+    let since = payment.intent.state.status_history.last().map_or(0, |(at, _)| payment.now.unix() - at);
     let refresh = match view {
-        View::Waiting if asked.without_script => {
-            let since = payment.intent.state.status_history.last().map_or(0, |(at, _)| *at);
-            let is_long = payment.now.unix() - since > LONG;
-            let seconds = if is_long { REFRESH.1 } else { REFRESH.0 };
-            Some(format!("{seconds}; url={}", document.checking))
-        }
-        View::Succeeded if asked.without_script && !document.shop.is_empty() => {
-            Some(format!("{LEAVES_AFTER}; url={}", document.shop))
-        }
+        _ if asked.has_script => None,
+        View::Waiting => Some((if since > LONG { REFRESH.1 } else { REFRESH.0 }, &document.path)),
+        View::Succeeded if since < LEAVES_WITHIN && !document.shop.is_empty() => Some((LEAVES_AFTER, &document.shop)),
         _ => None,
     };
+    let refresh = refresh.map(|(seconds, address)| format!("{seconds}; url={address}"));
+    // A page that refreshes itself loads no script: the reload would end what the script does. Nor does one that says what is wrong with
+    // a form, because the script would not say it.
+    if refresh.is_some() || asked.problem.is_some() || !files.has("hosted.js") {
+        document.secret = None;
+    }
+    let status = asked.problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
+    let mut response = html(&document, status, request);
     let refresh = refresh.and_then(|refresh| HeaderValue::try_from(refresh).ok());
     response.headers_mut().extend(refresh.map(|refresh| (header::REFRESH, refresh)));
     response
 }
 
 /// The page of a link that opens no payment.
-pub(super) fn link_wrong(language: Language, status: StatusCode, assets: &str) -> Response<Body> {
-    let say = |sentence: &Sentence| language.of(sentence).to_owned();
-    let document = Document {
-        assets,
-        name: "link_wrong",
-        tone: "bad",
-        title: say(&hosted::LINK_WRONG),
-        sentences: vec![say(&plain::NO_COOKIE)],
-        ..Document::empty(language)
-    };
-    html(&document, status, &HeaderMap::new())
+pub(super) fn link_wrong(language: Language, status: StatusCode, files: &Version) -> Response<Body> {
+    let document = Document { is_unknown: true, ..Document::empty(language, files.assets()) };
+    html(&document.saying("link_wrong", &hosted::LINK_WRONG, &plain::NO_COOKIE), status, &HeaderMap::new())
 }
 
 /// The page of a request that failed.
-pub(super) fn trouble(language: Language, status: StatusCode, assets: &str) -> Response<Body> {
-    let say = |sentence: &Sentence| language.of(sentence).to_owned();
+pub(super) fn trouble(language: Language, status: StatusCode, files: &Version) -> Response<Body> {
     let sentence = if status == StatusCode::PAYLOAD_TOO_LARGE { &codes::BODY_TOO_LARGE } else { &codes::UNAVAILABLE };
-    let document = Document {
-        assets,
-        name: "trouble",
-        tone: "bad",
-        title: say(&hosted::TROUBLE),
-        sentences: vec![say(sentence)],
-        ..Document::empty(language)
-    };
-    html(&document, status, &HeaderMap::new())
+    let document = Document::empty(language, files.assets());
+    html(&document.saying("trouble", &hosted::TROUBLE, sentence), status, &HeaderMap::new())
 }
 
-impl Document<'_> {
-    fn empty(language: Language) -> Self {
+impl<'a> Document<'a> {
+    fn empty(language: Language, assets: &'a str) -> Self {
         Self {
             language,
+            assets,
             style: &CHECKOUT_STYLE,
             max_attempts: MAX_ATTEMPTS,
             prefixes: Operator::prefixes(),
             merchant: language.of(&hosted::PAY_TITLE).to_owned(),
             ..Self::default()
         }
+    }
+
+    /// A page that says one thing.
+    fn saying(self, name: &'static str, title: &Sentence, sentence: &Sentence) -> Self {
+        let say = |sentence| self.language.of(sentence).to_owned();
+        Self { name, tone: "bad", title: say(title), sentences: vec![say(sentence)], ..self }
     }
 }
 
@@ -267,17 +258,10 @@ fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: Vie
     let title = if is_unsure { &hosted::UNSURE } else { title(view, is_mobile) };
     let has_step = matches!(view, View::Code | View::Bank);
     let secret = service.instance_key.client_secret(&intent.id).expose().to_owned();
-    // A page that refreshes itself loads no script: the reload would end what the script does. Nor does one that says what is wrong with
-    // a form, because the script would not say it.
-    let refreshes = asked.without_script && view == View::Waiting;
     Document {
         id: intent.id.to_string(),
-        secret: (!refreshes && asked.problem.is_none()).then_some(secret),
-        refreshes_without_script: view == View::Waiting && !refreshes,
+        secret: Some(secret),
         path: format!("/checkout/{}", intent.id),
-        address: asked.address(&intent.id, &[]),
-        checking: asked.address(&intent.id, &[("plain", "1")]),
-        choosing: asked.address(&intent.id, &[("choose", "1")]),
         merchant: merchant.clone(),
         heading: language.fill(&hosted::PAY_MERCHANT, &[("merchant", merchant)]),
         amount: money(payable),
@@ -317,7 +301,7 @@ fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: Vie
             &hosted::LEAVE
         }),
         shop,
-        ..Document::empty(language)
+        ..Document::empty(language, "")
     }
 }
 
@@ -544,7 +528,7 @@ static OWN_POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     HeaderValue::try_from(policy).expect("a policy is plain text")
 });
 
-fn html(document: &Document<'_>, status: StatusCode, request: &HeaderMap) -> Response<Body> {
+pub(super) fn html(document: &impl Template, status: StatusCode, request: &HeaderMap) -> Response<Body> {
     let text = document.render().expect("a template writes to memory");
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

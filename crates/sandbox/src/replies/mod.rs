@@ -141,7 +141,7 @@ pub(super) fn checkout_url(intent: &Intent, key: &InstanceKey, public_origin: &s
 /// The address of the simulated issuer's page for the intent's current round.
 pub(super) fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
     let token = key.challenge(&intent.id, intent.state.attempts);
-    format!("{public_origin}/checkout/{}/challenge#token={}", intent.id, token.expose())
+    format!("{public_origin}/checkout/{}/challenge?token={}", intent.id, token.expose())
 }
 
 /// The metadata from its stored text. Empty if none was given.
