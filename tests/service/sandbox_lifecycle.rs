@@ -1,6 +1,6 @@
 //! Starting, stopping and storing: the sandbox with its service, its control API and its hosted page.
 
-use crate::support::api::{Merchant, Reply, client, control, order, send};
+use crate::support::api::{Reply, client, control, order, send};
 use crate::support::folder::Folder;
 use crate::support::service::{on_postgres, start_on_postgres};
 use guichet_sandbox::{Config, Sandbox};

@@ -9,7 +9,7 @@ use crate::rules::{
     Status,
 };
 use crate::server::site::Version;
-use crate::server::static_file::compress;
+use crate::server::static_file::gzip;
 use crate::service::Service;
 use crate::words::{Language, Sentence, codes, declines, hosted, methods, plain};
 use askama::Template;
@@ -536,8 +536,8 @@ pub(super) fn html(document: &impl Template, status: StatusCode, request: &Heade
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::CONTENT_SECURITY_POLICY, OWN_POLICY.clone());
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding, accept-language, cookie"));
-    let compressed = compress(text.as_bytes(), request);
-    headers.extend(compressed.as_ref().map(|(coding, _)| (header::CONTENT_ENCODING, HeaderValue::from_static(coding))));
-    *response.body_mut() = compressed.map_or_else(|| Body::from(text), |(_, bytes)| Body::from(bytes));
+    let compressed = gzip(text.as_bytes(), request);
+    headers.extend(compressed.as_ref().map(|_| (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))));
+    *response.body_mut() = compressed.map_or_else(|| Body::from(text), Body::from);
     response
 }
