@@ -239,6 +239,45 @@ async fn the_language_is_kept_in_a_cookie_of_the_payment() {
     assert!(refused.contains("Autorisez-les pour ce site"), "cookies are refused, or the link is wrong: {refused}");
 }
 
+/// What a phone of 2019 does not know (Android WebView 74) must have a fallback where a page without script uses it.
+#[test]
+fn the_style_has_a_fallback_for_each_feature_that_android_webview_74_lacks() {
+    const SELECTORS: [&str; 4] = [":has(", ":is(", ":where(", ":focus-visible"];
+    const VALUES: [&str; 7] = ["min(", "max(", "clamp(", "cqi", "dvh", "anywhere", "color-mix("];
+    const PROPERTIES: [&str; 4] = ["inset", "aspect-ratio", "translate", "margin-inline"];
+    // Parts that the script alone draws.
+    const OF_THE_SCRIPT: [&str; 4] = [".method", ".method > span", ".summary li", ".tests button"];
+    let style = include_str!("../../www/checkout/checkout.css");
+    let (before, supports) = style.split_once("@supports").expect("the sizes of long amounts");
+    let (_, after) = supports.split_once("\n}\n").expect("it ends");
+    let mut wrong = Vec::new();
+    for rule in [before, after].concat().split('}') {
+        let Some((selectors, declarations)) = rule.rsplit_once('{') else { continue };
+        let selectors = selectors.rsplit(['{', '/']).next().unwrap_or_default().trim();
+        // A browser drops a whole rule for one selector that it does not know.
+        let is_new = |selector: &str| SELECTORS.iter().any(|new| selector.contains(new));
+        let mixed = selectors.split(", ").filter(|selector| is_new(selector)).count();
+        if mixed > 0 && mixed < selectors.split(", ").count() && !selectors.contains(":is(") {
+            wrong.push(selectors.to_owned());
+        }
+        let declared: Vec<_> = declarations.split(';').filter_map(|text| text.trim().split_once(':')).collect();
+        for (index, (property, value)) in declared.iter().enumerate() {
+            let has_fallback = declared[..index].iter().any(|(earlier, _)| earlier == property);
+            let is_new =
+                VALUES.iter().any(|new| value.replace("minmax(", "").contains(new)) || PROPERTIES.contains(property);
+            if is_new && !has_fallback && !selectors.contains(":has(") {
+                wrong.push(format!("{selectors} {property}:{value}"));
+            }
+        }
+        let is_flex = declared.iter().any(|(property, value)| *property == "display" && value.trim() == "flex");
+        let has_gap = declared.iter().any(|(property, _)| *property == "gap");
+        if is_flex && has_gap && !OF_THE_SCRIPT.contains(&selectors) {
+            wrong.push(format!("{selectors}: a gap of flex"));
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
 /// lynx is a browser without scripts and without styles. It buys as its user does: by keys.
 #[tokio::test]
 async fn a_customer_with_lynx_pays() {

@@ -283,6 +283,12 @@ impl Payment {
     }
 }
 
+/// A date and time at the customer's.
+pub(super) fn date_of(unix: i64) -> String {
+    let there = Moment::from_unix(unix + 60 * 60).to_string();
+    format!("{} {}", there.split('T').next().unwrap_or_default(), time_of(unix))
+}
+
 /// A time of today at the customer's: the operators' country is one hour ahead of UTC all year.
 pub(super) fn time_of(unix: i64) -> String {
     let minutes = Moment::from_unix(unix).unix().div_euclid(60) + 60;

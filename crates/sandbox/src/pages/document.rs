@@ -1,6 +1,6 @@
 //! What the hosted page of a payment says in each of its states, as HTML.
 
-use super::checkout::time_of;
+use super::checkout::{date_of, time_of};
 use super::{CHECKOUT_STYLE, POLICY};
 use crate::problem::Problem;
 use crate::replies;
@@ -171,6 +171,7 @@ struct Document<'a> {
     pay: String,
     receipt: Vec<(&'static str, String)>,
     issuer: String,
+    can_check: bool,
     is_waiting: bool,
     is_final: bool,
     is_last: bool,
@@ -289,6 +290,7 @@ fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: Vie
         } else {
             String::new()
         },
+        can_check: view == View::Waiting || payment.is_open_until().is_some(),
         is_waiting: view == View::Waiting,
         is_final: view.is_final(),
         is_last: state.attempts >= MAX_ATTEMPTS,
@@ -321,7 +323,8 @@ fn title(view: View, is_mobile: bool) -> &'static Sentence {
     }
 }
 
-/// What the page says of the state: why the last attempt failed, whether money was taken, and what to do. The script says the same.
+/// What the page says of the state: why the last attempt failed, whether money was taken, and what to do. The script says the same, but
+/// that this page checks again by itself.
 fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is_unsure: bool) -> Vec<String> {
     let (intent, state, language) = (&payment.intent, &payment.intent.state, asked.language);
     let money = |units: Option<u64>| language.money(units.unwrap_or_default(), &intent.terms.currency);
@@ -351,7 +354,7 @@ fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is
             View::Expired => own.push(&hosted::EXPIRED_UNSURE),
             _ => {}
         }
-        own.push(if view.is_final() { &hosted::OVER_UNSURE_TEXT } else { &hosted::LOOK_TEXT });
+        own.push(if view.is_final() { &hosted::OVER_UNSURE_TEXT } else { &plain::LOOK_TEXT });
     } else {
         let is_mobile = matches!(state.paying_with, Some(PayingWith::MobileMoney { .. }));
         own.extend(match view {
@@ -501,7 +504,7 @@ fn receipt(payment: &Payment, language: Language, amount: String) -> Vec<(&'stat
         (&hosted::RECEIPT_PAID_WITH, with),
         (&hosted::RECEIPT_NUMBER, number),
         (&hosted::RECEIPT_REFERENCE, intent.terms.merchant_reference.clone()),
-        (&hosted::RECEIPT_DATE, intent.created_at.to_string()),
+        (&hosted::RECEIPT_DATE, date_of(intent.created_at.unix())),
         (&hosted::RECEIPT_TOTAL, amount),
     ];
     rows.into_iter().map(|(label, value)| (language.of(label), value)).filter(|(_, value)| !value.is_empty()).collect()
