@@ -93,7 +93,8 @@ fn copy_without_comments(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn without_comments(text: &str) -> String {
+/// A script or a style without the lines that are only a comment.
+pub fn without_comments(text: &str) -> String {
     let mut is_inside = false;
     let is_code = |line: &&str| {
         let line = line.trim();
