@@ -292,7 +292,7 @@ async fn a_customer_with_lynx_pays() {
     let script = pressed.iter().map(|key| format!("key {key}\n")).collect::<String>();
     std::fs::write(&keys, script + "exit\n").unwrap();
     let mut lynx = std::process::Command::new("lynx");
-    lynx.arg("-accept_all_cookies").arg("-term=vt100").arg(format!("-cmd_script={}", keys.display()));
+    lynx.args(["-accept_all_cookies", "-nopause", "-term=vt100"]).arg(format!("-cmd_script={}", keys.display()));
     lynx.arg(intent["checkout_url"].as_str().unwrap()).env_remove("http_proxy").stdin(std::process::Stdio::null());
     let seen = tokio::task::spawn_blocking(move || lynx.output()).await.unwrap();
     let seen = seen.expect("lynx is missing. `cargo xtask test` installs it.");

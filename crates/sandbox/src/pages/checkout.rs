@@ -24,10 +24,10 @@ use url::form_urlencoded;
 
 /// The cookie of one payment's page: its value is the client secret, its path that page.
 const COOKIE: &str = "guichet_checkout";
+/// How long that cookie is kept after the payment has expired, in seconds.
+const COOKIE_AFTER_EXPIRY: i64 = 24 * 60 * 60;
 /// The cookie by which a page's script says that it runs. The script renews it every 20 seconds, for a minute.
 const SCRIPT_COOKIE: &str = "guichet_script";
-/// How long the cookie is kept after the payment has expired, in seconds.
-const COOKIE_AFTER_EXPIRY: i64 = 24 * 60 * 60;
 
 /// The parameters of an address, or the fields of a form.
 pub(super) type Parameters = HashMap<String, String>;
