@@ -7,14 +7,12 @@ import { words } from "./words.js";
 
 const en = {
   ...words("en").methods,
-
   sandbox: "Sandbox: no real money moves",
   language: "Language",
   loading: "Loading your payment",
   pay_title: "Payment",
   pay_merchant: "Pay {merchant}",
   items: "Your order",
-
   choose: "How would you like to pay?",
   fee_included: "of which {fee} fee",
   up_to: "Up to {amount}",
@@ -22,7 +20,6 @@ const en = {
   price_of: "{what}: {price}",
   price_missing: "Its price is not available at the moment. Load this page again, or choose another way.",
   no_methods: "No way of paying is available for this purchase. Go back to the shop and tell them.",
-
   phone: "Mobile money number",
   phone_help: "A number without a country code is taken as one of Cameroon (+237): 670 00 00 00. For a number of another country, begin with its code.",
   phone_wrong: "Enter the number in digits: 670000000, or with the code of its country, 237670000000.",
@@ -48,7 +45,6 @@ const en = {
   otp: "Code your operator sent you",
   otp_help: "Digits only. It may take a moment to arrive.",
   otp_wrong: "Enter the code from the message: digits only.",
-
   tests: "Test numbers",
   tests_help: "Press one to fill in the form. Nothing is charged.",
   test_success: "succeeds at once",
@@ -59,7 +55,6 @@ const en = {
   test_late: "refused, and approved 4 minutes later",
   test_bank: "sends you to your bank first",
   test_right_code: "the right code",
-
   pay: "Pay",
   pay_amount: "Pay {amount}",
   pay_up_to: "Pay up to {amount}",
@@ -79,7 +74,6 @@ const en = {
   may_close: "You may close this page.",
   again: "Load this page again",
   print: "Print the receipt",
-
   sending: "Sending your payment",
   sending_text: "One moment. Please keep this page open.",
   waiting: "Confirm on your phone",
@@ -107,7 +101,6 @@ const en = {
   cancel_asked_text: "Once canceled, this payment cannot be taken up again: you would start a new one from the shop.",
   canceling: "Canceling your payment",
   canceling_text: "One moment. Please keep this page open.",
-
   succeeded: "Payment received",
   succeeded_text: "You paid {amount}. Thank you.",
   settled: "This purchase is already paid",
@@ -154,14 +147,12 @@ const en = {
 
 const fr = {
   ...words("fr").methods,
-
   sandbox: "Bac à sable : aucun argent réel ne circule",
   language: "Langue",
   loading: "Chargement de votre paiement",
   pay_title: "Paiement",
   pay_merchant: "Payer {merchant}",
   items: "Votre commande",
-
   choose: "Comment souhaitez-vous payer ?",
   fee_included: "dont {fee} de frais",
   up_to: "Jusqu’à {amount}",
@@ -169,7 +160,6 @@ const fr = {
   price_of: "{what} : {price}",
   price_missing: "Son prix n’est pas disponible pour le moment. Rechargez cette page ou choisissez un autre moyen.",
   no_methods: "Aucun moyen de paiement n’est disponible pour cet achat. Retournez à la boutique et signalez-le.",
-
   phone: "Numéro mobile money",
   phone_help: "Un numéro sans indicatif est pris pour un numéro du Cameroun (+237) : 670 00 00 00. Pour un autre pays, commencez par son indicatif.",
   phone_wrong: "Saisissez le numéro en chiffres : 670000000, ou avec l’indicatif de son pays, 237670000000.",
@@ -195,7 +185,6 @@ const fr = {
   otp: "Code envoyé par votre opérateur",
   otp_help: "Des chiffres seulement. Il peut mettre un instant à arriver.",
   otp_wrong: "Saisissez le code du message : des chiffres seulement.",
-
   tests: "Numéros de test",
   tests_help: "Appuyez sur un numéro pour remplir le formulaire. Rien n’est débité.",
   test_success: "réussit aussitôt",
@@ -206,7 +195,6 @@ const fr = {
   test_late: "refusé, puis approuvé 4 minutes plus tard",
   test_bank: "passe d’abord par votre banque",
   test_right_code: "le bon code",
-
   pay: "Payer",
   pay_amount: "Payer {amount}",
   pay_up_to: "Payer jusqu’à {amount}",
@@ -226,7 +214,6 @@ const fr = {
   may_close: "Vous pouvez fermer cette page.",
   again: "Recharger cette page",
   print: "Imprimer le reçu",
-
   sending: "Envoi de votre paiement",
   sending_text: "Un instant. Gardez cette page ouverte.",
   waiting: "Confirmez sur votre téléphone",
@@ -254,7 +241,6 @@ const fr = {
   cancel_asked_text: "Une fois annulé, ce paiement ne peut pas être repris : il faudrait en commencer un autre depuis la boutique.",
   canceling: "Annulation de votre paiement",
   canceling_text: "Un instant. Gardez cette page ouverte.",
-
   succeeded: "Paiement reçu",
   succeeded_text: "Vous avez payé {amount}. Merci.",
   settled: "Cet achat est déjà payé",

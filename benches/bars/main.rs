@@ -30,6 +30,7 @@ mod map;
 mod measure;
 mod million;
 mod native;
+mod page;
 mod pages;
 mod peers;
 #[path = "../../tests/support/port.rs"]
@@ -49,7 +50,7 @@ mod start;
 use measure::Row;
 
 /// The names of the benchmarks.
-const BARS: [&str; 8] = ["native", "sessions", "creates", "instances", "start", "million", "call", "first-fee"];
+const BARS: [&str; 9] = ["native", "sessions", "creates", "instances", "start", "page", "million", "call", "first-fee"];
 
 fn main() {
     // cargo adds this argument.
@@ -81,6 +82,7 @@ fn main() {
             "creates" => runtime.block_on(creates::rows()),
             "instances" => runtime.block_on(instances::rows()),
             "start" => runtime.block_on(start::rows()),
+            "page" => runtime.block_on(page::rows()),
             "million" => runtime.block_on(million::rows()),
             "call" => runtime.block_on(call::rows()),
             "first-fee" => runtime.block_on(first_fee::rows()),

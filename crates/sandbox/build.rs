@@ -1,4 +1,4 @@
-//! Embeds the pages' own files, and the npm package if `GUICHET_PACKAGE` is its folder:
+//! Embeds the pages' own files and their sentences, and the npm package if `GUICHET_PACKAGE` is its folder:
 //!
 //! ```sh
 //! cargo xtask pack
@@ -8,6 +8,7 @@
 //! The crate on crates.io contains the package, and embeds it without the variable. Here its folder is a symbolic link to the one that
 //! `cargo xtask pack` writes, which is served and not embedded: a change of the package then compiles nothing.
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -25,7 +26,9 @@ fn main() {
     if let Some(folder) = &named {
         println!("cargo::rerun-if-changed={}", folder.display());
     }
-    let own = pages(here);
+    let words = linked("words");
+    println!("cargo::rerun-if-changed={}", words.display());
+    let own = linked("www");
     println!("cargo::rerun-if-changed={}", own.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names it"));
     let write = |name, list| fs::write(out.join(name), list).map_err(|error| error.to_string());
@@ -33,7 +36,8 @@ fn main() {
     let pages = copy_without_comments(&own, &served).and_then(|()| embedded(&served));
     let pages = pages.map_err(|error| error.to_string()).and_then(|list| write("pages.rs", list));
     let package = listing(named.as_deref()).and_then(|list| write("package.rs", list));
-    if let Err(why) = pages.and(package) {
+    let words = sentences(&words).and_then(|list| write("words.rs", list));
+    if let Err(why) = pages.and(package).and(words) {
         println!("cargo::error={why}");
     }
 }
@@ -44,10 +48,38 @@ fn contained(package: &Path) -> Option<PathBuf> {
     folder.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(folder)
 }
 
-/// The folder of the pages: `www`. It is a symbolic link in the repository, and where git writes none, as on Windows, a file with the path.
-fn pages(package: &Path) -> PathBuf {
-    let www = package.join("www");
-    fs::read_to_string(&www).map(|path| package.join(path.trim())).unwrap_or(www)
+/// A folder of the project: the pages or their sentences. It is a symbolic link in the repository, and where git writes none, as on
+/// Windows, a file with the path.
+fn linked(name: &str) -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = package.join(name);
+    fs::read_to_string(&folder).map(|path| package.join(path.trim())).unwrap_or(folder)
+}
+
+/// The sentences of `en.json` and `fr.json` as Rust constants, in a module for each group, so that a page with a sentence that is missing
+/// does not compile.
+///
+/// # Errors
+/// If one language has a sentence that the other does not have.
+fn sentences(folder: &Path) -> Result<String, String> {
+    let read = |language: &str| -> Result<Value, String> {
+        let text = fs::read_to_string(folder.join(language)).map_err(|error| format!("words/{language}: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("words/{language}: {error}"))
+    };
+    let (english, french) = (read("en.json")?, read("fr.json")?);
+    let mut written = String::new();
+    let groups = english.as_object().into_iter().flatten();
+    for (group, english) in groups.filter_map(|(name, group)| Some((name, group.as_object()?))) {
+        let french = french[group].as_object().filter(|french| french.keys().eq(english.keys()));
+        let french = french.ok_or_else(|| format!("words: {group} has not the same sentences in each language."))?;
+        // The groups that no template uses have names of JavaScript.
+        written += &format!("#[allow(non_snake_case)]\npub(crate) mod {group} {{\n    use super::Sentence;\n");
+        for (name, (english, french)) in english.keys().zip(english.values().zip(french.values())) {
+            written += &format!("    pub(crate) const {}: Sentence = [{english}, {french}];\n", name.to_uppercase());
+        }
+        written += "}\n";
+    }
+    Ok(written)
 }
 
 /// Copies the pages' files. Those of scripts and styles lose the lines that are only a comment: a fifth of what a phone loads of them.
@@ -69,7 +101,8 @@ fn copy_without_comments(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn without_comments(text: &str) -> String {
+/// A script or a style without the lines that are only a comment.
+pub fn without_comments(text: &str) -> String {
     let mut is_inside = false;
     let is_code = |line: &&str| {
         let line = line.trim();

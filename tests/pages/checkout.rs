@@ -497,7 +497,7 @@ async fn at_the_page(demo: &DemoShop, browser: &Browser, reference: &str) -> Pay
 
 async fn open(browser: &Browser, intent: &PaymentIntent) {
     let address = intent.checkout_url.as_ref().expect("the sandbox sends this field").expose();
-    browser.open(&address.replacen('#', "?lang=en-US#", 1)).await;
+    browser.open(&format!("{address}&lang=en-US")).await;
 }
 
 async fn see(browser: &Browser, status: &str) {

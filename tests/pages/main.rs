@@ -32,6 +32,7 @@ mod troubles;
 mod vue;
 mod waiting;
 mod wire;
+mod without_script;
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -36,7 +36,8 @@ async fn a_customer_pays_in_a_popup_and_the_opening_page_gets_the_outcome(engine
     let popup = shop.click().await;
     shop.browser.switch_to(&popup).await;
     shop.browser.wait_for("[data-test='method-mobile_money']").await;
-    assert_eq!(shop.browser.url().await.fragment(), None, "the client secret stays in the address bar");
+    let address = shop.browser.url().await;
+    assert!(!address.as_str().contains("secret"), "the client secret stays in the address bar: {address}");
     shop.pay(SUCCEEDS).await;
     shop.browser.click("[data-test='leave']").await;
     shop.only_the_shop_is_open().await;

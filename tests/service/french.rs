@@ -20,12 +20,7 @@ fn mistakes(text: &str) -> Vec<String> {
 
 #[test]
 fn french_texts_have_a_no_break_space_before_punctuation() {
-    for (file, begin, end) in [
-        ("pkg-template/words.js", "const fr = {", "\n};"),
-        ("pkg-template/hosted-words.js", "const fr = {", "\n};"),
-        ("www/shop/texts.js", "\n  fr: {", "\n  },"),
-        ("www/checkout/challenge.js", "\n  fr: {", "\n  },"),
-    ] {
+    for (file, begin, end) in [("words/fr.json", "{", "\n}"), ("www/shop/texts.js", "\n  fr: {", "\n  },")] {
         let text = read(file);
         let (_, french) = text.split_once(begin).unwrap_or_else(|| panic!("{file} has no {begin:?}"));
         let (french, _) = french.split_once(end).unwrap();

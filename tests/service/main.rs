@@ -21,6 +21,7 @@ mod foreign_text;
 mod french;
 mod front_page;
 mod generated_clients;
+mod hosted_without_script;
 mod in_process;
 mod instances;
 mod instances_killed;

@@ -1,9 +1,9 @@
 //! Starting, stopping and storing: the sandbox with its service, its control API and its hosted page.
 
-use crate::support::api::{Merchant, Reply, client, control, order, send};
+use crate::support::api::{Reply, client, control, order, send};
 use crate::support::folder::Folder;
 use crate::support::service::{on_postgres, start_on_postgres};
-use guichet_sandbox::{Config, Package, Sandbox};
+use guichet_sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -269,16 +269,6 @@ async fn the_control_api_requires_its_token_and_a_known_host() {
     );
 }
 
-#[tokio::test]
-async fn without_the_package_the_hosted_page_says_how_to_build_it() {
-    let config = Config { package: Package::Folder("nowhere/at/all".into()), ..Config::default() };
-    let sandbox = Sandbox::start_with(config).await.unwrap();
-    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
-    let page = get(&shop, "/checkout/pi_1").await;
-    assert_eq!(page.status, 503);
-    assert!(page.text.contains("cargo xtask pack --quick"), "{}", page.text);
-}
-
 #[test]
 fn a_sandbox_does_not_use_its_callers_runtime() {
     let alone = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -295,8 +285,4 @@ fn a_sandbox_does_not_use_its_callers_runtime() {
 async fn first(sandbox: &Sandbox, method: &str, path: &str, fields: Value) -> Reply {
     let key = sandbox.secret_key().expose();
     send(&client(), method, &format!("{}{path}", sandbox.base_url()), Some(key), Some(fields.to_string()), &[]).await
-}
-
-async fn get(shop: &Merchant, path: &str) -> Reply {
-    shop.send("GET", path, None, None, &[]).await
 }

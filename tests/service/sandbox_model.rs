@@ -554,7 +554,7 @@ async fn call(shop: &Merchant, intent: &Value, action: &Action, bearer: Option<S
 }
 
 async fn challenge(shop: &Merchant, url: &str, approve: bool) -> Reply {
-    let (address, token) = url.split_once("#token=").unwrap();
+    let (address, token) = url.split_once("?token=").unwrap();
     let fields = json!({ "token": token, "decision": if approve { "approve" } else { "refuse" } });
     shop.send("POST", address.strip_prefix(&shop.base_url).unwrap(), None, Some(fields.to_string()), &[]).await
 }

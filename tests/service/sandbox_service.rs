@@ -17,7 +17,7 @@ async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
     assert_eq!(intent["customer"], json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com" }));
     let id = text(&intent["id"]);
     let secret = text(&intent["client_secret"]);
-    assert_eq!(intent["checkout_url"], format!("{}/checkout/{id}#client_secret={secret}", shop.base_url));
+    assert_eq!(intent["checkout_url"], format!("{}/checkout/{id}?client_secret={secret}", shop.base_url));
 
     let attached = shop
         .call_as("POST", &format!("/v1/payment-intents/{id}/payment-method"), Some(&secret), phone("237671234567"))

@@ -229,6 +229,14 @@ impl Browser {
         self.cdp("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
     }
 
+    /// Limits the network to this many bytes a second, with this delay of each response. Chromium only.
+    pub async fn throttle(&self, bytes_per_second: u32, latency_ms: u32) {
+        let limits = json!({
+            "offline": false, "latency": latency_ms, "downloadThroughput": bytes_per_second, "uploadThroughput": bytes_per_second,
+        });
+        self.cdp("Network.emulateNetworkConditions", limits).await;
+    }
+
     /// Sets the viewport's width and the preferred color scheme, `light` or `dark`. Chromium only.
     pub async fn set_appearance(&self, width: u32, scheme: &str) {
         self.resize((width, 780)).await;

@@ -72,6 +72,18 @@ macro_rules! in_one_browser {
 #[allow(unused_imports, reason = "each test binary uses a part of it")]
 pub(crate) use {in_chromium, in_every_browser, in_one_browser};
 
+/// What a browser is started with.
+#[derive(Clone, Copy)]
+struct Settings<'a> {
+    language: &'a str,
+    proxy: Option<SocketAddr>,
+    scripts: bool,
+}
+
+impl Settings<'_> {
+    const USUAL: Self = Self { language: REUSED_LANGUAGE, proxy: None, scripts: true };
+}
+
 /// The engine of the tests that run in one engine. `cargo xtask test --all-engines` sets it.
 const ENGINE: &str = "GUICHET_ENGINE";
 
@@ -88,38 +100,44 @@ impl Engine {
 
     /// Starts a browser for one scenario, whose name is in the names of its screenshots.
     pub async fn start(self, scenario: &'static str) -> Browser {
-        Browser::new(self.session(scenario, "en", None).await).await
+        Browser::new(self.session(scenario, Settings::USUAL).await).await
     }
 
     /// The same with this language in `Accept-Language`.
     pub async fn start_in_language(self, scenario: &'static str, language: &str) -> Browser {
-        Browser::new(self.session(scenario, language, None).await).await
+        Browser::new(self.session(scenario, Settings { language, ..Settings::USUAL }).await).await
     }
 
     /// The same with a network that the test can disconnect, stall and delay.
     pub async fn start_with_proxy(self, proxy: &Proxy, scenario: &'static str) -> Browser {
-        Browser::new(self.session(scenario, "en", Some(proxy.address())).await).await
+        Browser::new(self.session(scenario, Settings { proxy: Some(proxy.address()), ..Settings::USUAL }).await).await
     }
 
-    async fn session(self, scenario: &'static str, language: &str, proxy: Option<SocketAddr>) -> Session {
+    /// The same with scripts switched off in the browser. Chromium and Firefox only.
+    pub async fn start_without_scripts(self, scenario: &'static str) -> Browser {
+        Browser::new(self.session(scenario, Settings { scripts: false, ..Settings::USUAL }).await).await
+    }
+
+    async fn session(self, scenario: &'static str, settings: Settings<'_>) -> Session {
         /// Limits how many browsers run at a time: each is several processes and some hundreds of megabytes. Two more than there are
         /// cores, because a page mostly waits.
         static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
             Semaphore::new(std::thread::available_parallelism().map_or(2, |cores| (cores.get() + 2).min(6)))
         });
         let permit = PERMITS.acquire().await.unwrap();
-        let reusable = self.is_reusable(language, proxy);
-        let idle = if reusable { self.reuse(proxy).await } else { None };
+        let reusable = self.is_reusable(settings);
+        let idle = if reusable { self.reuse(settings.proxy).await } else { None };
         let (client, driver) = match idle {
             Some(idle) => idle,
-            None => self.launch(language, proxy).await,
+            None => self.launch(settings).await,
         };
         Session { engine: self, scenario, client, driver: Some(driver), reusable, _permit: permit }
     }
 
     /// Whether later tests may use the browser. Chromium and WebKit take their proxy when they start.
-    fn is_reusable(self, language: &str, proxy: Option<SocketAddr>) -> bool {
+    fn is_reusable(self, Settings { language, proxy, scripts }: Settings<'_>) -> bool {
         language == REUSED_LANGUAGE
+            && scripts
             && match self {
                 Self::Chromium | Self::WebKit => proxy.is_none(),
                 Self::Firefox => true,
@@ -152,13 +170,11 @@ impl Engine {
     }
 
     /// Starts a driver and its browser. A failed start is tried again, because a driver can be too slow on a busy machine.
-    async fn launch(self, language: &str, proxy: Option<SocketAddr>) -> (Client, Driver) {
+    async fn launch(self, settings: Settings<'_>) -> (Client, Driver) {
         const ATTEMPTS: u32 = 3;
         for attempt in 1.. {
-            let mut driver = Driver::start(self, language, self.is_reusable(language, proxy));
-            let Value::Object(capabilities) = self.capabilities(language, proxy) else {
-                unreachable!("it is an object")
-            };
+            let mut driver = Driver::start(self, settings.language, self.is_reusable(settings));
+            let Value::Object(capabilities) = self.capabilities(settings) else { unreachable!("it is an object") };
             let address = format!("http://{}", driver.address);
             // A client ends with the runtime that it was made in, and a reused browser outlives the runtime of its first test.
             let connected = RUNTIME.spawn(async move {
@@ -176,7 +192,7 @@ impl Engine {
         unreachable!("the last attempt returns or panics")
     }
 
-    fn capabilities(self, language: &str, proxy: Option<SocketAddr>) -> Value {
+    fn capabilities(self, Settings { language, proxy, scripts }: Settings<'_>) -> Value {
         let mut capabilities = match self {
             Self::Chromium => {
                 let mut args = vec![
@@ -196,7 +212,10 @@ impl Engine {
                 if proxy.is_some() {
                     args.push("--proxy-bypass-list=<-loopback>".to_owned());
                 }
-                json!({ "goog:chromeOptions": { "args": args }, "goog:loggingPrefs": { "browser": "ALL" } })
+                // 1 allows, 2 blocks.
+                let prefs =
+                    json!({ "profile.managed_default_content_settings.javascript": if scripts { 1 } else { 2 } });
+                json!({ "goog:chromeOptions": { "args": args, "prefs": prefs }, "goog:loggingPrefs": { "browser": "ALL" } })
             }
             Self::Firefox => json!({ "moz:firefoxOptions": {
                 "binary": installed(&["firefox-esr", "firefox"]).unwrap_or_else(|| panic!(
@@ -205,6 +224,7 @@ impl Engine {
                 "args": ["-headless"],
                 "prefs": {
                     "intl.accept_languages": language,
+                    "javascript.enabled": scripts,
                     "ui.prefersReducedMotion": 1,
                     "network.proxy.allow_hijacking_localhost": true,
                     "devtools.console.stdout.content": true,

@@ -40,6 +40,8 @@ enum State {
     Stalled,
     /// All connections are closed, and new ones at once.
     Disconnected,
+    /// All is forwarded but scripts.
+    WithoutScripts,
 }
 
 impl Proxy {
@@ -65,6 +67,11 @@ impl Proxy {
     /// Forwards nothing in either direction until [`Proxy::reconnect`].
     pub fn stall(&self) {
         self.state.send_replace(State::Stalled);
+    }
+
+    /// Closes each connection on which a script is requested.
+    pub fn block_scripts(&self) {
+        self.state.send_replace(State::WithoutScripts);
     }
 
     /// Restores the network.
@@ -141,6 +148,9 @@ async fn forward(
         return Err(io::Error::other("only http is forwarded"));
     }
     wait_while_stalled(&mut changes).await;
+    if *changes.borrow() == State::WithoutScripts && uri.path().ends_with(".js") {
+        return Err(io::Error::other("scripts are not forwarded"));
+    }
     let mut request = request.map(Body::new);
     request.headers_mut().remove("proxy-connection");
     let response = client.request(request).await.map_err(io::Error::other)?;

@@ -32,9 +32,12 @@ const storage = {
   write: (name, value) => { try { sessionStorage.setItem(name, value); } catch {} },
 };
 
-const requested = new URLSearchParams(location.search).get("lang");
-if (requested) storage.write("lang", requested); // for the bank's page
-let locale = requested ?? storage.read("lang") ?? navigator.language;
+// The payment, which the server has written into the page. The secret stays in memory alone.
+const written = document.getElementById("payment");
+const intent = JSON.parse(written.textContent);
+written.remove();
+
+let locale = document.documentElement.lang;
 let page; // the open checkout: its intent, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
 let readAt = 0; // when the intent was read, in Unix seconds
 let choices; // the payment methods, each with its quote and price
@@ -56,7 +59,7 @@ async function start() {
   show("loading");
   try {
     const { openHostedCheckout } = await import("./package/hosted.js");
-    page = await openHostedCheckout({ baseUrl: location.origin, intent: location.href, wasm: WASM, fetch: timed }, { signal });
+    page = await openHostedCheckout({ baseUrl: location.origin, intent, wasm: WASM, fetch: timed }, { signal });
     showMerchant(signal);
     // A customer who comes from the bank has just paid; one who reloads paid before.
     const fromBank = storage.read("at_bank") === page.intent.id;
@@ -336,11 +339,9 @@ for (const button of document.querySelectorAll("[data-fill]")) {
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
     locale = button.dataset.language;
-    storage.write("lang", locale);
-    // In the address, so that a reload keeps it. history.state belongs to the package and stays.
-    const address = new URL(location.href);
-    address.searchParams.set("lang", locale);
-    history.replaceState(history.state, "", address);
+    // For the pages of the server: a reload, and the issuer's. The language of the address would come first.
+    document.cookie = `guichet_language=${locale}; Path=${location.pathname}; SameSite=Lax`;
+    history.replaceState(history.state, "", location.pathname);
     translate(locale);
     translateMarks(hostedWords(locale));
     render();

@@ -87,7 +87,6 @@ export function draw({ view, intent, readAt, choices, chosen, choose }, locale) 
   const isDelayed = action && choices?.some(({ operators }) => operators.some(({ code, status }) => code === operator?.code && status === "delayed"));
   write("status-note", view.note ? say[view.note] : isDelayed ? fill(say.operator_slow, values) : "");
   ui("icon").setAttribute("href", `#icon-${unsure ? "info" : iconOf(name, type)}`);
-  ui("slow").hidden = name !== "loading";
 
   ui("form").hidden = !form || none;
   const step = name === "code" || name === "bank";

@@ -33,6 +33,11 @@ pub fn command(args: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask generate [--check]"),
     };
     let mut steps = Steps::start();
+    // Before the package is built, which contains them.
+    steps.step("the sentences of the pages", |_| {
+        let mut node = at_root("node");
+        run(node.arg("words/write.mjs").args(is_check.then_some("--check")))
+    })?;
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = package::quick(&mut steps)?;
     let folder = root().join("target/generate");

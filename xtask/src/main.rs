@@ -18,6 +18,9 @@ mod package;
 mod release;
 mod rust_consumers;
 mod rust_page;
+#[allow(dead_code, reason = "cargo runs its main")]
+#[path = "../../crates/sandbox/build.rs"]
+mod sandbox_build;
 mod sandbox_package;
 mod semver;
 mod server_package;

@@ -11,6 +11,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::cargo::{self, cargo, root};
 use crate::npm::{self, Tools, remove, run_quietly};
+use crate::sandbox_build::without_comments;
 use crate::steps::Steps;
 use crate::{glue, inline, shrink};
 
@@ -123,6 +124,10 @@ impl BuiltModules {
                     optimize(tools, &file, &npm.join(format!("{name}.symbols")))?;
                 }
                 fs::write(core.join(inlined), inline::module(&read(&file)?))?;
+            }
+            // A page without a bundler loads the comments, too. What they say of the entries is in the types.
+            for file in files(new)?.iter().filter(|file| file.extension().is_some_and(|extension| extension == "js")) {
+                fs::write(file, without_comments(&fs::read_to_string(file)?))?;
             }
             Ok(())
         })

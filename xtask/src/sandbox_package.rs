@@ -14,8 +14,9 @@ use crate::steps::Steps;
 
 /// The file name of the module: `core/guichet_sandbox.js` and `core/guichet_sandbox_bg.wasm`.
 const MODULE: &str = "guichet_sandbox";
-/// The limit of the wasm in bytes after brotli.
-const LIMIT: usize = 930_000;
+/// The limit of the wasm in bytes after brotli. The hosted page without a script has 28,000 of them: its sentences, its templates and
+/// what its forms do.
+const LIMIT: usize = 960_000;
 
 /// Builds the package around the packages `guichet` and `guichet-server`, or keeps the one that is up to date.
 pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed, server: &Packed) -> Result<Packed> {

@@ -1,6 +1,6 @@
 //! The tests that ask the service over HTTP, by service. In memory all of them run. Once more run: on SQLite those that depend on the
-//! store, on the npm package `guichet-sandbox` every operation and the faults, and by `cargo xtask soak` on two sandboxes on one
-//! PostgreSQL database what instances share.
+//! store, on the npm package `guichet-sandbox` a purchase by forms, every operation and the faults, and by `cargo xtask soak` on two
+//! sandboxes on one PostgreSQL database what instances share.
 
 use std::process::Command;
 
@@ -45,9 +45,12 @@ const SQLITE: Service = Service {
         "sandbox_service::two_merchants_do_not_see_each_other",
     ],
 };
-/// The rules are those of the sandbox in memory, so each operation by its example stands for them.
-const PACKAGE: Service =
-    Service { name: "the npm package", value: "package", tests: &["sandbox_every_operation::", "sandbox_faults::"] };
+/// The rules are those of the sandbox in memory, so each operation by its example stands for them, and one purchase for the forms.
+const PACKAGE: Service = Service {
+    name: "the npm package",
+    value: "package",
+    tests: &["hosted_without_script::a_customer_without_script", "sandbox_every_operation::", "sandbox_faults::"],
+};
 pub const SERVICES: [Service; 2] = [SQLITE, PACKAGE];
 /// A purchase on it is in the gate.
 pub const POSTGRES_TWO: Service = Service {

@@ -210,6 +210,12 @@ pub fn databases(remark: &mut String) -> Result<()> {
     )
 }
 
+/// lynx, a browser without scripts, in which a test buys.
+pub fn lynx(remark: &mut String) -> Result<()> {
+    let lynx = Tool { what: "lynx", names: &["lynx"], named_by: None, packages: &["lynx"] };
+    require(&[lynx], "lynx, from https://lynx.invisible-island.net.", remark)
+}
+
 /// schemathesis, which generates requests from the OpenAPI description; in a virtual environment, `target/schemathesis/`.
 pub fn schemathesis(remark: &mut String) -> Result<()> {
     python_program("schemathesis", "xtask/python/schemathesis.txt", remark)

@@ -77,6 +77,7 @@ impl Run {
         let generator = in_background("set-up: the generator of clients", setup::typescript_generator);
         let servers = in_background("set-up: the example servers", setup::example_servers);
         let databases = in_background("set-up: PostgreSQL and Redis", setup::databases);
+        let lynx = in_background("set-up: lynx", setup::lynx);
 
         self.check("format", |_| {
             require_component("fmt", "rustfmt")?;
@@ -125,6 +126,7 @@ impl Run {
         self.ready(schemathesis);
         self.ready(generator);
         self.ready(databases);
+        self.ready(lynx);
         for binary in others {
             if binary.is_test("service") {
                 let result = self.tests_of_the_service(binary);

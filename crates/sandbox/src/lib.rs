@@ -64,6 +64,7 @@ mod surroundings;
 mod tenant;
 mod tokens;
 mod unavailable;
+mod words;
 
 #[doc(hidden)]
 pub use clock::WallClock;

@@ -1,6 +1,5 @@
 //! The npm package that the hosted page loads.
 
-use askama::Template;
 use axum::body::Bytes;
 use std::fs;
 use std::path::{Path as FilePath, PathBuf};
@@ -62,25 +61,6 @@ impl Package {
         }
     }
 
-    /// A page that says how to get the package, for when a file of it is missing.
-    pub(crate) fn missing(&self) -> String {
-        #[derive(Template)]
-        #[template(
-            source = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>The package is missing</title>\
-                      <h1>The npm package is missing</h1>\
-                      <p>This page uses it, and it is not in <code>{{ location }}</code>. Build it in the project's folder:</p>\
-                      <pre>cargo xtask pack --quick</pre>\
-                      <p>{{ remedy }}</p></html>",
-            ext = "html"
-        )]
-        struct Missing<'a> {
-            location: &'a str,
-            remedy: &'a str,
-        }
-        let page = Missing { location: &self.location(), remedy: self.remedy() }.render();
-        page.unwrap_or_else(|_| "Build the npm package: cargo xtask pack --quick".into())
-    }
-
     /// A sentence that says how to get the package, if there is none.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
@@ -92,7 +72,7 @@ impl Package {
         let (location, remedy) = (self.location(), self.remedy());
         (!is_there).then(|| {
             format!(
-                "There is no npm package in {location}, and the pages for customers need it. Build it in the project's folder with \
+                "There is no npm package in {location}, and the scripts of the pages for customers need it. Build it in the project's folder with \
                  cargo xtask pack --quick, which writes target/npm/package. {remedy}"
             )
         })
@@ -172,9 +152,9 @@ mod tests {
     fn a_given_folder_takes_precedence_over_the_embedded_package() {
         let Package::Folder(folder) = Package::find(Some("elsewhere".into())) else { panic!("it is not in a folder") };
         assert_eq!(folder, FilePath::new("elsewhere"));
-        for package in [Package::Folder("a<b".into()), Package::Nowhere] {
-            let page = package.missing();
-            assert!(page.contains("cargo xtask pack --quick") && page.contains("--package") && !page.contains("a<b"));
+        for package in [Package::Folder("elsewhere".into()), Package::Nowhere] {
+            let problem = package.problem().expect("there is none");
+            assert!(problem.contains("cargo xtask pack --quick") && problem.contains("--package"), "{problem}");
         }
     }
 }

@@ -68,6 +68,11 @@ impl Problem {
         Self::new(code, message)
     }
 
+    /// The first field that is wrong.
+    pub(super) fn param(&self) -> Option<&str> {
+        self.more.fields.first().map(|field| field.param.as_str())
+    }
+
     /// Closes the connection instead of a response.
     pub(super) fn without_response(self) -> Self {
         Self { closes_connection: true, ..self }

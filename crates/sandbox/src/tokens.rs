@@ -59,6 +59,11 @@ impl InstanceKey {
         Secret::new(base62(&self.derive(&format!("challenge:{round}:{id}")), 43))
     }
 
+    /// The token in the forms of an intent's page. Another site does not know it, so its form is refused.
+    pub(super) fn form(&self, id: &IntentId) -> Secret {
+        Secret::new(base62(&self.derive(&format!("form:{id}")), 43))
+    }
+
     /// The ICCID and the activation code of the n-th eSIM of an order. Both are invented, and always the same.
     pub(super) fn esim(&self, order: &EsimOrderId, number: u8) -> (String, Secret) {
         let code = self.derive(&format!("esim:{number}:{order}"));

@@ -276,14 +276,20 @@ async function fakedTimers() {
 async function theHostedPage() {
   const shop = await sandbox.merchant();
   const { checkout_url } = await server(sandbox, shop).create("HOSTED");
-  const page = await sandbox.fetch(checkout_url);
+  const opened = await sandbox.fetch(checkout_url);
+  assert.equal(opened.status, 303);
+  const address = new URL(opened.headers.get("location"), sandbox.baseUrl);
+  const [cookie] = opened.headers.get("set-cookie").split(";");
+  assert.equal((await sandbox.fetch(address)).status, 404);
+  const page = await sandbox.fetch(address, { headers: { cookie } });
   assert.equal(page.status, 200);
   assert.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval'/);
   assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
   const html = await page.text();
-  const modules = [...html.matchAll(/modulepreload" href="([^"]+)"/g)].map(([, href]) => href);
-  assert.ok(modules.some((href) => href.endsWith("/package/hosted.js")), html);
-  for (const href of [...modules, modules[0].replace("checkout.js", "package/core/guichet_hosted_bg.wasm")]) {
+  assert.match(html, /<form method="post"/);
+  const [, assets] = /src="([^"]+)\/start\.js"/.exec(html);
+  for (const name of ["start.js", "page.html", "checkout.js", "package/hosted.js", "package/core/guichet_hosted_bg.wasm"]) {
+    const href = `${assets}/${name}`;
     const file = await sandbox.fetch(new URL(href, sandbox.baseUrl));
     assert.equal(file.status, 200, href);
     assert.equal(file.headers.get("cache-control"), "public, max-age=31536000, immutable");

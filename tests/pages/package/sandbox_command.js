@@ -53,11 +53,14 @@ async function aPurchase() {
   assert.equal(Number(created.headers.get("content-length")), Buffer.byteLength(created.text));
   const { id, checkout_url } = JSON.parse(created.text).data;
   assert.ok(checkout_url.startsWith(`${ready.base_url}/checkout/`));
-  const page = await fetch(checkout_url);
+  const opened = await fetch(checkout_url, { redirect: "manual" });
+  const [cookie] = opened.headers.get("set-cookie").split(";");
+  const page = await fetch(new URL(opened.headers.get("location"), checkout_url), { headers: { cookie } });
   assert.match(page.headers.get("content-security-policy"), /^default-src 'none'/);
   const html = await page.text();
-  assert.match(html, /package\/hosted\.js/);
-  await filesAreCompressed(ready.base_url + html.match(/[^"]*package\/hosted\.js/)[0]);
+  assert.match(html, /<form method="post"/);
+  const [, assets] = /src="([^"]+)\/start\.js"/.exec(html);
+  await filesAreCompressed(`${ready.base_url}${assets}/package/hosted.js`);
   const phone = { payment_method: { type: "mobile_money", phone: "237670000000" } };
   assert.equal((await call(`/v1/payment-intents/${id}/payment-method`, "POST", phone)).status, 200);
   assert.equal((await call("/sandbox/clock", "POST", { advance_seconds: 60 })).status, 200);

@@ -102,7 +102,7 @@ async fn the_commands_of_the_page_run_and_print_the_address_where_the_customer_p
     let outputs: Vec<String> = commands.iter().map(|command| sandbox.stdout_of(command)).collect();
     let created = commands.iter().position(|command| command.starts_with(&["intents", "create"]));
     let created = &outputs[created.expect("the page creates an intent")];
-    assert!(created.contains("/checkout/pi_") && created.contains("#client_secret="), "{created}");
+    assert!(created.contains("/checkout/pi_") && created.contains("?client_secret="), "{created}");
 }
 
 #[tokio::test]

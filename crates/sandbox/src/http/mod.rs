@@ -10,10 +10,11 @@ pub use exact::json_errors;
 pub(super) use read::{read_body, read_object};
 pub(super) use respond::{envelope, plain, refuse};
 
+use super::FaultKind;
 use super::auth::{Caller, advise_page, authenticate, authorize, is_public};
 use super::problem::Problem;
 use super::requests::Request as Received;
-use super::service::{Done, Handle, Service};
+use super::service::{Done, Handle, Merchant, Service};
 use super::tokens;
 use crate::server::DropConnection;
 use axum::Router;
@@ -162,30 +163,42 @@ async fn answer(
     let fault = if may_call { merchant.take_fault(route.spec.name).await? } else { None };
     let kind = caller.as_ref().ok().map(Caller::kind);
     let received = Received::new(merchant.now(), &route.spec, id_of(&request.path), kind, request_id);
-    merchant.add_request(Received { fault: fault.map(super::FaultKind::as_str), ..received });
-
-    let mut response = match fault_injection::before(fault, request_id, route.spec.envelope).await {
-        Some(instead) => instead,
-        None => {
-            let answer = match caller {
-                Ok(caller) => (route.serve)(Arc::clone(service), caller, request).await,
-                Err(problem) => Err(problem),
-            };
-            let response = match answer {
-                Ok(done) => respond::answer(done, request_id, &route.spec),
-                Err(problem) => {
-                    let problem = if is_from_page { (route.advise_page)(problem) } else { problem };
-                    refuse(problem, request_id, route.spec.envelope)
-                }
-            };
-            fault_injection::after(fault, response).await
+    let mut response = observe(&merchant, received, fault, route.spec.envelope, async {
+        let answer = match caller {
+            Ok(caller) => (route.serve)(Arc::clone(service), caller, request).await,
+            Err(problem) => Err(problem),
+        };
+        match answer {
+            Ok(done) => respond::answer(done, request_id, &route.spec),
+            Err(problem) => {
+                let problem = if is_from_page { (route.advise_page)(problem) } else { problem };
+                refuse(problem, request_id, route.spec.envelope)
+            }
         }
-    };
+    })
+    .await;
     respond::date(&mut response, if is_known { merchant.now() } else { service.now() });
-    if response.extensions().get::<DropConnection>().is_none() {
-        merchant.record_status(request_id, response.status().as_u16());
-    }
     Ok(response)
+}
+
+/// Lists a request with its merchant, injects the fault and executes the call.
+pub(super) async fn observe(
+    merchant: &Merchant,
+    received: Received,
+    fault: Option<FaultKind>,
+    envelope: Envelope,
+    call: impl Future<Output = Response>,
+) -> Response {
+    let request_id = received.request_id.clone();
+    merchant.add_request(Received { fault: fault.map(FaultKind::as_str), ..received });
+    let response = match fault_injection::before(fault, &request_id, envelope).await {
+        Some(instead) => instead,
+        None => fault_injection::after(fault, call.await).await,
+    };
+    if response.extensions().get::<DropConnection>().is_none() {
+        merchant.record_status(&request_id, response.status().as_u16());
+    }
+    response
 }
 
 /// Authorizes the caller, reads the operation and handles it.

@@ -1,19 +1,18 @@
 //! The page at `/`: what runs here, and where to go. It shows no secret, since any host name may resolve to this address.
 
-use super::Pages;
+use super::{Pages, language_of};
 use crate::http::plain;
 use crate::server::accept;
-use crate::server::site::Page;
 use crate::tokens;
+use crate::words::Language;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use serde_json::json;
 use std::sync::Arc;
-use url::form_urlencoded;
 
-pub(super) const ENGLISH: Page = Page { name: "sandbox.en.html", needs: None };
-pub(super) const FRENCH: Page = Page { name: "sandbox.fr.html", needs: None };
+pub(super) const ENGLISH: &str = "sandbox.en.html";
+pub(super) const FRENCH: &str = "sandbox.fr.html";
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Responds with the page, or with JSON to a client that prefers it.
@@ -26,8 +25,8 @@ pub(super) async fn page(State(pages): State<Arc<Pages>>, uri: Uri, headers: Hea
         });
         plain(StatusCode::OK, body.to_string(), &tokens::id("req_"))
     } else {
-        let page = if is_french(uri.query(), &headers) { FRENCH } else { ENGLISH };
-        pages.site.page(page.name, headers).await
+        let page = if language_of(&uri, &headers) == Language::French { FRENCH } else { ENGLISH };
+        pages.site.page(page, headers).await
     };
     response.headers_mut().append(header::VARY, HeaderValue::from_static("accept, accept-language"));
     response
@@ -41,12 +40,8 @@ fn prefers_json(request: &HeaderMap) -> bool {
     weight("application/json") > weight("text/html")
 }
 
-/// Whether the page is in French: by `?lang=`, otherwise by the browser's languages.
-fn is_french(query: Option<&str>, request: &HeaderMap) -> bool {
-    let language = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).find(|(name, _)| name == "lang");
-    if let Some((_, language)) = language {
-        return language.starts_with("fr");
-    }
+/// Whether the browser prefers French.
+pub(super) fn prefers_french(request: &HeaderMap) -> bool {
     let known = accept::items(request, &header::ACCEPT_LANGUAGE).filter_map(|(range, weight)| {
         let language = range.split('-').next().unwrap_or_default().to_ascii_lowercase();
         (weight > 0.0 && ["en", "fr"].contains(&language.as_str())).then_some((language, weight))
@@ -80,8 +75,10 @@ mod tests {
             ("", false),
         ] {
             let request = request_with(header::ACCEPT_LANGUAGE, accepts);
-            assert_eq!(is_french(None, &request), french, "{accepts}");
-            assert!(is_french(Some("a=b&lang=fr"), &request) && !is_french(Some("lang=en"), &request), "{accepts}");
+            let language = |address: &'static str| language_of(&Uri::from_static(address), &request);
+            assert_eq!(language("/") == Language::French, french, "{accepts}");
+            assert_eq!(language("/?a=b&lang=fr"), Language::French, "{accepts}");
+            assert_eq!(language("/?lang=en"), Language::English, "{accepts}");
         }
     }
 

@@ -1,25 +1,29 @@
 //! The hosted checkout page, under `/checkout`, which uses the npm package like any page; and the page at `/`.
 
 mod challenge;
+mod checkout;
+mod document;
 mod front;
 mod merchant;
 
 use super::problem::Problem;
-use super::rules::{MAX_ATTEMPTS, Operator};
 use super::service::Service;
 use crate::http::{plain, refuse};
 use crate::package::{Files, Package};
-use crate::server::site::{Page, Site};
+use crate::server::site::Site;
 use crate::tokens;
+use crate::words::Language;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use axum::middleware::map_response;
 use axum::routing::get;
 use guichet::protocol::Envelope;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+use url::form_urlencoded;
 
 /// The content security policy: `decisions.md` 10.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; \
@@ -27,8 +31,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 
 /// The files of `www`, embedded by `build.rs`.
 static FILES: Files = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
-const CHECKOUT: Page = Page { name: "index.html", needs: Some("hosted.js") };
-const CHALLENGE: Page = Page { name: "challenge.html", needs: None };
+
+/// The cookie of the language that the customer has chosen on the page of a payment. Its script writes it, too.
+const LANGUAGE_COOKIE: &str = "guichet_language";
+
+/// The style of the hosted page, which is in its HTML: a page without it would be drawn twice.
+static CHECKOUT_STYLE: LazyLock<&'static str> = LazyLock::new(|| {
+    let style = FILES.iter().find(|(name, _)| *name == "checkout.css").map_or(&b""[..], |(_, bytes)| bytes);
+    std::str::from_utf8(style).expect("the style is UTF-8")
+});
 
 /// The state of the handlers.
 pub(super) struct Pages {
@@ -38,9 +49,7 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new(service: Arc<Service>, package: Package) -> Arc<Self> {
-        let site = Site::new("/checkout/assets", FILES, &[CHECKOUT, CHALLENGE, front::ENGLISH, front::FRENCH], package)
-            .value("attempts", MAX_ATTEMPTS.to_string())
-            .value("prefixes", Operator::prefixes())
+        let site = Site::new("/checkout/assets", FILES, &[front::ENGLISH, front::FRENCH], package)
             .value("origin", service.public_origin.clone())
             .value("version", front::VERSION.to_owned());
         Arc::new(Self { service, site: Arc::new(site) })
@@ -51,23 +60,12 @@ impl Pages {
 pub(super) fn routes(pages: Arc<Pages>) -> Router {
     Router::new()
         .route("/", get(front::page))
-        .route("/checkout/{id}", get(checkout))
+        .route("/checkout/{id}", get(checkout::show).post(checkout::act))
         .route("/checkout/{id}/merchant", get(merchant::name))
-        .route("/checkout/{id}/challenge", get(challenge).post(challenge::decide))
+        .route("/checkout/{id}/challenge", get(challenge::show).post(challenge::decide))
         .route("/checkout/assets/{*path}", get(file))
         .layer(map_response(guarded))
         .with_state(pages)
-}
-
-/// The page of a payment. It is the same for every id, known or not. The client secret is in the address's fragment, which reaches no
-/// server, so without it the page reveals nothing.
-async fn checkout(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response<Body> {
-    pages.site.page(CHECKOUT.name, headers).await
-}
-
-/// The page of the card's issuer. It too is the same for every id.
-async fn challenge(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response<Body> {
-    pages.site.page(CHALLENGE.name, headers).await
 }
 
 async fn file(State(pages): State<Arc<Pages>>, Path(path): Path<String>, headers: HeaderMap) -> Response<Body> {
@@ -86,11 +84,28 @@ fn reply(result: Result<Value, Problem>) -> Response<Body> {
     }
 }
 
+/// The customer's language: the address's, otherwise the one that was chosen before, otherwise the browser's.
+fn language_of(uri: &Uri, headers: &HeaderMap) -> Language {
+    let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let in_address = query.find_map(|(name, value)| (name == "lang").then_some(value));
+    let chosen = in_address.or_else(|| cookie(headers, LANGUAGE_COOKIE).map(Cow::Borrowed));
+    let is_french = chosen.map_or_else(|| front::prefers_french(headers), |chosen| chosen.starts_with("fr"));
+    if is_french { Language::French } else { Language::English }
+}
+
+/// The value of a cookie.
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    sent.flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(sent, value)| (sent == name).then_some(value))
+}
+
 /// Adds the security headers of the pages.
 async fn guarded(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

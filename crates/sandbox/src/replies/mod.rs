@@ -133,15 +133,15 @@ fn duplicate_payment(
     }
 }
 
-/// The address of the hosted page. The client secret is in the fragment, which reaches no log and no `Referer`.
+/// The link of the hosted page, as the interface shows it: with the id and the client secret. Its page moves the secret to a cookie.
 pub(super) fn checkout_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
-    format!("{public_origin}/checkout/{}#client_secret={}", intent.id, key.client_secret(&intent.id).expose())
+    format!("{public_origin}/checkout/{}?client_secret={}", intent.id, key.client_secret(&intent.id).expose())
 }
 
 /// The address of the simulated issuer's page for the intent's current round.
-fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
+pub(super) fn challenge_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
     let token = key.challenge(&intent.id, intent.state.attempts);
-    format!("{public_origin}/checkout/{}/challenge#token={}", intent.id, token.expose())
+    format!("{public_origin}/checkout/{}/challenge?token={}", intent.id, token.expose())
 }
 
 /// The metadata from its stored text. Empty if none was given.

@@ -7,7 +7,7 @@ mod listener;
 #[cfg(feature = "serve")]
 mod per_address;
 pub(crate) mod site;
-mod static_file;
+pub(crate) mod static_file;
 
 #[cfg(feature = "serve")]
 pub use listener::serve;

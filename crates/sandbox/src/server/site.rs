@@ -20,33 +20,27 @@ pub(crate) struct Site {
     /// The path of the files, without a trailing `/`.
     base: &'static str,
     files: Files,
-    pages: &'static [Page],
+    /// The file names of the pages. In their text, `{{ assets }}` is replaced by the versioned folder.
+    pages: &'static [&'static str],
     package: Package,
     /// More placeholders and their values: `{{ attempts }}` and 3.
     values: Vec<(&'static str, String)>,
     current: Mutex<Option<Arc<Version>>>,
 }
 
-/// One page. In its text, `{{ assets }}` is replaced by the versioned folder.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Page {
-    /// Its file name.
-    pub(crate) name: &'static str,
-    /// The file of the package that the page requires.
-    pub(crate) needs: Option<&'static str>,
-}
-
 /// One version of the site, in memory.
 #[derive(Debug)]
-struct Version {
+pub(crate) struct Version {
     package: Fingerprint,
     name: String,
+    /// The path of its folder.
+    assets: String,
     files: BTreeMap<String, Arc<StaticFile>>,
     pages: BTreeMap<&'static str, Arc<StaticFile>>,
 }
 
 impl Site {
-    pub(crate) fn new(base: &'static str, files: Files, pages: &'static [Page], package: Package) -> Self {
+    pub(crate) fn new(base: &'static str, files: Files, pages: &'static [&'static str], package: Package) -> Self {
         Self { base, files, pages, package, values: Vec::new(), current: Mutex::default() }
     }
 
@@ -56,14 +50,9 @@ impl Site {
         self
     }
 
-    /// Responds with a page. If the package that it needs is missing, the response says how to build it.
+    /// Responds with a page.
     pub(crate) async fn page(self: &Arc<Self>, name: &'static str, request: HeaderMap) -> Response<Body> {
-        self.respond(move |site, version| {
-            let needs = site.pages.iter().find(|page| page.name == name).and_then(|page| page.needs);
-            if let Some(missing) = needs.filter(|entry| !version.files.contains_key(&format!("{PACKAGE}{entry}"))) {
-                tracing::warn!(missing, "the npm package is missing");
-                return site.package_missing();
-            }
+        self.respond(move |version| {
             version.pages.get(name).map_or_else(not_found, |page| page.respond(&request, Caching::Revalidate))
         })
         .await
@@ -72,7 +61,7 @@ impl Site {
     /// Responds with a file below [`Site::base`]; the path may begin with a version. Under the current version it is immutable. Under
     /// any other path it is the current file, and the browser must revalidate it.
     pub(crate) async fn file(self: &Arc<Self>, path: String, request: HeaderMap) -> Response<Body> {
-        self.respond(move |_, version| {
+        self.respond(move |version| {
             let (caching, path) = match path.split_once('/') {
                 Some((name, path)) if name == version.name => (Caching::Immutable, path),
                 Some((name, path)) if is_version(name) => (Caching::Revalidate, path),
@@ -84,19 +73,18 @@ impl Site {
     }
 
     /// Reads and compresses: on the blocking thread pool, where there is one.
-    async fn respond(
+    pub(crate) async fn respond(
         self: &Arc<Self>,
-        respond: impl FnOnce(&Self, &Version) -> Response<Body> + Send + 'static,
+        respond: impl FnOnce(&Version) -> Response<Body> + Send + 'static,
     ) -> Response<Body> {
         let site = Arc::clone(self);
         #[cfg(feature = "serve")]
-        let response =
-            tokio::task::spawn_blocking(move || respond(&site, &site.version())).await.unwrap_or_else(|error| {
-                tracing::error!(error = %guichet::values::printable(&error), "a file could not be served");
-                plain(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be served.")
-            });
+        let response = tokio::task::spawn_blocking(move || respond(&site.version())).await.unwrap_or_else(|error| {
+            tracing::error!(error = %guichet::values::printable(&error), "a file could not be served");
+            plain(StatusCode::INTERNAL_SERVER_ERROR, "The file cannot be served.")
+        });
         #[cfg(not(feature = "serve"))]
-        let response = respond(&site, &site.version());
+        let response = respond(&site.version());
         response
     }
 
@@ -114,7 +102,7 @@ impl Site {
     }
 
     fn read(&self, package: Fingerprint) -> Version {
-        let is_page = |name: &str| self.pages.iter().any(|page| page.name == name);
+        let is_page = |name: &str| self.pages.contains(&name);
         let mut files = BTreeMap::new();
         for (name, bytes) in self.files.iter().filter(|(name, _)| !is_page(name)) {
             files.insert((*name).to_owned(), StaticFile::new(name, Bytes::from_static(bytes)));
@@ -124,25 +112,30 @@ impl Site {
             files.insert(name.clone(), StaticFile::new(&name, bytes));
         }
         let name = name_of(&files);
-        let pages = self.pages.iter().map(|page| (page.name, self.page_of(page, &name))).collect();
-        Version { package, name, files, pages }
+        let assets = format!("{}/{name}", self.base);
+        let pages = self.pages.iter().map(|page| (*page, self.page_of(page, &assets))).collect();
+        Version { package, name, assets, files, pages }
     }
 
-    fn page_of(&self, page: &Page, version: &str) -> Arc<StaticFile> {
-        let template = self.files.iter().find(|(name, _)| *name == page.name).map_or(&b""[..], |(_, bytes)| bytes);
+    fn page_of(&self, page: &'static str, assets: &str) -> Arc<StaticFile> {
+        let template = self.files.iter().find(|(name, _)| *name == page).map_or(&b""[..], |(_, bytes)| bytes);
         let template = String::from_utf8_lossy(template);
-        let assets = format!("{}/{version}", self.base);
-        let text = template.replace("{{ assets }}", &assets);
+        let text = template.replace("{{ assets }}", assets);
         let text =
             self.values.iter().fold(text, |text, (name, value)| text.replace(&format!("{{{{ {name} }}}}"), value));
-        StaticFile::new(page.name, Bytes::from(text))
+        StaticFile::new(page, Bytes::from(text))
+    }
+}
+
+impl Version {
+    /// The path of the versioned folder.
+    pub(crate) fn assets(&self) -> &str {
+        &self.assets
     }
 
-    fn package_missing(&self) -> Response<Body> {
-        let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, self.package.missing());
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        response
+    /// Whether the package has this file.
+    pub(crate) fn has(&self, entry: &str) -> bool {
+        self.files.contains_key(&format!("{PACKAGE}{entry}"))
     }
 }
 

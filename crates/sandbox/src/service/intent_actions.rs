@@ -19,23 +19,7 @@ use guichet::values::{ConfirmationMethod, IntentId, Moment};
 
 impl Handle<AttachPaymentMethod> for Service {
     async fn handle(&self, caller: Caller, operation: AttachPaymentMethod) -> Result<Done, Problem> {
-        let with = paying_with(&operation.payment_method)?;
-        let statuses = caller.known_merchant().map(|merchant| merchant.operators()).unwrap_or_default();
-        self.change_intent(&caller, &operation.id, |intent, now| {
-            if !intent.terms.accepts(with.kind()) {
-                let message = format!("This payment does not take {}.", with.kind());
-                return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
-            }
-            let attached = intent.state.attach(&intent.terms, with.clone(), now).map_err(not_confirmable)?;
-            // Repeating what was sent before the operator closed has no effect, as always.
-            let operator = with.operator().and_then(Operator::of_code).filter(|_| attached.is_some());
-            if let Some(operator) = operator.filter(|operator| statuses.of(operator.code) == OperatorStatus::Closed) {
-                let message = format!("{} takes no payments now. Pay another way.", operator.name);
-                return Err(Problem::field("payment_method.operator", ErrorCode::PaymentMethodUnavailable, message));
-            }
-            Ok(attached)
-        })
-        .await
+        self.attach(&caller, &operation, None).await
     }
 }
 
@@ -82,10 +66,7 @@ impl Described for ConfirmPaymentIntent {
 
 impl Handle<AnswerPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: AnswerPaymentIntent) -> Result<Done, Problem> {
-        self.change_intent(&caller, &operation.id, |intent, now| {
-            intent.state.answer(&operation.otp, now).map(Some).map_err(not_confirmable)
-        })
-        .await
+        self.answer(&caller, &operation, None).await
     }
 }
 
@@ -102,14 +83,7 @@ impl Described for AnswerPaymentIntent {
 
 impl Handle<CancelPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: CancelPaymentIntent) -> Result<Done, Problem> {
-        let by = match caller {
-            Caller::Merchant(_) => Cancellation::RequestedByMerchant,
-            _ => Cancellation::RequestedByCustomer,
-        };
-        self.change_intent(&caller, &operation.id, |intent, now| {
-            intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
-        })
-        .await
+        self.cancel(&caller, &operation, None).await
     }
 }
 
@@ -127,11 +101,7 @@ impl Described for CancelPaymentIntent {
 
 impl Handle<AbandonPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: AbandonPaymentIntent) -> Result<Done, Problem> {
-        self.change_intent(&caller, &operation.id, |intent, now| {
-            let abandoned = intent.state.abandon(operation.attempt, now);
-            abandoned.map_err(|conflict| Problem::state(ErrorCode::AttemptNotCurrent, conflict))
-        })
-        .await
+        self.abandon(&caller, &operation).await
     }
 }
 
@@ -147,7 +117,83 @@ impl Described for AbandonPaymentIntent {
     }
 }
 
+/// The actions of a customer. `attempts` is the number of attempts that the customer has seen in a form: if another has begun since,
+/// nothing changes, so that a form that is sent twice acts once.
 impl Service {
+    /// Attaches a payment method.
+    pub(crate) async fn attach(
+        &self,
+        caller: &Caller,
+        operation: &AttachPaymentMethod,
+        attempts: Option<u32>,
+    ) -> Result<Done, Problem> {
+        let with = paying_with(&operation.payment_method)?;
+        let statuses = caller.known_merchant().map(|merchant| merchant.operators()).unwrap_or_default();
+        self.change_intent(caller, &operation.id, |intent, now| {
+            if is_outdated(intent, attempts) {
+                return Ok(None);
+            }
+            if !intent.terms.accepts(with.kind()) {
+                let message = format!("This payment does not take {}.", with.kind());
+                return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
+            }
+            let attached = intent.state.attach(&intent.terms, with.clone(), now).map_err(not_confirmable)?;
+            // Repeating what was sent before the operator closed has no effect, as always.
+            let operator = with.operator().and_then(Operator::of_code).filter(|_| attached.is_some());
+            if let Some(operator) = operator.filter(|operator| statuses.of(operator.code) == OperatorStatus::Closed) {
+                let message = format!("{} takes no payments now. Pay another way.", operator.name);
+                return Err(Problem::field("payment_method.operator", ErrorCode::PaymentMethodUnavailable, message));
+            }
+            Ok(attached)
+        })
+        .await
+    }
+
+    /// Answers with the customer's one-time code.
+    pub(crate) async fn answer(
+        &self,
+        caller: &Caller,
+        operation: &AnswerPaymentIntent,
+        attempts: Option<u32>,
+    ) -> Result<Done, Problem> {
+        self.change_intent(caller, &operation.id, |intent, now| {
+            if is_outdated(intent, attempts) {
+                return Ok(None);
+            }
+            intent.state.answer(&operation.otp, now).map(Some).map_err(not_confirmable)
+        })
+        .await
+    }
+
+    /// Cancels the intent.
+    pub(crate) async fn cancel(
+        &self,
+        caller: &Caller,
+        operation: &CancelPaymentIntent,
+        attempts: Option<u32>,
+    ) -> Result<Done, Problem> {
+        let by = match caller {
+            Caller::Merchant(_) => Cancellation::RequestedByMerchant,
+            _ => Cancellation::RequestedByCustomer,
+        };
+        self.change_intent(caller, &operation.id, |intent, now| {
+            if is_outdated(intent, attempts) {
+                return Ok(None);
+            }
+            intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
+        })
+        .await
+    }
+
+    /// Ends an attempt of mobile money.
+    pub(crate) async fn abandon(&self, caller: &Caller, operation: &AbandonPaymentIntent) -> Result<Done, Problem> {
+        self.change_intent(caller, &operation.id, |intent, now| {
+            let abandoned = intent.state.abandon(operation.attempt, now);
+            abandoned.map_err(|conflict| Problem::state(ErrorCode::AttemptNotCurrent, conflict))
+        })
+        .await
+    }
+
     /// Applies the customer's decision at the card's issuer, and returns the address where the checkout continues.
     ///
     /// If the page was opened again, or its response was lost, repeating the decision has no effect and returns the same address. A token
@@ -197,6 +243,11 @@ impl Service {
         }
         Err(Unavailable::contended().into())
     }
+}
+
+/// Whether an attempt has begun since the customer's form was written.
+fn is_outdated(intent: &Intent, attempts: Option<u32>) -> bool {
+    attempts.is_some_and(|attempts| attempts != intent.state.attempts)
 }
 
 /// The next state of an intent. If an attempt begins, it ends later while its operator is delayed.

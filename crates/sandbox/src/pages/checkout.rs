@@ -1,0 +1,296 @@
+//! The hosted page of a payment, as HTML that needs no script: its address, its cookie, and what its forms do. `decisions.md` 10.
+
+use super::document::{self, Asked, Payment};
+use super::{LANGUAGE_COOKIE, Pages, cookie, language_of};
+use crate::FaultKind;
+use crate::auth::{Caller, client_secret};
+use crate::http::{observe, read_body};
+use crate::problem::Problem;
+use crate::requests::Request as Received;
+use crate::rules::{NextAction, Status};
+use crate::tokens::{self, same};
+use crate::words::Language;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
+use guichet::flow::normalize_phone;
+use guichet::operations::{AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
+use guichet::protocol::{CredentialKind, ErrorCode, Fields, Operation, Served};
+use guichet::values::{IntentId, Moment};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use url::form_urlencoded;
+
+/// The cookie of one payment's page: its value is the client secret, its path that page.
+const COOKIE: &str = "guichet_checkout";
+/// How long that cookie is kept after the payment has expired, in seconds.
+const COOKIE_AFTER_EXPIRY: i64 = 24 * 60 * 60;
+/// The cookie by which a page's script says that it runs. The script renews it every 20 seconds, for a minute.
+const SCRIPT_COOKIE: &str = "guichet_script";
+
+/// The parameters of an address, or the fields of a form.
+pub(super) type Parameters = HashMap<String, String>;
+
+/// The page of a payment.
+///
+/// If the address has the client secret, the response moves it to a cookie and leads to the address without it. With the cookie it is the
+/// payment's own page. Otherwise it is the same for every id, known or not, and its script moves a secret in the fragment to the query.
+pub(super) async fn show(
+    State(pages): State<Arc<Pages>>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let query = parameters(uri.query().unwrap_or_default().as_bytes());
+    let language = language_of(&uri, &headers);
+    pages.service.catch_up().await;
+    let in_address = query.get("client_secret").map(String::as_str);
+    let found = match in_address.or_else(|| cookie(&headers, COOKIE)) {
+        Some(secret) => holder(&pages, &id, secret).await,
+        None => Ok(None),
+    };
+    let mut response = match found {
+        Ok(Some((caller, id))) if in_address.is_some() => exchange(&pages, &caller, &id, language).await,
+        Ok(Some((caller, id))) => {
+            let asked = Asked { choosing: query.contains_key("choose"), ..Asked::of(&headers, language) };
+            page(&pages, &caller, &id, asked, headers).await
+        }
+        Ok(None) => link_wrong(&pages, language, StatusCode::NOT_FOUND).await,
+        Err(problem) => trouble(&pages, language, &problem).await,
+    };
+    // It is kept for a payment alone: a path of anyone's is not written into a cookie.
+    if query.contains_key("lang") && response.status() != StatusCode::NOT_FOUND {
+        set_cookie(&mut response, &format!("{LANGUAGE_COOKIE}={}; Path=/checkout/{id}; SameSite=Lax", language.code()));
+    }
+    response
+}
+
+fn set_cookie(response: &mut Response<Body>, cookie: &str) {
+    response.headers_mut().extend(HeaderValue::try_from(cookie).ok().map(|cookie| (header::SET_COOKIE, cookie)));
+}
+
+/// Does what a form asks, and leads to the page, which says what has come of it. A form needs the payment's cookie and its own token, so
+/// that no other site pays or cancels. The control API lists it, and lets it fail, as the operation that it stands for.
+pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let language = language_of(&parts.uri, &parts.headers);
+    pages.service.catch_up().await;
+    let found = match cookie(&parts.headers, COOKIE) {
+        Some(secret) => holder(&pages, &id, secret).await,
+        None => Ok(None),
+    };
+    let (caller, id) = match found {
+        Ok(Some(found)) => found,
+        Ok(None) => return link_wrong(&pages, language, StatusCode::FORBIDDEN).await,
+        Err(problem) => return trouble(&pages, language, &problem).await,
+    };
+    let form = match read_body(body).await {
+        Ok(body) => parameters(&body),
+        Err(problem) => return trouble(&pages, language, &problem).await,
+    };
+    let token = form.get("token").map(String::as_str).unwrap_or_default();
+    if !same(pages.service.instance_key.form(&id).expose(), token) {
+        return link_wrong(&pages, language, StatusCode::FORBIDDEN).await;
+    }
+    let spec = match form.get("action").map(String::as_str) {
+        Some("pay") => AttachPaymentMethod::SPEC,
+        Some("answer") => AnswerPaymentIntent::SPEC,
+        Some("cancel") => CancelPaymentIntent::SPEC,
+        Some("abandon") => AbandonPaymentIntent::SPEC,
+        _ => return see_other(&format!("/checkout/{id}")),
+    };
+    let Some(merchant) = caller.known_merchant().cloned() else {
+        return link_wrong(&pages, language, StatusCode::FORBIDDEN).await;
+    };
+    let fault = match merchant.take_fault(spec.name).await {
+        Ok(fault) => fault,
+        Err(problem) => return trouble(&pages, language, &problem.into()).await,
+    };
+    let kind = Some(CredentialKind::ClientSecret);
+    let received = Received::new(merchant.now(), &spec, Some(id.as_str()), kind, &tokens::id("req_"));
+    let response = observe(&merchant, received, fault, spec.envelope, async {
+        // Reading the body or a fault may have taken time.
+        pages.service.catch_up().await;
+        let caller = match caller.after_wait(&pages.service.merchants).await {
+            Ok(caller) => caller,
+            Err(problem) => return trouble(&pages, language, &problem).await,
+        };
+        match execute(&pages, &caller, &id, &form).await {
+            Ok(()) => see_other(&format!("/checkout/{id}")),
+            // The intent's status does not allow it: the page shows the status.
+            Err(problem) if problem.status == StatusCode::CONFLICT => see_other(&format!("/checkout/{id}")),
+            Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
+                let phone = form.get("phone").cloned().unwrap_or_default();
+                let asked = Asked { problem: Some(problem), phone, ..Asked::of(&parts.headers, language) };
+                page(&pages, &caller, &id, asked, parts.headers).await
+            }
+            Err(problem) => trouble(&pages, language, &problem).await,
+        }
+    })
+    .await;
+    match fault {
+        // A customer reads a page, not the interface's error.
+        Some(FaultKind::Status { .. }) => {
+            let status = response.status();
+            pages.site.respond(move |files| document::trouble(language, status, files)).await
+        }
+        _ => response,
+    }
+}
+
+/// Executes the action of a form.
+async fn execute(pages: &Pages, caller: &Caller, id: &IntentId, form: &Parameters) -> Result<(), Problem> {
+    let service = &pages.service;
+    let field = |name: &str| form.get(name).map(|text| text.trim()).unwrap_or_default();
+    let attempts: u32 = field("attempts").parse().map_err(|_| Problem::missing("form"))?;
+    match field("action") {
+        "pay" => {
+            let operation = read::<AttachPaymentMethod>(json!({ "id": id, "payment_method": payment_method(&field) }))?;
+            service.attach(caller, &operation, Some(attempts)).await?;
+        }
+        "answer" => {
+            let operation = read::<AnswerPaymentIntent>(json!({ "id": id, "otp": digits(field("otp")) }))?;
+            service.answer(caller, &operation, Some(attempts)).await?;
+        }
+        "cancel" => {
+            service.cancel(caller, &CancelPaymentIntent::new(id.clone()), Some(attempts)).await?;
+        }
+        _ => {
+            service.abandon(caller, &AbandonPaymentIntent::new(id.clone(), attempts)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The payment method of a form, in the interface's format.
+fn payment_method<'a>(field: &impl Fn(&str) -> &'a str) -> Value {
+    if field("type") == "card" {
+        let number = |name: &str| digits(field(name)).parse::<u64>().unwrap_or_default();
+        let year = number("exp_year");
+        let year = if year < 100 { year + 2000 } else { year };
+        return json!({ "type": "card", "card": {
+            "number": digits(field("number")), "exp_month": number("exp_month"), "exp_year": year, "cvc": field("cvc"),
+        } });
+    }
+    let phone = normalize_phone(field("phone"), Some("CM"));
+    let mut method = json!({ "type": "mobile_money", "phone": phone });
+    if !field("operator").is_empty() {
+        method["operator"] = field("operator").into();
+    }
+    method
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
+}
+
+/// Reads an operation as from a request.
+fn read<O: Served>(fields: Value) -> Result<O, Problem> {
+    let Value::Object(fields) = fields else { return Err(Problem::missing("form")) };
+    O::parse(Fields::new(fields)).map_err(Problem::fields)
+}
+
+/// The holder of the client secret of this very payment. `None` if the secret is another's or has ended.
+async fn holder(pages: &Pages, id: &str, secret: &str) -> Result<Option<(Caller, IntentId)>, Problem> {
+    let service = &pages.service;
+    let Some(id) = service.instance_key.intent_of(secret).filter(|of| of.as_str() == id) else { return Ok(None) };
+    let caller = client_secret(service, id.clone()).await?;
+    Ok(matches!(caller, Caller::ClientSecret(..)).then_some((caller, id)))
+}
+
+/// Moves the secret of the address to the payment's cookie.
+async fn exchange(pages: &Pages, caller: &Caller, id: &IntentId, language: Language) -> Response<Body> {
+    let service = &pages.service;
+    let (intent, now) = match service.intent_of(caller, id).await {
+        Ok(read) => read,
+        Err(problem) => return trouble(pages, language, &problem).await,
+    };
+    let path = format!("/checkout/{id}");
+    let mut response = see_other(&path);
+    let secret = service.instance_key.client_secret(id);
+    let lasts = (intent.expires_at.unix() - now.unix() + COOKIE_AFTER_EXPIRY).max(0);
+    let secure = if service.public_origin.starts_with("https:") { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE}={}; Path={path}; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}", secret.expose());
+    set_cookie(&mut response, &cookie);
+    response
+}
+
+/// The payment's own page.
+async fn page(pages: &Pages, caller: &Caller, id: &IntentId, asked: Asked, headers: HeaderMap) -> Response<Body> {
+    let service = Arc::clone(&pages.service);
+    let (intent, now) = match service.intent_of(caller, id).await {
+        Ok(read) => read,
+        Err(problem) => return trouble(pages, asked.language, &problem).await,
+    };
+    let payment = Payment {
+        merchant: caller.known_merchant().map(|merchant| merchant.name().to_owned()).unwrap_or_default(),
+        operators: caller.known_merchant().map(|merchant| merchant.operators()).unwrap_or_default(),
+        intent,
+        now,
+    };
+    pages.site.respond(move |files| document::respond(&service, &payment, &asked, files, &headers)).await
+}
+
+pub(super) async fn link_wrong(pages: &Pages, language: Language, status: StatusCode) -> Response<Body> {
+    pages.site.respond(move |files| document::link_wrong(language, status, files)).await
+}
+
+async fn trouble(pages: &Pages, language: Language, problem: &Problem) -> Response<Body> {
+    if problem.code == ErrorCode::ResourceMissing {
+        return link_wrong(pages, language, StatusCode::NOT_FOUND).await;
+    }
+    if problem.closes_connection {
+        return crate::http::refuse(
+            Problem::new(problem.code.clone(), problem.message.clone()).without_response(),
+            "",
+            guichet::protocol::Envelope::Standard,
+        );
+    }
+    let status = problem.status;
+    pages.site.respond(move |files| document::trouble(language, status, files)).await
+}
+
+pub(super) fn see_other(address: &str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    response.headers_mut().extend(HeaderValue::try_from(address).ok().map(|address| (header::LOCATION, address)));
+    response
+}
+
+pub(super) fn parameters(text: &[u8]) -> Parameters {
+    form_urlencoded::parse(text).into_owned().collect()
+}
+
+impl Asked {
+    fn of(headers: &HeaderMap, language: Language) -> Self {
+        let has_script = cookie(headers, SCRIPT_COOKIE).is_some();
+        Self { language, has_script, choosing: false, problem: None, phone: String::new() }
+    }
+}
+
+impl Payment {
+    /// Until when an operator may still take the money of a declined attempt, in Unix seconds.
+    pub(super) fn is_open_until(&self) -> Option<i64> {
+        self.intent.state.approvable_until().filter(|until| *until > self.now.unix())
+    }
+
+    /// Whether the customer may choose a method now.
+    pub(super) fn is_payable(&self, choosing: bool) -> bool {
+        let state = &self.intent.state;
+        let step = state.next_action.filter(|_| !choosing || state.next_action == Some(NextAction::Confirm));
+        state.status == Status::RequiresAction && step.is_none()
+    }
+}
+
+/// A date and time at the customer's.
+pub(super) fn date_of(unix: i64) -> String {
+    let there = Moment::from_unix(unix + 60 * 60).to_string();
+    format!("{} {}", there.split('T').next().unwrap_or_default(), time_of(unix))
+}
+
+/// A time of today at the customer's: the operators' country is one hour ahead of UTC all year.
+pub(super) fn time_of(unix: i64) -> String {
+    let minutes = Moment::from_unix(unix).unix().div_euclid(60) + 60;
+    format!("{:02}:{:02} (UTC+1)", minutes.div_euclid(60).rem_euclid(24), minutes.rem_euclid(60))
+}

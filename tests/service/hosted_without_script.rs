@@ -1,0 +1,410 @@
+//! The hosted page without a script: each state is a page of its own, and forms pay.
+
+use crate::support::api::{self, Merchant, card, order, shop};
+use crate::support::folder::Folder;
+use guichet::operations::AttachPaymentMethod;
+use guichet_sandbox::{Config, Fault, Package, Sandbox};
+use reqwest::redirect::Policy;
+use serde_json::{Value, json};
+
+/// A browser without scripts at the page of one payment: it keeps the payment's cookie.
+struct Customer {
+    client: reqwest::Client,
+    cookie: String,
+    page: String,
+}
+
+struct Page {
+    status: u16,
+    text: String,
+    headers: reqwest::header::HeaderMap,
+}
+
+impl Page {
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+
+    fn state(&self) -> &str {
+        self.text
+            .split_once("data-plain=\"")
+            .and_then(|(_, rest)| rest.split_once('"'))
+            .map_or("none", |(name, _)| name)
+    }
+
+    fn field(&self, name: &str) -> String {
+        let (_, rest) = self
+            .text
+            .split_once(&format!("name=\"{name}\" value=\""))
+            .unwrap_or_else(|| panic!("{name}: {}", self.text));
+        rest.split_once('"').unwrap().0.to_owned()
+    }
+}
+
+fn browser() -> reqwest::Client {
+    drop(api::client());
+    reqwest::Client::builder().no_proxy().tls_certs_only([]).redirect(Policy::none()).build().unwrap()
+}
+
+impl Customer {
+    /// Opens the link of a payment, which leads to the page's address.
+    async fn open(shop: &Merchant, intent: &Value) -> Self {
+        let client = browser();
+        let page = format!("{}/checkout/{}", shop.base_url, intent["id"].as_str().unwrap());
+        let secret = intent["client_secret"].as_str().unwrap();
+        let opened = client.get(format!("{page}?client_secret={secret}")).send().await.unwrap();
+        assert_eq!(opened.status(), 303);
+        let location = opened.headers()["location"].to_str().unwrap();
+        assert!(page.ends_with(location), "the secret is no longer in the address: {location}");
+        let cookie = opened.headers()["set-cookie"].to_str().unwrap().to_owned();
+        for attribute in ["HttpOnly", "SameSite=Lax", &format!("Path={location}"), "Max-Age="] {
+            assert!(cookie.contains(attribute), "{attribute}: {cookie}");
+        }
+        Self { client, cookie: cookie.split(';').next().unwrap().to_owned(), page }
+    }
+
+    async fn read(&self, query: &str) -> Page {
+        let request = self.client.get(format!("{}{query}", self.page)).header("cookie", &self.cookie);
+        Self::sent(request).await
+    }
+
+    async fn send(&self, form: &[(&str, &str)]) -> Page {
+        let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = self.client.post(&self.page).header("cookie", &self.cookie);
+        Self::sent(request.header("content-type", "application/x-www-form-urlencoded").body(form)).await
+    }
+
+    async fn sent(request: reqwest::RequestBuilder) -> Page {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Page { status, headers, text: response.text().await.unwrap() }
+    }
+
+    /// Pays by phone with the form of this page, and reads the page that it leads to.
+    async fn pay(&self, page: &Page, phone: &str) -> Page {
+        let (token, attempts) = (page.field("token"), page.field("attempts"));
+        let sent = self.send(&[("token", &token), ("attempts", &attempts), ("action", "pay"), ("phone", phone)]).await;
+        assert_eq!(sent.status, 303, "{}", sent.text);
+        self.read("").await
+    }
+}
+
+#[tokio::test]
+async fn a_customer_without_script_pays_and_is_led_to_the_shop() {
+    let (_sandbox, shop) = shop().await;
+    let mut body = order("PLAIN-1");
+    body["redirect_url"] = json!("https://shop.example/return?a=1");
+    let intent = shop.call("POST", "/v1/payment-intents", body).await.body["data"].clone();
+    let customer = Customer::open(&shop, &intent).await;
+    let page = customer.read("").await;
+    assert_eq!((page.status, page.state(), page.header("cache-control")), (200, "ready", "no-store"));
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("form-action 'self'") && policy.contains("style-src 'self' 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe-inline"), "{policy}");
+    for part in ["Shoes", "FCFA\u{a0}5,000", "name=\"phone\"", "name=\"number\"", "MTN Mobile Money"] {
+        assert!(page.text.contains(part), "{part}: {}", page.text);
+    }
+    let waiting = customer.pay(&page, "6 70 00 00 01").await;
+    assert_eq!((waiting.status, waiting.state()), (200, "waiting"));
+    let id = intent["id"].as_str().unwrap();
+    assert_eq!(waiting.header("refresh"), format!("3; url=/checkout/{id}"));
+    assert!(!waiting.text.contains("<script") && waiting.text.contains("*126#"), "{}", waiting.text);
+    shop.tenant.clock().advance(30).await.unwrap();
+    let paid = customer.read("").await;
+    assert_eq!(paid.state(), "succeeded");
+    let (payment_ref, refresh) = (intent["payment_ref"].as_str().unwrap(), paid.header("refresh"));
+    let shop_address = format!(
+        "https://shop.example/return?a=1&payment_intent={id}&payment_ref={payment_ref}&merchant_reference=PLAIN-1&status=succeeded"
+    );
+    assert_eq!(refresh, format!("6; url={shop_address}"));
+    shop.tenant.clock().advance(60).await.unwrap();
+    assert_eq!(customer.read("").await.header("refresh"), "", "a customer who comes back stays");
+    assert_eq!(shop.read_intent(&intent).await["attempts"], 1);
+}
+
+#[tokio::test]
+async fn a_page_whose_script_runs_does_not_refresh_itself() {
+    let package = Folder::new("hosted-with-script");
+    std::fs::write(package.path.join("hosted.js"), "export {};").unwrap();
+    let config = Config { package: Package::Folder(package.path.clone()), ..Config::default() };
+    let sandbox = Sandbox::start_with(config).await.unwrap();
+    let shop = Merchant::of(&sandbox, "Sandbox shop").await;
+    let intent = shop.create_intent("PLAIN-7").await;
+    let mut customer = Customer::open(&shop, &intent).await;
+    let ready = customer.read("").await;
+    assert!(
+        ready.text.contains("<script type=\"module\"")
+            && ready.text.contains(intent["client_secret"].as_str().unwrap())
+    );
+    let waiting = customer.pay(&ready, "237670000001").await;
+    assert!(waiting.header("refresh").starts_with("3; ") && !waiting.text.contains("<script"), "{}", waiting.text);
+    customer.cookie += "; guichet_script=1";
+    let waiting = customer.read("").await;
+    assert_eq!((waiting.state(), waiting.header("refresh")), ("waiting", ""));
+    assert!(waiting.text.contains("<script type=\"module\"") && waiting.text.contains("data-plain=\"check\""));
+}
+
+#[tokio::test]
+async fn a_link_preview_or_a_head_request_changes_nothing() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-8").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let before = shop.read_intent(&intent).await;
+    let token = customer.read("").await.field("token");
+    let query = format!("?token={token}&attempts=0&action=pay&type=mobile_money&phone=237670000000");
+    assert_eq!(customer.read(&query).await.state(), "ready");
+    let head =
+        customer.client.head(format!("{}{query}", customer.page)).header("cookie", &customer.cookie).send().await;
+    assert_eq!(head.unwrap().status(), 200);
+    let form = [("token", token.as_str()), ("attempts", "0"), ("action", "erase")];
+    assert_eq!(customer.send(&form).await.status, 303, "a form has no such action");
+    assert_eq!(shop.read_intent(&intent).await, before);
+}
+
+#[tokio::test]
+async fn the_control_api_sees_a_form_as_its_operation() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-9").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let page = customer.read("?lang=fr").await;
+    let (token, pay) = (page.field("token"), [("attempts", "0"), ("action", "pay"), ("phone", "237670000001")]);
+    shop.tenant.fault(Fault::status::<AttachPaymentMethod>(503)).await;
+    let form = [&[("token", token.as_str())], &pay[..]].concat();
+    let failed = customer.send(&form).await;
+    assert_eq!((failed.status, failed.state()), (503, "trouble"), "{}", failed.text);
+    assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
+    assert_eq!(customer.send(&form).await.status, 303);
+    let forged = [&[("token", "x")], &pay[..]].concat();
+    assert_eq!(customer.send(&forged).await.status, 403);
+    let requests = shop.tenant.requests().await;
+    let seen: Vec<_> = requests
+        .iter()
+        .filter(|request| request.operation == "attach_payment_method")
+        .map(|request| (&*request.credential, request.status, request.fault.as_deref(), request.intent.as_deref()))
+        .collect();
+    let id = intent["id"].as_str();
+    assert_eq!(seen, [("client_secret", Some(503), Some("status"), id), ("client_secret", Some(303), None, id)]);
+}
+
+#[tokio::test]
+async fn two_payments_in_two_tabs_do_not_disturb_each_other() {
+    let (_sandbox, shop) = shop().await;
+    let (one, other) = (shop.create_intent("PLAIN-10").await, shop.create_intent("PLAIN-11").await);
+    let first = Customer::open(&shop, &one).await;
+    let second = Customer::open(&shop, &other).await;
+    // The path of a cookie is its payment's page, so a browser sends each page its own.
+    let page = first.read("").await;
+    assert_eq!(first.pay(&page, "237670000000").await.state(), "succeeded");
+    assert_eq!(second.read("").await.state(), "ready");
+    assert_eq!(shop.read_intent(&other).await["attempts"], 0);
+}
+
+#[tokio::test]
+async fn the_issuers_page_needs_no_script() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-12").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let sent = shop.attach(&intent, card("4000000000003220")).await;
+    let issuer = sent.body["data"]["next_action"]["url"].as_str().unwrap();
+    let at_the_issuer =
+        Customer { page: issuer.to_owned(), cookie: customer.cookie.clone(), client: customer.client.clone() };
+    let page = at_the_issuer.read("").await;
+    assert!(page.status == 200 && !page.text.contains("<script"), "{}", page.text);
+    assert!(page.header("content-security-policy").contains("form-action 'self'"));
+    let forged = at_the_issuer.send(&[("token", "x"), ("decision", "approve")]).await;
+    assert_eq!((forged.status, customer.read("").await.state()), (404, "bank"));
+    let token = page.field("token");
+    let decided = at_the_issuer.send(&[("token", &token), ("decision", "approve")]).await;
+    let secret = intent["client_secret"].as_str().unwrap();
+    let back = format!("/checkout/{}?client_secret={secret}", intent["id"].as_str().unwrap());
+    assert_eq!((decided.status, decided.header("location")), (303, back.as_str()));
+    assert_eq!(customer.read("").await.state(), "succeeded");
+}
+
+#[tokio::test]
+async fn the_language_is_kept_in_a_cookie_of_the_payment() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-13").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let french = customer.read("?lang=fr").await;
+    let id = intent["id"].as_str().unwrap();
+    assert_eq!(french.header("set-cookie"), format!("guichet_language=fr; Path=/checkout/{id}; SameSite=Lax"));
+    let cookie = format!("{}; guichet_language=fr", customer.cookie);
+    let request = customer.client.get(&customer.page).header("accept-language", "en");
+    let later = Customer::sent(request.header("cookie", cookie)).await;
+    assert!(later.text.contains("<html lang=\"fr\">"), "{}", later.text);
+    let strange = browser().get(format!("{}?lang=fr", customer.page)).send().await.unwrap();
+    assert_eq!((strange.status().as_u16(), strange.headers().get("set-cookie")), (404, None));
+    let refused = strange.text().await.unwrap();
+    assert!(refused.contains("Autorisez-les pour ce site"), "cookies are refused, or the link is wrong: {refused}");
+}
+
+/// What a phone of 2019 does not know (Android WebView 74) must have a fallback where a page without script uses it.
+#[test]
+fn the_style_has_a_fallback_for_each_feature_that_android_webview_74_lacks() {
+    const SELECTORS: [&str; 4] = [":has(", ":is(", ":where(", ":focus-visible"];
+    const VALUES: [&str; 7] = ["min(", "max(", "clamp(", "cqi", "dvh", "anywhere", "color-mix("];
+    const PROPERTIES: [&str; 4] = ["inset", "aspect-ratio", "translate", "margin-inline"];
+    // Parts that the script alone draws.
+    const OF_THE_SCRIPT: [&str; 4] = [".method", ".method > span", ".summary li", ".tests button"];
+    let style = include_str!("../../www/checkout/checkout.css");
+    let (before, supports) = style.split_once("@supports").expect("the sizes of long amounts");
+    let (_, after) = supports.split_once("\n}\n").expect("it ends");
+    let mut wrong = Vec::new();
+    for rule in [before, after].concat().split('}') {
+        let Some((selectors, declarations)) = rule.rsplit_once('{') else { continue };
+        let selectors = selectors.rsplit(['{', '/']).next().unwrap_or_default().trim();
+        // A browser drops a whole rule for one selector that it does not know.
+        let is_new = |selector: &str| SELECTORS.iter().any(|new| selector.contains(new));
+        let mixed = selectors.split(", ").filter(|selector| is_new(selector)).count();
+        if mixed > 0 && mixed < selectors.split(", ").count() && !selectors.contains(":is(") {
+            wrong.push(selectors.to_owned());
+        }
+        let declared: Vec<_> = declarations.split(';').filter_map(|text| text.trim().split_once(':')).collect();
+        for (index, (property, value)) in declared.iter().enumerate() {
+            let has_fallback = declared[..index].iter().any(|(earlier, _)| earlier == property);
+            let is_new =
+                VALUES.iter().any(|new| value.replace("minmax(", "").contains(new)) || PROPERTIES.contains(property);
+            if is_new && !has_fallback && !selectors.contains(":has(") {
+                wrong.push(format!("{selectors} {property}:{value}"));
+            }
+        }
+        let is_flex = declared.iter().any(|(property, value)| *property == "display" && value.trim() == "flex");
+        let has_gap = declared.iter().any(|(property, _)| *property == "gap");
+        if is_flex && has_gap && !OF_THE_SCRIPT.contains(&selectors) {
+            wrong.push(format!("{selectors}: a gap of flex"));
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
+/// lynx is a browser without scripts and without styles. It buys as its user does: by keys.
+#[tokio::test]
+async fn a_customer_with_lynx_pays() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-14").await;
+    let folder = Folder::new("lynx");
+    let keys = folder.path.join("keys");
+    // By Tab past the two languages to the field of the phone, and past its operators to its button.
+    let mut pressed = vec!["<tab>"; 2];
+    pressed.extend("237670000000".split("").filter(|digit| !digit.is_empty()));
+    pressed.extend(["<tab>", "<tab>", "<tab>", "<tab>", "^J"]);
+    let script = pressed.iter().map(|key| format!("key {key}\n")).collect::<String>();
+    std::fs::write(&keys, script + "exit\n").unwrap();
+    let mut lynx = std::process::Command::new("lynx");
+    lynx.args(["-accept_all_cookies", "-nopause", "-term=vt100"]).arg(format!("-cmd_script={}", keys.display()));
+    lynx.arg(intent["checkout_url"].as_str().unwrap()).env_remove("http_proxy").stdin(std::process::Stdio::null());
+    let seen = tokio::task::spawn_blocking(move || lynx.output()).await.unwrap();
+    let seen = seen.expect("lynx is missing. `cargo xtask test` installs it.");
+    let screen = String::from_utf8_lossy(&seen.stdout).into_owned();
+    assert!(screen.contains("You paid FCFA"), "{screen}");
+    assert_eq!(shop.read_intent(&intent).await["status"], "succeeded", "{screen}");
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_twice_acts_once() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-2").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let first = customer.read("").await;
+    let declined = customer.pay(&first, "237670000002").await;
+    assert_eq!(declined.state(), "declined");
+    assert!(declined.text.contains("not enough money"), "{}", declined.text);
+    assert_eq!(customer.pay(&first, "237670000002").await.state(), "declined");
+    assert_eq!(shop.read_intent(&intent).await["attempts"], 1, "the form was of attempt 0");
+    let (token, outdated) = (first.field("token"), first.field("attempts"));
+    let sent = customer.send(&[("token", &token), ("attempts", &outdated), ("action", "cancel")]).await;
+    assert_eq!((sent.status, customer.read("").await.state()), (303, "declined"), "another attempt was made since");
+    let sent = customer.send(&[("token", &token), ("attempts", "1"), ("action", "cancel")]).await;
+    assert_eq!((sent.status, customer.read("").await.state()), (303, "canceled"));
+}
+
+#[tokio::test]
+async fn a_form_needs_the_cookie_and_the_token_of_its_payment() {
+    let (_sandbox, shop) = shop().await;
+    let (intent, other) = (shop.create_intent("PLAIN-3").await, shop.create_intent("PLAIN-4").await);
+    let mut customer = Customer::open(&shop, &intent).await;
+    let token = customer.read("").await.field("token");
+    let others = Customer::open(&shop, &other).await;
+    let foreign = others.read("").await.field("token");
+    for wrong in ["", "x", &foreign] {
+        let sent = customer.send(&[("token", wrong), ("attempts", "0"), ("action", "cancel")]).await;
+        assert_eq!((sent.status, sent.state()), (403, "link_wrong"), "{wrong}");
+    }
+    let cookie = std::mem::replace(&mut customer.cookie, others.cookie.clone());
+    for wrong in [others.cookie.as_str(), "a=b", "guichet_checkout=x"] {
+        wrong.clone_into(&mut customer.cookie);
+        let sent = customer.send(&[("token", &token), ("attempts", "0"), ("action", "cancel")]).await;
+        assert_eq!(sent.status, 403, "{wrong}");
+    }
+    assert_eq!(shop.read_intent(&intent).await["status"], "requires_action");
+    customer.cookie = cookie;
+    assert_eq!(customer.send(&[("token", &token), ("attempts", "0"), ("action", "cancel")]).await.status, 303);
+    let link = format!("{}?client_secret={}", customer.page, other["client_secret"].as_str().unwrap());
+    let opened = browser().get(link).send().await.unwrap();
+    assert_eq!(
+        (opened.status().as_u16(), opened.headers().get("set-cookie")),
+        (404, None),
+        "a secret of another payment"
+    );
+}
+
+#[tokio::test]
+async fn each_state_is_a_page_of_its_own_in_the_customers_language() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-5").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let ready = customer.read("?lang=fr").await;
+    assert!(ready.text.contains("<html lang=\"fr\">") && ready.text.contains("Payer 5"), "{}", ready.text);
+    let token = ready.field("token");
+    let sent = customer.send(&[("token", &token), ("attempts", "0"), ("action", "pay"), ("phone", "<12>")]).await;
+    assert_eq!((sent.status, sent.state()), (422, "ready"));
+    assert!(sent.text.contains("value=\"&#60;12&#62;\"") && sent.text.contains("role=\"alert\""), "{}", sent.text);
+    let card = [("number", "4242 4242 4242 4241"), ("exp_month", "12"), ("exp_year", "34"), ("cvc", "123")];
+    let form = [("token", token.as_str()), ("attempts", "0"), ("action", "pay"), ("type", "card")];
+    let sent = customer.send(&[&form[..], &card[..]].concat()).await;
+    assert_eq!(sent.status, 422);
+    assert!(!sent.text.contains("4241") && sent.text.contains("Only test cards"), "{}", sent.text);
+    let code = customer.pay(&ready, "237670000010").await;
+    assert_eq!(code.state(), "code");
+    assert_eq!(customer.read("?choose=1").await.state(), "ready");
+    let answer = async |otp: &str, attempts: &str| {
+        let form = [("token", token.as_str()), ("attempts", attempts), ("action", "answer"), ("otp", otp)];
+        assert_eq!(customer.send(&form).await.status, 303);
+        customer.read("").await
+    };
+    assert_eq!(answer("000000", "0").await.state(), "declined");
+    let form = [("token", token.as_str()), ("attempts", "1"), ("action", "pay"), ("type", "card")];
+    let issuer = [("number", "4000000000003220"), card[1], card[2], card[3]];
+    assert_eq!(customer.send(&[&form[..], &issuer[..]].concat()).await.status, 303);
+    let bank = customer.read("").await;
+    assert!(bank.state() == "bank" && bank.text.contains("/challenge?token="), "{}", bank.text);
+    let form = [("token", token.as_str()), ("attempts", "1"), ("action", "pay"), ("phone", "237670000005")];
+    assert_eq!(customer.send(&form).await.status, 303);
+    assert_eq!(customer.read("").await.state(), "waiting");
+    let form = [("token", token.as_str()), ("attempts", "2"), ("action", "abandon")];
+    assert_eq!(customer.send(&form).await.status, 303);
+    let unsure = customer.read("").await;
+    assert_eq!(unsure.state(), "declined");
+    assert!(unsure.text.contains("We do not know yet whether your operator took the money"), "{}", unsure.text);
+    assert!(!unsure.text.contains("Nothing was charged"), "{}", unsure.text);
+    shop.tenant.clock().advance(25 * 60 * 60).await.unwrap();
+    assert_eq!(customer.read("").await.state(), "expired");
+    shop.tenant.clock().advance(25 * 60 * 60).await.unwrap();
+    let ended = customer.read("").await;
+    assert_eq!((ended.status, ended.state()), (404, "link_wrong"));
+}
+
+#[tokio::test]
+async fn the_first_response_has_at_most_10_kb() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-6").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let request =
+        customer.client.get(&customer.page).header("cookie", &customer.cookie).header("accept-encoding", "gzip");
+    let response = request.send().await.unwrap();
+    assert_eq!(response.headers()["content-encoding"], "gzip");
+    let bytes = response.bytes().await.unwrap().len();
+    assert!(bytes <= 10_000, "{bytes} bytes");
+    println!("{bytes} bytes");
+}
