@@ -2,6 +2,7 @@
 //! the sandbox as wasm and its glue, under `guichet/` and `server/` the packages `guichet` and `guichet-server`, under `demo/pages/` the
 //! pages of the demo's shop, and under `examples/` the shops that `init` writes: all of it must run from this package alone.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -14,6 +15,8 @@ use crate::steps::Steps;
 
 /// The file name of the module: `core/guichet_sandbox.js` and `core/guichet_sandbox_bg.wasm`.
 const MODULE: &str = "guichet_sandbox";
+/// The package.json of a package in this one, where `init` finds it. A second package.json would be taken for that of this package.
+const MANIFEST: &str = "manifest.json";
 /// The limit of the wasm in bytes after brotli. The hosted page without a script has 28,000 of them: its sentences, its templates and
 /// what its forms do.
 const LIMIT: usize = 960_000;
@@ -38,6 +41,10 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
         package::write_template(&template, new, version)?;
         package::copy(&guichet_files, &guichet.folder, &new.join("guichet"))?;
         package::copy(&server_files, &server.folder, &new.join("server"))?;
+        for package in ["guichet", "server"] {
+            let folder = new.join(package);
+            fs::rename(folder.join("package.json"), folder.join(MANIFEST))?;
+        }
         package::copy(&pages, &shop_folder(), &new.join("demo/pages"))?;
         package::copy(&examples, &root(), new)?;
         let core = new.join("core");

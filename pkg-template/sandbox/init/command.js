@@ -1,5 +1,5 @@
 // `guichet-sandbox init`: writes an example shop into an empty folder, with the packages that it uses.
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError, parse, print } from "../terminal.js";
@@ -24,6 +24,9 @@ export function init(args) {
   copyFileSync(join(PACKAGE, `init/${kind}.mjs`), join(folder, "start.mjs"));
   // The whole package: the folder does not depend on where npx keeps it, and npm finds `guichet` and `guichet-server` in it.
   copy("", "guichet-sandbox");
+  for (const part of ["guichet", "server"].map((name) => join(folder, "guichet-sandbox", name))) {
+    renameSync(join(part, "manifest.json"), join(part, "package.json"));
+  }
   if (kind !== "next") copy("examples/page", "page");
   if (isOfNpm) addPackages(join(folder, "package.json"));
   else copy("guichet", "page/package");
