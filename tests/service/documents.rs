@@ -36,12 +36,13 @@ const ELSEWHERE: [&str; 9] = [
 ];
 
 /// Pages that are written from the code, or that are long because they are a reference.
-const LONG: [&str; 7] = [
+const LONG: [&str; 8] = [
     "CHANGELOG.md",
     "docs/check-rules.md",
     "docs/decisions.md",
     "docs/errors.md",
     "docs/index.md",
+    "docs/operations.md",
     "docs/trust.md",
     "llms.txt",
 ];
