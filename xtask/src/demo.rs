@@ -1,5 +1,5 @@
 //! `cargo xtask demo`: builds and starts a shop and the service it uses.
-//! `cargo xtask demo --pictures`: makes a purchase there in a headless browser, and renews the README's pictures.
+//! `cargo xtask demo --check`: makes a purchase there in a headless browser. `--pictures` also renews those of the README.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -26,7 +26,8 @@ const STOPPING: Duration = Duration::from_secs(6);
 
 pub fn command(args: &[String]) -> Result<()> {
     match args {
-        [pictures] if pictures == "--pictures" => photograph_purchase().and_then(|()| renew_pictures()),
+        [check] if check == "--check" => check_purchase(),
+        [pictures] if pictures == "--pictures" => check_purchase().and_then(|()| renew_pictures()),
         shop_args => open_shop(shop_args),
     }
 }
@@ -120,7 +121,7 @@ fn renew_pictures() -> Result<()> {
 }
 
 /// Makes the purchase in a headless browser. The test prints each step with its time.
-fn photograph_purchase() -> Result<()> {
+fn check_purchase() -> Result<()> {
     let mut steps = Steps::start();
     steps.step("the wasm32 target", setup::wasm_target)?;
     steps.step("the browser", setup::chromium)?;

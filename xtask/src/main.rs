@@ -41,8 +41,9 @@ usage: cargo xtask <command>
 
   demo            build everything, start a shop and the service it uses, and
                   print the address to open (Ctrl-C stops it)
-  demo --pictures the same purchase in a headless browser, with screenshots of each
-                  page in target/demo/, two of which become those of the README
+  demo --check    the same purchase in a headless browser, step by step;
+                  screenshots of each page are written to target/demo/
+  demo --pictures the same, and copies two of them to docs/pictures/
   test            all tests and checks, browsers included, with locked versions of
                   every tool; must pass before a change is merged
   test --all-engines
@@ -67,6 +68,8 @@ usage: cargo xtask <command>
                   all of a release but the publishing: versions, changelog, tarballs made twice,
                   `npm publish --dry-run`, `cargo publish --dry-run`
   rust-page       build the Rust page examples/rust-page, in target/rust-page/
+  size            print the sizes of the package, of what a page loads of it, and
+                  the bytes that a browser receives
   bench [NAME…]   run the benchmarks: a release build (minutes, the first time),
                   then one table";
 
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
             "pack" => pack::command(rest),
             "release" => release::command(rest),
             "rust-page" => rust_page::command(rest),
+            "size" => size::command(rest),
             "soak" => soak::command(rest),
             "help" | "--help" | "-h" => {
                 println!("{USAGE}");

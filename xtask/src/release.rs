@@ -74,13 +74,12 @@ pub const REPRODUCED: &str = "the tarballs, made again in another folder";
 pub fn reproduce(tarballs: &[PathBuf]) -> Result<()> {
     let again = root().join("target/again");
     remove(&again)?;
-    fs::create_dir_all(&again)?;
     // A commit of what has changed since the last one, which no branch has; nothing if nothing has changed.
     let changed = output(at_root("git").args(["stash", "create"]))?;
     let commit = if changed.is_empty() { "HEAD" } else { &changed };
-    let archive = again.join("sources.tar");
-    cargo::run(at_root("git").args(["archive", "--output"]).arg(&archive).arg(commit))?;
-    cargo::run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&again))?;
+    // A work tree and no archive: `pack` asks git which files the examples have.
+    cargo::run(at_root("git").args(["worktree", "prune"]))?;
+    cargo::run(at_root("git").args(["worktree", "add", "--quiet", "--detach"]).arg(&again).arg(commit))?;
     let xtask = std::env::current_exe()?;
     // xtask finds the folder of the project by this variable.
     cargo::run(
@@ -90,7 +89,7 @@ pub fn reproduce(tarballs: &[PathBuf]) -> Result<()> {
         let other = again.join("target/npm").join(tarball.file_name().context("a tarball has a name")?);
         ensure!(fs::read(tarball)? == fs::read(&other)?, "{} and {} differ", tarball.display(), other.display());
     }
-    remove(&again)
+    cargo::run(at_root("git").args(["worktree", "remove", "--force"]).arg(&again))
 }
 
 /// The names and versions of the crates that are published.

@@ -48,7 +48,7 @@ fn has_wasm_target() -> Result<bool> {
     Ok(output.status.success() && Path::new(folder.trim()).exists())
 }
 
-/// Chromium and its WebDriver, for the purchase that `cargo xtask demo --pictures` makes.
+/// Chromium and its WebDriver, for the purchase that `cargo xtask demo --check` makes.
 pub fn chromium(remark: &mut String) -> Result<()> {
     require(&CHROMIUM, ELSEWHERE, remark)
 }

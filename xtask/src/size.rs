@@ -1,4 +1,5 @@
-//! The sizes of the package's files and of what a page loads. (`tests/pages/wire.rs` measures what a browser receives.)
+//! `cargo xtask size`: the sizes of the package's files, of what a page loads, and the bytes that a browser receives for the hosted page
+//! and the shop.
 
 use std::fmt;
 use std::fs;
@@ -6,10 +7,13 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 
+use crate::binaries::PRODUCT;
 use crate::bytes::Weight;
-use crate::cargo::root;
+use crate::cargo::{cargo, root, run};
 use crate::npm::{Tools, run_quietly};
-use crate::package::Packed;
+use crate::package::{self, Packed};
+use crate::setup;
+use crate::steps::Steps;
 
 /// The limits in bytes after brotli: of a shop's page with a session, methods, fee, redirect and return
 /// (`tests/pages/package/pages/shop.js`), by entry, of the hosted page, of the parts for React and Vue, without these, and of a page that
@@ -19,6 +23,19 @@ const BARS: [(&str, usize); 6] =
 
 /// Files that a page imports only after an error.
 const LOADED_AFTER_AN_ERROR: [&str; 2] = ["explain.js", "load-error.js"];
+
+pub fn command(args: &[String]) -> Result<()> {
+    ensure!(args.is_empty(), "usage: cargo xtask size");
+    let mut steps = Steps::start();
+    let tools = setup::to_pack(&mut steps)?;
+    let packed = package::optimized(&mut steps, &tools)?;
+    println!("\n{}", measure(&packed, &tools)?);
+    steps.step("the browser", setup::chromium)?;
+    println!("\nBytes that Chromium receives, without headers:");
+    // The test fails above its limit.
+    let test = ["--test=pages", "--", "wire::", "--nocapture", "--test-threads=1"];
+    run(cargo(["test", "--quiet"]).args(PRODUCT).args(test))
+}
 
 /// Measures a package, minified by esbuild.
 pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
