@@ -7,7 +7,6 @@ use crate::auth::{Caller, client_secret};
 use crate::http::{observe, read_body};
 use crate::problem::Problem;
 use crate::requests::Request as Received;
-use crate::rules::{NextAction, Status};
 use crate::tokens::{self, same};
 use crate::words::Language;
 use axum::body::Body;
@@ -16,7 +15,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use guichet::flow::normalize_phone;
 use guichet::operations::{AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
 use guichet::protocol::{CredentialKind, ErrorCode, Fields, Operation, Served};
-use guichet::values::{IntentId, Moment};
+use guichet::values::IntentId;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -267,30 +266,4 @@ impl Asked {
         let has_script = cookie(headers, SCRIPT_COOKIE).is_some();
         Self { language, has_script, choosing: false, problem: None, phone: String::new() }
     }
-}
-
-impl Payment {
-    /// Until when an operator may still take the money of a declined attempt, in Unix seconds.
-    pub(super) fn is_open_until(&self) -> Option<i64> {
-        self.intent.state.approvable_until().filter(|until| *until > self.now.unix())
-    }
-
-    /// Whether the customer may choose a method now.
-    pub(super) fn is_payable(&self, choosing: bool) -> bool {
-        let state = &self.intent.state;
-        let step = state.next_action.filter(|_| !choosing || state.next_action == Some(NextAction::Confirm));
-        state.status == Status::RequiresAction && step.is_none()
-    }
-}
-
-/// A date and time at the customer's.
-pub(super) fn date_of(unix: i64) -> String {
-    let there = Moment::from_unix(unix + 60 * 60).to_string();
-    format!("{} {}", there.split('T').next().unwrap_or_default(), time_of(unix))
-}
-
-/// A time of today at the customer's: the operators' country is one hour ahead of UTC all year.
-pub(super) fn time_of(unix: i64) -> String {
-    let minutes = Moment::from_unix(unix).unix().div_euclid(60) + 60;
-    format!("{:02}:{:02} (UTC+1)", minutes.div_euclid(60).rem_euclid(24), minutes.rem_euclid(60))
 }

@@ -1,6 +1,5 @@
 //! What the hosted page of a payment says in each of its states, as HTML.
 
-use super::checkout::{date_of, time_of};
 use super::{CHECKOUT_STYLE, POLICY};
 use crate::problem::Problem;
 use crate::replies;
@@ -38,6 +37,30 @@ pub(super) struct Payment {
     pub(super) merchant: String,
     pub(super) operators: OperatorStatuses,
     pub(super) now: Moment,
+}
+
+impl Payment {
+    /// What the customer pays.
+    fn payable(&self, service: &Service) -> u64 {
+        let amount = || self.intent.terms.amount.whole_units();
+        self.intent.amount_payable(&service.fees).or_else(amount).unwrap_or_default()
+    }
+
+    /// Until when an operator may still take the money of a declined attempt, in Unix seconds.
+    fn open_until(&self) -> Option<i64> {
+        self.intent.state.approvable_until().filter(|until| *until > self.now.unix())
+    }
+
+    /// Whether the customer may choose a method now.
+    fn is_payable(&self, choosing: bool) -> bool {
+        let state = &self.intent.state;
+        let step = state.next_action.filter(|_| !choosing || state.next_action == Some(NextAction::Confirm));
+        state.status == Status::RequiresAction && step.is_none()
+    }
+
+    fn is_mobile(&self) -> bool {
+        matches!(self.intent.state.paying_with, Some(PayingWith::MobileMoney { .. }))
+    }
 }
 
 /// What the customer asks the page for.
@@ -249,11 +272,11 @@ impl<'a> Document<'a> {
 fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: View) -> Document<'a> {
     let Payment { intent, merchant, .. } = payment;
     let (terms, state, language) = (&intent.terms, &intent.state, asked.language);
-    let money = |units: u64| language.money(units, &terms.currency);
-    let payable = intent.amount_payable(&service.fees).or_else(|| terms.amount.whole_units()).unwrap_or_default();
-    let is_unsure = payment.is_open_until().is_some()
-        && matches!(view, View::Ready | View::Declined | View::Failed | View::Canceled | View::Expired);
-    let is_mobile = matches!(state.paying_with, Some(PayingWith::MobileMoney { .. }));
+    let payable = language.money(payment.payable(service), &terms.currency);
+    let is_open = payment.open_until().is_some();
+    let is_unsure =
+        is_open && matches!(view, View::Ready | View::Declined | View::Failed | View::Canceled | View::Expired);
+    let is_mobile = payment.is_mobile();
     let has_form = matches!(view, View::Ready | View::Declined);
     let shop = leads_to(intent);
     let title = if is_unsure { &hosted::UNSURE } else { title(view, is_mobile) };
@@ -265,7 +288,7 @@ fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: Vie
         path: format!("/checkout/{}", intent.id),
         merchant: merchant.clone(),
         heading: language.fill(&hosted::PAY_MERCHANT, &[("merchant", merchant)]),
-        amount: money(payable),
+        amount: payable.clone(),
         description: terms.description.clone(),
         name: view.name(),
         tone: if is_unsure { "info" } else { view.tone() },
@@ -283,25 +306,21 @@ fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: Vie
         operators: if has_form { operators(&payment.operators, language) } else { Vec::new() },
         phone: &asked.phone,
         asks_for_code: view == View::Code,
-        pay: language.fill(&hosted::PAY_AMOUNT, &[("amount", &money(payable))]),
-        receipt: if view == View::Succeeded { receipt(payment, language, money(payable)) } else { Vec::new() },
+        pay: language.fill(&hosted::PAY_AMOUNT, &[("amount", &payable)]),
+        receipt: if view == View::Succeeded { receipt(payment, language, payable) } else { Vec::new() },
         issuer: if view == View::Bank {
             replies::challenge_url(intent, &service.instance_key, &service.public_origin)
         } else {
             String::new()
         },
-        can_check: view == View::Waiting || payment.is_open_until().is_some(),
+        can_check: view == View::Waiting || is_open,
         is_waiting: view == View::Waiting,
         is_final: view.is_final(),
         is_last: state.attempts >= MAX_ATTEMPTS,
         can_choose: has_step,
         can_abandon: view == View::Waiting && is_mobile,
         can_cancel: has_form || has_step,
-        leave: language.of(if (has_form || has_step) && payment.is_open_until().is_none() {
-            &hosted::LEAVE_UNPAID
-        } else {
-            &hosted::LEAVE
-        }),
+        leave: language.of(if (has_form || has_step) && !is_open { &hosted::LEAVE_UNPAID } else { &hosted::LEAVE }),
         shop,
         ..Document::empty(language, "")
     }
@@ -328,9 +347,9 @@ fn title(view: View, is_mobile: bool) -> &'static Sentence {
 fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is_unsure: bool) -> Vec<String> {
     let (intent, state, language) = (&payment.intent, &payment.intent.state, asked.language);
     let money = |units: Option<u64>| language.money(units.unwrap_or_default(), &intent.terms.currency);
-    let payable = money(intent.amount_payable(&service.fees).or_else(|| intent.terms.amount.whole_units()));
+    let payable = money(Some(payment.payable(service)));
     let mut all: Vec<String> = Vec::new();
-    let open = payment.is_open_until();
+    let open = payment.open_until();
     let declined = state.declined.filter(|_| matches!(view, View::Declined | View::Failed));
     if let Some(decline) = declined.filter(|decline| !(is_unsure && (view.is_final() || decline.leaves_open()))) {
         all.push(language.of(reason(decline)).to_owned());
@@ -356,7 +375,7 @@ fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is
         }
         own.push(if view.is_final() { &hosted::OVER_UNSURE_TEXT } else { &plain::LOOK_TEXT });
     } else {
-        let is_mobile = matches!(state.paying_with, Some(PayingWith::MobileMoney { .. }));
+        let is_mobile = payment.is_mobile();
         own.extend(match view {
             View::Bank => Some(&hosted::BANK_TEXT),
             View::Canceled => Some(&hosted::CANCELED_TEXT),
@@ -382,7 +401,7 @@ fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is
         if !is_unsure {
             all.push(language.of(&hosted::UNSURE_EARLIER).to_owned());
         }
-        all.push(language.fill(&hosted::UNSURE_UNTIL, &[("until", &time_of(until))]));
+        all.push(language.fill(&hosted::UNSURE_UNTIL, &[("until", &there(until).1)]));
         let refund = if view == View::Succeeded { &hosted::UNSURE_PAID } else { &hosted::UNSURE_REFUND };
         all.push(language.of(refund).to_owned());
     }
@@ -499,15 +518,23 @@ fn receipt(payment: &Payment, language: Language, amount: String) -> Vec<(&'stat
         }
         None => (String::new(), String::new()),
     };
+    let (date, time) = there(intent.created_at.unix());
     let rows = [
         (&hosted::RECEIPT_PAYEE, payment.merchant.clone()),
         (&hosted::RECEIPT_PAID_WITH, with),
         (&hosted::RECEIPT_NUMBER, number),
         (&hosted::RECEIPT_REFERENCE, intent.terms.merchant_reference.clone()),
-        (&hosted::RECEIPT_DATE, date_of(intent.created_at.unix())),
+        (&hosted::RECEIPT_DATE, format!("{date} {time}")),
         (&hosted::RECEIPT_TOTAL, amount),
     ];
     rows.into_iter().map(|(label, value)| (language.of(label), value)).filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// The date and the time at the customer's: the operators' country is one hour ahead of UTC all year.
+fn there(unix: i64) -> (String, String) {
+    let moment = Moment::from_unix(unix + 60 * 60).to_string();
+    let (date, time) = moment.split_once('T').unwrap_or_default();
+    (date.to_owned(), format!("{} (UTC+1)", time.get(..5).unwrap_or_default()))
 }
 
 /// The address of the shop with the parameters of a return, as `guichet/hosted` leaves to it. Empty if there is none.

@@ -23,7 +23,7 @@ pub(crate) struct Site {
     /// The file names of the pages. In their text, `{{ assets }}` is replaced by the versioned folder.
     pages: &'static [&'static str],
     package: Package,
-    /// More placeholders and their values: `{{ attempts }}` and 3.
+    /// More placeholders and their values: `{{ version }}` and 0.1.0.
     values: Vec<(&'static str, String)>,
     current: Mutex<Option<Arc<Version>>>,
 }

@@ -40,7 +40,7 @@ impl Described for AttachPaymentMethod {
 
 impl Handle<ConfirmPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: ConfirmPaymentIntent) -> Result<Done, Problem> {
-        self.change_intent(&caller, &operation.id, |intent, now| {
+        self.change_intent(&caller, &operation.id, None, |intent, now| {
             if intent.terms.confirmation_method == ConfirmationMethod::Manual && !matches!(caller, Caller::Merchant(_))
             {
                 return Err(role_required(MerchantRole::NAME));
@@ -129,10 +129,7 @@ impl Service {
     ) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         let statuses = caller.known_merchant().map(|merchant| merchant.operators()).unwrap_or_default();
-        self.change_intent(caller, &operation.id, |intent, now| {
-            if is_outdated(intent, attempts) {
-                return Ok(None);
-            }
+        self.change_intent(caller, &operation.id, attempts, |intent, now| {
             if !intent.terms.accepts(with.kind()) {
                 let message = format!("This payment does not take {}.", with.kind());
                 return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
@@ -156,10 +153,7 @@ impl Service {
         operation: &AnswerPaymentIntent,
         attempts: Option<u32>,
     ) -> Result<Done, Problem> {
-        self.change_intent(caller, &operation.id, |intent, now| {
-            if is_outdated(intent, attempts) {
-                return Ok(None);
-            }
+        self.change_intent(caller, &operation.id, attempts, |intent, now| {
             intent.state.answer(&operation.otp, now).map(Some).map_err(not_confirmable)
         })
         .await
@@ -176,10 +170,7 @@ impl Service {
             Caller::Merchant(_) => Cancellation::RequestedByMerchant,
             _ => Cancellation::RequestedByCustomer,
         };
-        self.change_intent(caller, &operation.id, |intent, now| {
-            if is_outdated(intent, attempts) {
-                return Ok(None);
-            }
+        self.change_intent(caller, &operation.id, attempts, |intent, now| {
             intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
         })
         .await
@@ -187,7 +178,7 @@ impl Service {
 
     /// Ends an attempt of mobile money.
     pub(crate) async fn abandon(&self, caller: &Caller, operation: &AbandonPaymentIntent) -> Result<Done, Problem> {
-        self.change_intent(caller, &operation.id, |intent, now| {
+        self.change_intent(caller, &operation.id, None, |intent, now| {
             let abandoned = intent.state.abandon(operation.attempt, now);
             abandoned.map_err(|conflict| Problem::state(ErrorCode::AttemptNotCurrent, conflict))
         })
@@ -222,16 +213,18 @@ impl Service {
     }
 
     /// Loads an intent, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule returns
-    /// `None`, nothing changes.
+    /// `None`, or an attempt has begun since the customer saw this number of `attempts`, nothing changes.
     async fn change_intent(
         &self,
         caller: &Caller,
         id: &IntentId,
+        attempts: Option<u32>,
         rule: impl Fn(&Intent, Moment) -> Result<Option<IntentState>, Problem>,
     ) -> Result<Done, Problem> {
         for _ in 0..MAX_ROUNDS {
             let (mut intent, now) = self.intent_of(caller, id).await?;
-            match rule(&intent, now)? {
+            let is_outdated = attempts.is_some_and(|attempts| attempts != intent.state.attempts);
+            match if is_outdated { None } else { rule(&intent, now)? } {
                 None => return Ok(Done::ok(self.reply(&intent, caller))),
                 Some(state) => intent.state = delayed(&intent.state, state, caller),
             }
@@ -243,11 +236,6 @@ impl Service {
         }
         Err(Unavailable::contended().into())
     }
-}
-
-/// Whether an attempt has begun since the customer's form was written.
-fn is_outdated(intent: &Intent, attempts: Option<u32>) -> bool {
-    attempts.is_some_and(|attempts| attempts != intent.state.attempts)
 }
 
 /// The next state of an intent. If an attempt begins, it ends later while its operator is delayed.
