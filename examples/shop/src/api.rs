@@ -40,11 +40,17 @@ struct SignIn {
 }
 
 async fn sign_in(State(app): State<App>, Json(sign_in): Json<SignIn>) -> Result<Response, Refused> {
+    let (customer, cookie) = begin_login(&app, &sign_in.customer).await?;
+    Ok(([(header::SET_COOKIE, cookie)], Json(json!({"customer": customer}))).into_response())
+}
+
+/// Signs a customer in. Returns the cookie, too.
+pub(crate) async fn begin_login(app: &App, id: &str) -> Result<(&'static Customer, String), Refused> {
     let unknown = || Refused::new(422, Reason { code: "customer_unknown", message: "There is no such customer." });
-    let customer = Customer::of(&sign_in.customer).ok_or_else(unknown)?;
+    let customer = Customer::of(id).ok_or_else(unknown)?;
     let (cookie, login) = new_login().map_err(Refused::broken)?;
     app.seller.database.begin_login(&login, customer.id).await?;
-    Ok(([(header::SET_COOKIE, cookie)], Json(json!({"customer": customer}))).into_response())
+    Ok((customer, cookie))
 }
 
 async fn sign_out(State(app): State<App>, headers: HeaderMap) -> Result<Response, Refused> {

@@ -1,15 +1,15 @@
 //! The shop without script, for a browser that does not run the pages': forms that sign in and buy one pair. `Routes` answers what they pay.
 
+use crate::api::begin_login;
 use crate::app::App;
 use crate::catalogue::{CURRENCY, CUSTOMERS, Customer, Language, PRODUCTS, Product, SHOP_NAME};
-use crate::logins::new_login;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use guichet::native::{Reason, Refused};
+use guichet::native::Refused;
 use guichet::values::Amount;
 
 pub(crate) fn router() -> Router<App> {
@@ -19,9 +19,10 @@ pub(crate) fn router() -> Router<App> {
 /// All of its texts are the shop's own.
 async fn shop(State(app): State<App>, headers: HeaderMap) -> Result<Response, Refused> {
     let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_french = accepted.to_ascii_lowercase().starts_with("fr");
-    let (code, language, sign_in, buy) =
-        if is_french { ("fr", Language::Fr, "Je suis", "Acheter") } else { ("en", Language::En, "I am", "Buy") };
+    let (code, language, sign_in, buy) = match guichet::shop::Language::of(accepted) {
+        guichet::shop::Language::French => ("fr", Language::Fr, "Je suis", "Acheter"),
+        guichet::shop::Language::English => ("en", Language::En, "I am", "Buy"),
+    };
     let body: String = if app.seller.customer(&headers).await?.is_some() {
         let product = |product: &Product| {
             let (sku, name) = (product.sku, product.name.read_in(language));
@@ -49,11 +50,8 @@ async fn shop(State(app): State<App>, headers: HeaderMap) -> Result<Response, Re
 }
 
 async fn sign_in(State(app): State<App>, body: Bytes) -> Result<Response, Refused> {
-    let unknown = || Refused::new(422, Reason { code: "customer_unknown", message: "There is no such customer." });
     // The ids are plain letters, which no form escapes.
-    let id = std::str::from_utf8(&body).ok().and_then(|form| form.strip_prefix("customer=")).ok_or_else(unknown)?;
-    let customer = Customer::of(id).ok_or_else(unknown)?;
-    let (cookie, login) = new_login().map_err(Refused::broken)?;
-    app.seller.database.begin_login(&login, customer.id).await?;
+    let id = std::str::from_utf8(&body).ok().and_then(|form| form.strip_prefix("customer=")).unwrap_or_default();
+    let (_, cookie) = begin_login(&app, id).await?;
     Ok((StatusCode::SEE_OTHER, [(header::SET_COOKIE, &*cookie), (header::LOCATION, "/plain")]).into_response())
 }
