@@ -88,7 +88,8 @@ class Customer(Row):
     def order(self, wanted):
         basket, product = str(wanted.get("id")), str(wanted.get("product"))
         if basket == "next":  # a form has no number: it means one order, until that is paid
-            paid = Order.objects.filter(customer=self, product_id=product).exclude(paid_by=None)
+            own = Order.objects.filter(customer=self, product_id=product)
+            paid = own.filter(basket__startswith="next-").exclude(paid_by=None)
             basket = f"next-{paid.count()}"
         named = {"customer": self, "basket": basket, "product_id": product}
         if re.fullmatch(r"[\w-]{1,64}", basket, re.A) and Product.objects.filter(pk=product):

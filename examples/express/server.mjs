@@ -88,7 +88,7 @@ function orderOf({ id, product }, { id: customer }) {
   if (!isName(id) || !isName(product)) throw missing;
   // A form has no number of its own: it means one order of this product, until that is paid.
   const count = `SELECT count(*) AS paid FROM orders JOIN paid ON order_id = orders.id
-    WHERE customer_id = ? AND product_id = ?`;
+    WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next-%'`;
   const basket = id === "next" ? `next-${db.get(count, [customer, product]).paid}` : id;
   const insert = "INSERT OR IGNORE INTO orders SELECT ?, ?, ?, id FROM products WHERE id = ?";
   db.run(insert, [`ORDER-${randomBytes(8).toString("hex")}`, customer, basket, product]);

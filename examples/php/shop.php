@@ -138,7 +138,8 @@ function order_of(array $customer, array $wanted): array {
     is_string($product) || throw $missing;
     // A form has no number of its own: it means one order of this product, until that is paid.
     if ($basket === 'next') {
-        $sql = 'SELECT count(paid_by) FROM orders WHERE customer_id = ? AND product_id = ?';
+        $sql = "SELECT count(paid_by) FROM orders
+            WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next-%'";
         $basket = 'next-' . query($sql, $customer['id'], $product)->fetchColumn();
     }
     $sql = 'INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)

@@ -310,6 +310,15 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         }
     }
     assert_eq!(awa.request("GET", &path, None, &[]).await.status, 200, "the login has not ended");
+    // What the script has bought is not the form's order.
+    let by_form = async || {
+        let sent = awa.form("/guichet/intents", "id=next&product=trainers").await;
+        (sent.status, sent.header("location").map(str::to_owned))
+    };
+    let open = by_form().await;
+    world.pay(&begun, SUCCEEDS).await;
+    assert_eq!(awa.request("GET", &path, None, &[]).await.body["status"], "succeeded");
+    assert_eq!((by_form().await, open.0), (open.clone(), 303), "the form's order is still open");
     if server == Server::Php {
         let empty = awa.request("GET", &path, None, &[("content-type", "")]).await;
         assert_eq!(empty.status, 200, "nginx passes an empty type for each GET request: {}", empty.text);
