@@ -118,7 +118,7 @@ export interface Orders {
   openPayments(owner: string, next: string): Awaitable<number>;
   /**
    * Stores the sale, before the customer leaves to pay. A repeated call with the same sale does nothing; one with another `intent` throws,
-   * because that payment would be read by nobody.
+   * because that payment would never be read.
    *
    * @example
    * await orders.remember(sold);

@@ -82,7 +82,7 @@ pub trait Shop: Send + Sync + 'static {
     ) -> impl Future<Output = Result<usize, Refused>> + Send;
 
     /// Stores the sale, before the customer leaves to pay. A repeated call with the same sale does nothing. Refuse one whose
-    /// [`intent`](Sold::intent) is not the one that is stored: nobody would read that payment.
+    /// [`intent`](Sold::intent) is not the one that is stored: that payment would never be read.
     fn remember(&self, sold: &Sold) -> impl Future<Output = Result<(), Refused>> + Send;
 
     /// The sale with this reference, if it belongs to this owner; `None` otherwise.

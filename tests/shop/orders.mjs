@@ -81,7 +81,7 @@ const next = (await send("intents", { id: "A" })).intent;
 assert.deepEqual([next.merchant_reference, next.amount], ["A.1", "50000"]);
 assert.equal((await send("intents/pi_A.1", undefined, "paul")).status, 404, "another customer's");
 
-// A repeated creation whose reply names another payment: nobody would read that one.
+// A repeated creation whose reply names another payment: that one would never be read.
 assert.equal((await send("intents", { id: "E" }, "fay")).status, 200);
 Object.assign(intents.get("pi_E"), { id: "pi_another" });
 assert.equal((await send("intents", { id: "E" }, "fay")).error.code, "payment_mismatch");

@@ -157,7 +157,7 @@ impl Database {
         let sql = "INSERT INTO payments (payment_ref, merchant_reference, owner, sold) VALUES ($1, $2, $3, $4) \
                    ON CONFLICT DO NOTHING";
         self.execute(query(sql).bind(payment_ref).bind(reference).bind(sold.owner.to_string()).bind(text)).await?;
-        // No page is sent to a payment that nobody would read.
+        // No page is sent to a payment that would never be read.
         let sql = "SELECT sold FROM payments WHERE merchant_reference = $1";
         let kept: Option<(String,)> = self.row(query_as(sql).bind(reference)).await?;
         let kept: Option<Sold> = kept.and_then(|(kept,)| serde_json::from_str(&kept).ok());

@@ -48,7 +48,7 @@ export async function start(commands, { url = "http://127.0.0.1:8000", needs } =
 /** Rejects if the shop's port is in use: another program would answer in its place. */
 async function isFree({ hostname, port }) {
   const server = createServer();
-  await listen(server, hostname, Number(port), "the variable SHOP_URL");
+  await listen(server, hostname, Number(port), `the variable ${process.env.PORT ? "PORT" : "SHOP_URL"}`);
   await new Promise((resolve) => server.close(resolve));
 }
 

@@ -80,7 +80,7 @@ function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = 
       const sql = `INSERT INTO payments (merchant_reference, owner, created_at, payment_ref, sold) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (merchant_reference) DO UPDATE SET payment_ref = excluded.payment_ref, sold = excluded.sold WHERE payments.sold IS NULL`;
       await query(sql, [sold.merchant_reference, sold.owner, now(), sold.payment_ref, JSON.stringify(sold)]);
-      // No page is sent to a payment that nobody would read.
+      // No page is sent to a payment that would never be read.
       const kept = JSON.parse((await get("SELECT sold FROM payments WHERE merchant_reference = $1", [sold.merchant_reference])).sold);
       if (kept.intent !== sold.intent) throw new ShopError(409, "payment_mismatch", "The payment is not the one of this order. Please ask the shop.");
     },

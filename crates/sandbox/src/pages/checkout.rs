@@ -25,7 +25,7 @@ use url::form_urlencoded;
 const COOKIE: &str = "guichet_checkout";
 /// How long that cookie is kept after the payment has expired, in seconds.
 const COOKIE_AFTER_EXPIRY: i64 = 24 * 60 * 60;
-/// The cookie by which a page's script says that it runs. The script renews it every 20 seconds, for a minute.
+/// The cookie that shows that a page's script runs. The script renews it every 20 seconds, for a minute.
 const SCRIPT_COOKIE: &str = "guichet_script";
 
 /// The parameters of an address, or the fields of a form.

@@ -66,7 +66,7 @@ impl Payment {
 /// What the customer asks the page for.
 pub(super) struct Asked {
     pub(super) language: Language,
-    /// Whether the page's script has said that it runs.
+    /// Whether a cookie of the page's script shows that it runs.
     pub(super) has_script: bool,
     /// Whether the customer wants another method than the one that asks for a step.
     pub(super) choosing: bool,
