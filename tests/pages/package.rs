@@ -18,6 +18,8 @@ use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -290,14 +292,21 @@ impl NodeServer {
         command.envs(variables.iter().copied()).stdin(Stdio::null()).stdout(Stdio::null());
         let started =
             Self { process: command.spawn().expect("Node.js starts"), url: format!("http://127.0.0.1:{port}") };
-        // It accepts connections once it is ready.
         let begun = Instant::now();
-        while std::net::TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
+        while !answers(&port) {
             assert!(begun.elapsed() < TIMEOUT, "{command:?} does not listen");
             std::thread::sleep(Duration::from_millis(50));
         }
         started
     }
+}
+
+/// Whether a server answers requests at a port. Vite first tries a port by another server, which closes what it has accepted.
+fn answers(port: &str) -> bool {
+    let Ok(mut stream) = TcpStream::connect(format!("127.0.0.1:{port}")) else { return false };
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a time");
+    let sent = stream.write_all(b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n");
+    sent.is_ok() && stream.read(&mut [0]).is_ok_and(|read| read > 0)
 }
 
 impl Drop for NodeServer {
