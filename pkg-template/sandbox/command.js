@@ -17,6 +17,9 @@ export async function run(args) {
       const { init } = await import("./init/command.js");
       return init(args.slice(1));
     }
+    if (/^\w/.test(args[0] ?? "")) {
+      throw new CommandError(2, `There is no command '${args[0]}'. The commands are demo, check and init; without one, the service starts.`);
+    }
     const { help, version, json, ...options } = read(args);
     if (help) return print(HELP);
     if (version) return print(JSON.parse(file("package.json")).version);

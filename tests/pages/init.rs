@@ -3,6 +3,7 @@
 //! `cargo xtask test` installs the tarball before these tests. PHP needs nothing else, and `--newest` also runs those that npm and pip
 //! install.
 
+use crate::package::NodeServer;
 use crate::react::pay;
 use crate::support::browser::{Browser, until};
 use crate::support::child::{ends_with_tests, spawn};
@@ -32,6 +33,13 @@ mod with_packages {
     }
 
     kinds!(express: EXAMPLE_PAGE django: EXAMPLE_PAGE next: NEXT_PAGE);
+
+    /// The steps of `docs/page.md`.
+    #[tokio::test]
+    #[ignore = "needs files that `cargo xtask test` builds"]
+    async fn a_page_behind_the_proxy_of_vite() {
+        super::a_customer_buys_behind_vite().await;
+    }
 }
 
 /// What a customer clicks to sign in and to pay, and where the page says that they have paid.
@@ -40,7 +48,10 @@ const EXAMPLE_PAGE: Page = ["#sign-in button", ".primary.trainers:enabled", "#me
 const NEXT_PAGE: Page = ["header button", "#pay", "[role=status]"];
 
 async fn a_customer_buys(kind: &str, [sign_in, checkout, message]: Page) {
-    let mut shop = Shop::run(kind);
+    let (folder, lines) = init(kind);
+    let url = format!("http://127.0.0.1:{}", port::free());
+    // The last line takes the place of the shell.
+    let mut shop = Shop::run(folder, &lines.join(" && exec "), url, &[("GUICHET_BASE_URL", "http://127.0.0.1:0")]);
     let browser = Browser::start("init").await;
     shop.is_open().await;
     browser.open(&shop.url).await;
@@ -53,7 +64,50 @@ async fn a_customer_buys(kind: &str, [sign_in, checkout, message]: Page) {
     shop.stops_and_leaves_no_database().await;
 }
 
-/// A shop that the lines run which `init` has printed.
+async fn a_customer_buys_behind_vite() {
+    let (folder, [install, start]) = init("express");
+    let run = |line: &str| Command::new("sh").args(["-c", line]).current_dir(&folder.path).status().expect("a shell");
+    assert!(run(&format!("{install} && npm install --save-dev vite")).success());
+    let [server, service] = [port::free(), port::free()].map(|port| format!("http://127.0.0.1:{port}"));
+    let document = fs::read_to_string(root().join("docs/page.md")).expect("a document");
+    let config = document.split_once("```javascript\n").and_then(|(_, rest)| rest.split_once("```"));
+    let config = config.expect("a configuration of Vite").0.replace("http://127.0.0.1:8000", &server);
+    let script = include_str!("init/page.js").replace("http://127.0.0.1:4243", &service);
+    let page = folder.path.join("shop");
+    for (file, text) in
+        [("vite.config.mjs", &*config), ("index.html", include_str!("init/index.html")), ("page.js", &script)]
+    {
+        fs::write(page.join(file), text).expect("a file");
+    }
+    let vite = NodeServer::start(&page, &["node_modules/vite/bin/vite.js", "--strictPort"], &[]);
+    let port = server.rsplit_once(':').expect("a port").1;
+    let variables = [("GUICHET_BASE_URL", &*service), ("PORT", port)];
+    let mut shop = Shop::run(folder, &format!("cd shop && exec {start}"), vite.url.clone(), &variables);
+    let browser = Browser::start("init").await;
+    shop.is_open().await;
+    browser.open(&shop.url).await;
+    browser.click("#sign-in").await;
+    browser.wait_for_text("#message", "3 prices").await;
+    browser.click("#pay").await;
+    pay(&browser).await;
+    browser.wait_for_text("#message", "succeeded").await;
+    browser.close().await;
+    shop.stops_and_leaves_no_database().await;
+}
+
+/// Writes a shop of this kind into a new folder. Returns the lines that run it there.
+fn init(kind: &str) -> (Folder, [String; 2]) {
+    let folder = Folder::new("init");
+    let command = root().join("target/consumers/project/node_modules/guichet-sandbox/bin.js");
+    let init = Command::new("node").arg(command).args(["init", kind, "shop"]).current_dir(&folder.path).output();
+    let init = init.expect("Node.js starts");
+    let printed = String::from_utf8_lossy(&[init.stdout, init.stderr].concat()).into_owned();
+    let lines: Vec<String> = printed.lines().filter_map(|line| line.strip_prefix("  ").map(str::to_owned)).collect();
+    assert!(init.status.success(), "{printed}");
+    (folder, lines.try_into().unwrap_or_else(|_| panic!("{printed}")))
+}
+
+/// A shop that runs.
 struct Shop {
     folder: Folder,
     url: String,
@@ -61,25 +115,17 @@ struct Shop {
 }
 
 impl Shop {
-    fn run(kind: &str) -> Self {
-        let folder = Folder::new("init");
-        let command = root().join("target/consumers/project/node_modules/guichet-sandbox/bin.js");
-        let init = Command::new("node").arg(command).args(["init", kind, "shop"]).current_dir(&folder.path).output();
-        let init = init.expect("Node.js starts");
-        let printed = String::from_utf8_lossy(&[init.stdout, init.stderr].concat()).into_owned();
-        let lines: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("  ")).collect();
-        assert!(init.status.success() && lines.len() == 2, "{printed}");
-        let (url, temporary) = (format!("http://127.0.0.1:{}", port::free()), folder.path.join("temporary"));
+    fn run(folder: Folder, lines: &str, url: String, variables: &[(&str, &str)]) -> Self {
+        let temporary = folder.path.join("temporary");
         fs::create_dir(&temporary).expect("a folder");
         let log = File::create(folder.log()).expect("a log");
-        // The last line takes the place of the shell.
         let mut shell = ends_with_tests("sh");
-        shell.args(["-c", &lines.join(" && exec ")]).current_dir(&folder.path);
-        shell.env("SHOP_URL", &url).env("GUICHET_BASE_URL", "http://127.0.0.1:0").env("TMPDIR", &temporary);
-        shell.env("NEXT_TELEMETRY_DISABLED", "1");
+        shell.args(["-c", lines]).current_dir(&folder.path);
+        shell.env("SHOP_URL", &url).env("TMPDIR", &temporary).env("NEXT_TELEMETRY_DISABLED", "1");
         for variable in ["GUICHET_SECRET_KEY", "PORT", "SHOP_DATABASE"] {
             shell.env_remove(variable);
         }
+        shell.envs(variables.iter().copied());
         shell.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
         Self { shell: spawn(shell), folder, url }
     }

@@ -283,7 +283,7 @@ impl NodeServer {
     }
 
     /// Runs a script with these arguments, and with the address as Vite takes it and as servers of Node.js do.
-    fn start(folder: &Path, arguments: &[impl AsRef<OsStr>], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(folder: &Path, arguments: &[impl AsRef<OsStr>], variables: &[(&str, &str)]) -> Self {
         let port = port::free().to_string();
         let mut command = Command::new("node");
         command.current_dir(folder).args(arguments).args(["--host", "127.0.0.1", "--port", &port]);

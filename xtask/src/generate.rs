@@ -26,6 +26,13 @@ const FILES: [&str; 10] = [
     "pkg-template/sandbox/sandbox.d.ts",
 ];
 
+pub const SENTENCES: &str = "the sentences of the pages";
+
+/// Writes the sentences of `words/*.json` into the scripts of the package, or fails if they differ.
+pub fn sentences(is_check: bool) -> Result<()> {
+    run(at_root("node").arg("words/write.mjs").args(is_check.then_some("--check")))
+}
+
 pub fn command(args: &[String]) -> Result<()> {
     let is_check = match args {
         [] => false,
@@ -34,10 +41,7 @@ pub fn command(args: &[String]) -> Result<()> {
     };
     let mut steps = Steps::start();
     // Before the package is built, which contains them.
-    steps.step("the sentences of the pages", |_| {
-        let mut node = at_root("node");
-        run(node.arg("words/write.mjs").args(is_check.then_some("--check")))
-    })?;
+    steps.step(SENTENCES, |_| sentences(is_check))?;
     steps.step("the wasm32 target", setup::wasm_target)?;
     let packed = package::quick(&mut steps)?;
     let folder = root().join("target/generate");

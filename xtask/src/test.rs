@@ -16,8 +16,8 @@ use crate::package::Packed;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
-    binaries, book, frameworks, release, rust_consumers, rust_page, semver, services, setup, size, steps, toolchains,
-    unit_tests,
+    binaries, book, frameworks, generate, release, rust_consumers, rust_page, semver, services, setup, size, steps,
+    toolchains, unit_tests,
 };
 
 const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
@@ -105,6 +105,7 @@ impl Run {
         self.check("the sandbox and the rules of a server for wasm32", |_| sandbox_for_wasm());
 
         let pack_tools = self.steps.join(pack_tools)?;
+        self.check(generate::SENTENCES, |_| generate::sentences(true));
         let (packed, tarballs) = self.pack(&pack_tools)?;
         self.check("what a page loads", |remark| {
             let sizes = size::measure(&packed, &pack_tools)?;
@@ -430,10 +431,13 @@ const NEED_NO_BROWSER: [&str; 6] =
 
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
 /// network, run a script before the page's own, set the colour scheme, print, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 14] = [
+const NOT_IN: [(&str, &[&str], &str); 17] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
     ("is_accessible", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
+    ("next::a_customer_buys_without_script", &["firefox", "webkit"], DEVTOOLS),
+    ("servers::without_script::", &["firefox", "webkit"], DEVTOOLS),
+    ("a_phone_that_was_typed_before_the_script_came_is_kept", &["firefox", "webkit"], DEVTOOLS),
     ("the_network_lost_for_20_seconds_while_paying_charges_once", &["firefox", "webkit"], DEVTOOLS),
     ("paying_without_a_network_waits_for_it_and_charges_at_most_once", &["firefox", "webkit"], DEVTOOLS),
     ("a_late_approval_is_shown_on_the_open_page", &["firefox", "webkit"], DEVTOOLS),

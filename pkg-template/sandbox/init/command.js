@@ -69,8 +69,9 @@ function refuseUnlessEmpty(folder) {
   try {
     mkdirSync(folder, { recursive: true });
     if (readdirSync(folder).length === 0) return;
-  } catch ({ message }) {
-    throw new CommandError(1, `The folder ${folder} cannot be used: ${message}. Give a folder that is empty or does not exist.`);
+  } catch ({ code, message }) {
+    const reason = code === "EEXIST" ? "it is a file" : message;
+    throw new CommandError(1, `The folder ${folder} cannot be used: ${reason}. Give a folder that is empty or does not exist.`);
   }
   throw new CommandError(1, `The folder ${folder} is not empty. Nothing was written. Give a folder that is empty or does not exist.`);
 }

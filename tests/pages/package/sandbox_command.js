@@ -233,13 +233,14 @@ async function whatItRefuses() {
     [[...listen, "--public-url", "pay.example.com/x"], 1, "is not an origin"],
     [[...listen, "--allow-origin", "shop"], 1, "shop is not an origin"],
     [[...listen, "--allow-host", "sandbox.test:80"], 1, '"sandbox.test:80" is not a host name'],
-    [["extra"], 2, "extra"],
+    [["inti", "php", "shop"], 2, "There is no command 'inti'. The commands are demo, check and init; without one, the service starts."],
+    [["--strict", "extra"], 2, "extra"],
     [["init"], 2, "Missing argument <KIND>: express, next, php or django."],
     [["init", "flask", "shop"], 2, "invalid value 'flask' for '<KIND>': it is express, next, php or django."],
     [["init", "php"], 2, "Missing argument <FOLDER>: an empty folder for the shop, for example: init php shop"],
     [["init", "php", "shop", "more"], 2, "unexpected argument 'more'"],
     [["init", "php", "node_modules"], 1, "The folder node_modules is not empty. Nothing was written."],
-    [["init", "php", "package.json"], 1, "The folder package.json cannot be used: "],
+    [["init", "php", "package.json"], 1, "The folder package.json cannot be used: it is a file. Give a folder"],
   ]) {
     const { status, stdout, stderr } = spawnSync(COMMAND, args, { env, encoding: "utf8", timeout: 20_000 });
     assert.deepEqual([status, stdout], [code, ""], `${args}: ${stderr}`);
