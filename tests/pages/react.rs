@@ -242,6 +242,8 @@ async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
     browser.wait_for_text("[role=status]", "We do not know yet whether your operator took the money").await;
     browser.screenshot("react-example-not-known").await;
     browser.click("a[href='/']").await;
+    // The prices move the button.
+    browser.wait_for_text("table", "Card issued abroad").await;
     browser.click("#pay").await;
     pay(&browser).await;
     browser.wait_for_text("[role=status]", "You have paid.").await;

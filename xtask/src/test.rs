@@ -431,7 +431,7 @@ const NEED_NO_BROWSER: [&str; 6] =
 
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
 /// network, run a script before the page's own, set the colour scheme, print, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 17] = [
+const NOT_IN: [(&str, &[&str], &str); 18] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
     ("is_accessible", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
@@ -445,6 +445,7 @@ const NOT_IN: [(&str, &[&str], &str); 17] = [
     ("the_receipt_has_the_payee_the_operator_and_no_secret_and_prints_alone", &["firefox", "webkit"], DEVTOOLS),
     ("the_waiting_page_says_who_asks_and_what_to_do", &["firefox", "webkit"], DEVTOOLS),
     ("a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout", &["webkit"], LOCALE),
+    ("a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site", &["webkit"], LOCALE),
     ("a_french_customer_reads_french_from_the_basket_to_the_end", &["webkit"], LOCALE),
     (
         "a_stopped_navigation_leaves_a_working_pay_button",
