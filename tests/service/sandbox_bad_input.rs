@@ -39,6 +39,12 @@ async fn different_bodies_are_never_treated_as_equal() {
         "an equal body returns the same intent"
     );
 
+    // A price that readers of JSON would round.
+    let items = r#""items":[{"name":"Ship","price":"9007199254740993","currency":"XAF","quantity":1}]"#;
+    let other = whole.replace("ORDER-17", "ORDER-18");
+    let exact = create(format!("{},{items}}}", other.strip_suffix('}').unwrap())).await;
+    assert_eq!(exact.body["data"]["items"][0]["price"], "9007199254740993", "{}", exact.text);
+
     // The same under an idempotency key, and for operations that compare no bodies.
     let keyed = r#"{"package_id":"esp_cm_1gb","quantity":1,"quantity":2}"#.to_owned();
     let refused =

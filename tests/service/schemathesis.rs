@@ -15,7 +15,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 /// The number of requests per operation, valid and invalid together. `GUICHET_EXAMPLES` sets another.
-const EXAMPLES: &str = "60";
+const EXAMPLES: &str = "30";
 
 #[tokio::test]
 #[ignore = "needs schemathesis: cargo xtask test"]
