@@ -35,8 +35,8 @@ export interface HostedOptions extends Pick<Options, "baseUrl" | "fetch" | "wasm
   /** The origins that a `redirect_url` may lead to. Default: all. */
   redirectOrigins?: readonly string[];
   /**
-   * The paths of the operations that are our choice, if a service has them elsewhere: after `baseUrl`, with `{id}` in place of the
-   * intent's identifier. Requests and replies are the same.
+   * The paths of the operations that the service's document does not show, if a service has them elsewhere: after `baseUrl`, with
+   * `{id}` in place of the intent's identifier. Requests and replies are the same.
    */
   paths?: Paths;
 }
