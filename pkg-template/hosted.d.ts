@@ -35,8 +35,8 @@ export interface HostedOptions extends Pick<Options, "baseUrl" | "fetch" | "wasm
   /** The origins that a `redirect_url` may lead to. Default: all. */
   redirectOrigins?: readonly string[];
   /**
-   * The paths of the undocumented operations, if a service has them elsewhere: after `baseUrl`, with `{id}` in place of the
-   * intent's identifier. Requests and replies are the same.
+   * The paths of the operations that the service's document does not show, if a service has them elsewhere: after `baseUrl`, with
+   * `{id}` in place of the intent's identifier. Requests and replies are the same.
    */
   paths?: Paths;
 }
@@ -97,8 +97,8 @@ export interface HostedCheckout {
    * sent again.
    *
    * Rejects with kind `input` if the phone or the card cannot be valid, `refused` if the service refuses it, `settled` if
-   * another tab has paid, and `offline` or `timeout` if it is unknown whether the charge was made: then read the intent, and
-   * do not offer to pay at once.
+   * another tab has paid, and `offline`, `timeout` or `unreadable` if it is unknown whether the charge was made: then show no
+   * button to pay, and `wait()` for the payment.
    *
    * @example
    * const { last_payment_error } = await hosted.pay({ type: "mobile_money", phone: "237670000000" });
