@@ -87,14 +87,14 @@ class Customer(Row):
 
     def order(self, wanted):
         basket, product = str(wanted.get("id")), str(wanted.get("product"))
-        if basket == "next":  # a form has no number: it means one order, until that is paid
-            own = Order.objects.filter(customer=self, product_id=product)
-            paid = own.filter(basket__startswith="next-").exclude(paid_by=None)
-            basket = f"next-{paid.count()}"
+        is_name = re.fullmatch(r"[\w-]{1,64}", basket, re.A)
+        if basket == "next":  # a form means one order, until that is paid; no name has a colon
+            own = self.order_set.filter(product_id=product, basket__startswith="next:")
+            basket = f"next:{own.exclude(paid_by=None).count()}"
         named = {"customer": self, "basket": basket, "product_id": product}
-        if re.fullmatch(r"[\w-]{1,64}", basket, re.A) and Product.objects.filter(pk=product):
+        if is_name and Product.objects.filter(pk=product):
             return Order.objects.get_or_create(**named, defaults={"id": secrets.token_hex(8)})[0]
-        if order := Order.objects.filter(**named).first():
+        if is_name and (order := Order.objects.filter(**named).first()):
             return order
         raise Refused(404, "order_missing", "There is no such order.")
 
@@ -115,9 +115,11 @@ class Order(Row):
 
     @transaction.atomic
     def payment(self, language):
-        """The payment of the current reference, the next one after a final decline. What was stored
-        is sent again, so an open payment keeps its price. A new reference takes today's."""
-        reference = f"ORDER-{self.id}" + (f".{self.declines}" if self.declines else "")
+        """The payment of the current reference, the next one after a final decline or a day without
+        the service. What was stored is sent again, at its price. A new reference takes today's."""
+        unsent = self.payment_set.filter(intent=None, created_at__lt=time.time() - 24 * 60 * 60)
+        number = self.declines + unsent.count()
+        reference = f"ORDER-{self.id}" + (f".{number}" if number else "")
         buyer = Customer.objects.select_for_update().get(pk=self.customer_id)  # one at a time
         if payment := Payment.objects.filter(pk=reference).first():
             return payment
@@ -133,7 +135,7 @@ class Order(Row):
         body |= {"email": buyer.verified_email} if buyer.verified_email else {"phone": buyer.phone}
         body |= {"firstname": buyer.firstname, "lastname": buyer.lastname, "fee_bearer": "customer"}
         body |= {"description": product.fr if language.startswith("fr") else product.en}
-        back = f"{SHOP}/guichet/return" if self.basket.startswith("next-") else f"{PAGE}/"
+        back = f"{SHOP}/guichet/return" if self.basket.startswith("next:") else f"{PAGE}/"
         body |= {"redirect_url": f"{back}?guichet_return={nonce}"}
         new = {"order": self, "declines": self.declines, "customer": buyer}
         new |= {"body": json.dumps(body), "return_nonce": nonce, "created_at": time.time()}
@@ -257,10 +259,9 @@ def show_page(request, status, data):
     """The page of a customer without script: a form's error, or what is known of a payment. While
     that may change, it loads itself again. An operator may approve a payment that it has declined
     until a time, or, if the service names none, after three of the errors."""
-    language = request.headers.get("accept-language", "")[:2].lower()
+    language = "fr" if request.headers.get("accept-language", "")[:2].lower() == "fr" else "en"
     texts = json.loads(FILES.joinpath("plain.json").read_text("utf-8"))
-    shown = texts["fr" if language == "fr" else "en"] | {"payment": ""}
-    shown["language"] = "fr" if language == "fr" else "en"
+    shown = texts[language] | {"payment": "", "language": language}
     error, headers = data.get("last_payment_error") or {}, {}
     known = data if "approvable_until" in data else error
     doubtful = ("payer_timeout", "provider_unavailable", "rejected_by_payer")

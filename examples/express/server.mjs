@@ -67,7 +67,7 @@ const shop = createShop({
   // The page names a product and its basket. The server sets price, customer and reference.
   purchase(order, customer) {
     const { id, basket, product_id } = orderOf(order ?? {}, customer);
-    const back = basket.startsWith("next-") ? `${origin}/guichet/return` : `${page ?? origin}/`;
+    const back = basket.startsWith("next:") ? `${origin}/guichet/return` : `${page ?? origin}/`;
     const { firstname, lastname, email, phone } = customer;
     return orders.purchase(id, () => {
       const product = db.get("SELECT * FROM products WHERE id = ?", product_id);
@@ -86,10 +86,11 @@ function orderOf({ id, product }, { id: customer }) {
   const missing = new ShopError(404, "order_missing", "There is no such order.");
   const isName = (text) => typeof text === "string" && /^[\w-]{1,64}$/.test(text);
   if (!isName(id) || !isName(product)) throw missing;
-  // A form has no number of its own: it means one order of this product, until that is paid.
+  // A form has no number of its own: it means one order of this product, until that is paid. No
+  // page can name that order, because of the colon.
   const count = `SELECT count(*) AS paid FROM orders JOIN paid ON order_id = orders.id
-    WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next-%'`;
-  const basket = id === "next" ? `next-${db.get(count, [customer, product]).paid}` : id;
+    WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next:%'`;
+  const basket = id === "next" ? `next:${db.get(count, [customer, product]).paid}` : id;
   const insert = "INSERT OR IGNORE INTO orders SELECT ?, ?, ?, id FROM products WHERE id = ?";
   db.run(insert, [`ORDER-${randomBytes(8).toString("hex")}`, customer, basket, product]);
   const find = "SELECT * FROM orders WHERE customer_id = ? AND basket = ? AND product_id = ?";

@@ -136,11 +136,12 @@ function order_of(array $customer, array $wanted): array {
     $missing = new Refused(404, 'order_missing', 'There is no such order.');
     (is_string($basket) && preg_match('/^[\w-]{1,64}$/D', $basket)) || throw $missing;
     is_string($product) || throw $missing;
-    // A form has no number of its own: it means one order of this product, until that is paid.
+    // A form has no number of its own: it means one order of this product, until that is paid. No
+    // page can name that order, because of the colon.
     if ($basket === 'next') {
         $sql = "SELECT count(paid_by) FROM orders
-            WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next-%'";
-        $basket = 'next-' . query($sql, $customer['id'], $product)->fetchColumn();
+            WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next:%'";
+        $basket = 'next:' . query($sql, $customer['id'], $product)->fetchColumn();
     }
     $sql = 'INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
         SELECT ?, ?, ?, id FROM products WHERE id = ?';
@@ -149,10 +150,14 @@ function order_of(array $customer, array $wanted): array {
     return query($sql, $customer['id'], $basket, $product)->fetch() ?: throw $missing;
 }
 
-// The payment of an order's reference, which is the next one after a final decline. What was stored
-// is sent again, so an open payment keeps its price. A new reference takes today's.
+// The payment of an order's reference, which is the next one after a final decline, and after a day
+// in which the service did not get the payment. What was stored is sent again, so an open payment
+// keeps its price. A new reference takes today's.
 function payment_of(array $order, array $customer): array {
-    $reference = "ORDER-$order[id]" . ($order['declines'] ? ".$order[declines]" : '');
+    $sql = 'SELECT count(*) FROM payments WHERE order_id = ? AND intent IS NULL AND created_at < ?';
+    $unsent = query($sql, $order['id'], time() - 24 * 60 * 60)->fetchColumn();
+    $number = $order['declines'] + $unsent;
+    $reference = "ORDER-$order[id]" . ($number ? ".$number" : '');
     $stored = 'SELECT * FROM payments WHERE merchant_reference = ?';
     if ($payment = query($stored, $reference)->fetch()) {
         return $payment;
@@ -167,7 +172,7 @@ function payment_of(array $order, array $customer): array {
     $body += ['description' => $product[stripos($language, 'fr') === 0 ? 'fr' : 'en']];
     $body += ['firstname' => $customer['firstname'], 'lastname' => $customer['lastname']];
     $body += $email ? ['email' => $email] : ['phone' => $phone];
-    $back = str_starts_with($order['basket'], 'next-') ? SHOP . '/guichet/return' : PAGE . '/';
+    $back = str_starts_with($order['basket'], 'next:') ? SHOP . '/guichet/return' : PAGE . '/';
     $body += ['redirect_url' => "$back?guichet_return=$nonce"];
     // One statement counts and inserts. What the service did not get is not open for long.
     $sql = 'INSERT OR IGNORE INTO payments

@@ -34,7 +34,8 @@ class Shop {
     const url = new URL(request.url);
     const header = (name) => request.headers.get(name) ?? undefined;
     const read = {
-      method: request.method,
+      // The server that sends the response drops its body.
+      method: request.method === "HEAD" ? "GET" : request.method,
       route: url.pathname.startsWith(`${this.path}/`) ? decoded(url.pathname.slice(this.path.length + 1)) : "",
       origin: header("origin"),
       site: header("sec-fetch-site"),

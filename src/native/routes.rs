@@ -6,6 +6,7 @@ use crate::shop::{self, Calls, Granted, Language, Reply, Sender};
 use crate::values::{Address, Email, IntentId, Invalid, MerchantReference};
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
@@ -129,9 +130,15 @@ async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Par
     shop::session(&*state, buyer).await
 }
 
-async fn create_intent<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts, body: Bytes) -> Reply {
+async fn create_intent<S: Shop>(
+    State(state): State<Arc<RoutesState<S>>>,
+    request: Parts,
+    body: Result<Bytes, BytesRejection>,
+) -> Reply {
     let create = async {
         let buyer = state.buyer(&request).await?;
+        let too_large = |_| Refused::new(413, Reason { code: "body_too_large", message: "The order is too large." });
+        let body = body.map_err(too_large)?;
         let is_form = shop::is_form(text(&request, header::CONTENT_TYPE))?;
         let purchase = state.shop.purchase(&buyer, read_order(is_form, &body)?).await?;
         shop::create_intent((&state.shop, &*state), buyer.owner, purchase, is_form, &state.checkout_origins).await

@@ -250,8 +250,9 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
 
     let (own, json) = (world.shop.url.as_str(), "application/json");
     let other_port = own.rsplit_once(':').map(|(host, _)| format!("{host}:1")).unwrap();
-    let form = ("content-type", "application/x-www-form-urlencoded");
-    let (form_elsewhere, form_of_nobody) = ([("origin", "https://evil.example"), form], [("origin", "null"), form]);
+    let (form, french) = (("content-type", "application/x-www-form-urlencoded"), ("accept-language", "fr"));
+    let (form_elsewhere, form_of_nobody) =
+        ([("origin", "https://evil.example"), form], [("origin", "null"), form, french]);
     for (headers, body, status) in [
         (&[("origin", "https://evil.example")][..], order, 403),
         (&[("origin", "null")], order, 403),
@@ -271,7 +272,9 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         assert_eq!(reply.status, status, "{headers:?}: {}", reply.text);
         assert!(status != 200 || is_not_stored(&reply), "{headers:?}");
         let shape = (&reply.body["status_code"], &reply.body["response_type"]);
-        let is_page = headers.contains(&form) && reply.text.starts_with("<!doctype html>");
+        let sentence = if headers.contains(&french) { "Seules les pages" } else { "own pages may send this" };
+        let is_page =
+            headers.contains(&form) && reply.text.starts_with("<!doctype html>") && reply.text.contains(sentence);
         assert!(status == 200 || is_page || shape == (&json!(status), &json!("error")), "{}", reply.text);
         if status == 403 {
             assert_eq!(awa.request("GET", &path, None, headers).await.status, 403, "{headers:?}");
@@ -310,14 +313,19 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         }
     }
     assert_eq!(awa.request("GET", &path, None, &[]).await.status, 200, "the login has not ended");
-    // What the script has bought is not the form's order.
+    // What the script has bought is not the form's order, whatever its page calls it.
+    let named = awa.order("next-0").await;
+    assert_eq!(named.status, 200, "{}", named.text);
     let by_form = async || {
         let sent = awa.form("/guichet/intents", "id=next&product=trainers").await;
         (sent.status, sent.header("location").map(str::to_owned))
     };
     let open = by_form().await;
-    world.pay(&begun, SUCCEEDS).await;
-    assert_eq!(awa.request("GET", &path, None, &[]).await.body["status"], "succeeded");
+    for bought in [&begun, &named.body] {
+        world.pay(bought, SUCCEEDS).await;
+        let read = awa.request("GET", &status_path(bought), None, &[]).await;
+        assert_eq!(read.body["status"], "succeeded", "{}", read.text);
+    }
     assert_eq!((by_form().await, open.0), (open.clone(), 303), "the form's order is still open");
     if server == Server::Php {
         let empty = awa.request("GET", &path, None, &[("content-type", "")]).await;
@@ -479,7 +487,17 @@ async fn a_customer_has_at_most_20_open_payments_and_the_next_reference_has_toda
     }
     assert_eq!(paul.order("1").await.status, 200, "another customer's payments do not count");
 
-    world.shop.execute("UPDATE products SET amount = '50000' WHERE id = 'trainers'").await;
+    // The service gets one payment after a failure, and another one not for a day.
+    for basket in ["2", "3"] {
+        world.merchant.tenant.fault(Fault::status::<CreatePaymentIntent>(400)).await;
+        assert_eq!(paul.order(basket).await.status, 502);
+    }
+    assert_eq!(world.amount(&paul.order("2").await).await, (String::new(), "45000".to_owned()));
+    let unsent = if server == Server::Express { "sold" } else { "intent" };
+    let price = "UPDATE products SET amount = '50000' WHERE id = 'trainers'";
+    let a_day_ago = "UPDATE payments SET created_at = created_at - 86500";
+    world.shop.execute(&format!("{price}; {a_day_ago} WHERE {unsent} IS NULL")).await;
+    assert_eq!(world.amount(&paul.order("3").await).await, (".1".to_owned(), "50000".to_owned()));
     let [(first, canceled), (second, expired), (third, open), ..] = &begun[..] else { unreachable!() };
     assert_eq!(awa.order(first).await.text, canceled.text, "an open payment is repeated, and keeps its price");
     let cancel = format!("/v1/payment-intents/{}/cancel", canceled.body["intent"]["id"].as_str().unwrap());

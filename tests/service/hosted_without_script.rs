@@ -1,6 +1,6 @@
 //! The hosted page without a script: each state is a page of its own, and forms pay.
 
-use crate::support::api::{self, Merchant, card, order, shop};
+use crate::support::api::{self, Merchant, card, control, order, phone, shop};
 use crate::support::folder::Folder;
 use guichet::operations::AttachPaymentMethod;
 use guichet_sandbox::{Config, Fault, Package, Sandbox};
@@ -80,12 +80,22 @@ impl Customer {
         Page { status, headers, text: response.text().await.unwrap() }
     }
 
-    /// Pays by phone with the form of this page, and reads the page that it leads to.
-    async fn pay(&self, page: &Page, phone: &str) -> Page {
-        let (token, attempts) = (page.field("token"), page.field("attempts"));
-        let sent = self.send(&[("token", &token), ("attempts", &attempts), ("action", "pay"), ("phone", phone)]).await;
+    /// Sends a form of this page.
+    async fn submit(&self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
+        let (token, version) = (page.field("token"), page.field("version"));
+        let form = [("token", token.as_str()), ("version", version.as_str()), ("action", action)];
+        self.send(&[&form[..], fields].concat()).await
+    }
+
+    /// Sends a form that is accepted, or that changes nothing, and reads the page that it leads to.
+    async fn act(&self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
+        let sent = self.submit(page, action, fields).await;
         assert_eq!(sent.status, 303, "{}", sent.text);
         self.read("").await
+    }
+
+    async fn pay(&self, page: &Page, phone: &str) -> Page {
+        self.act(page, "pay", &[("phone", phone)]).await
     }
 }
 
@@ -93,7 +103,7 @@ impl Customer {
 async fn a_customer_without_script_pays_and_is_led_to_the_shop() {
     let (_sandbox, shop) = shop().await;
     let mut body = order("PLAIN-1");
-    body["redirect_url"] = json!("https://shop.example/return?a=1");
+    body["redirect_url"] = json!("https://shop.example/été?x=ü");
     let intent = shop.call("POST", "/v1/payment-intents", body).await.body["data"].clone();
     let customer = Customer::open(&shop, &intent).await;
     let page = customer.read("").await;
@@ -114,7 +124,7 @@ async fn a_customer_without_script_pays_and_is_led_to_the_shop() {
     assert_eq!(paid.state(), "succeeded");
     let (payment_ref, refresh) = (intent["payment_ref"].as_str().unwrap(), paid.header("refresh"));
     let shop_address = format!(
-        "https://shop.example/return?a=1&payment_intent={id}&payment_ref={payment_ref}&merchant_reference=PLAIN-1&status=succeeded"
+        "https://shop.example/%C3%A9t%C3%A9?x=%C3%BC&payment_intent={id}&payment_ref={payment_ref}&merchant_reference=PLAIN-1&status=succeeded"
     );
     assert_eq!(refresh, format!("6; url={shop_address}"));
     shop.tenant.clock().advance(60).await.unwrap();
@@ -150,14 +160,14 @@ async fn a_link_preview_or_a_head_request_changes_nothing() {
     let intent = shop.create_intent("PLAIN-8").await;
     let customer = Customer::open(&shop, &intent).await;
     let before = shop.read_intent(&intent).await;
-    let token = customer.read("").await.field("token");
-    let query = format!("?token={token}&attempts=0&action=pay&type=mobile_money&phone=237670000000");
+    let page = customer.read("").await;
+    let (token, version) = (page.field("token"), page.field("version"));
+    let query = format!("?token={token}&version={version}&action=pay&type=mobile_money&phone=237670000000");
     assert_eq!(customer.read(&query).await.state(), "ready");
     let head =
         customer.client.head(format!("{}{query}", customer.page)).header("cookie", &customer.cookie).send().await;
     assert_eq!(head.unwrap().status(), 200);
-    let form = [("token", token.as_str()), ("attempts", "0"), ("action", "erase")];
-    assert_eq!(customer.send(&form).await.status, 303, "a form has no such action");
+    assert_eq!(customer.submit(&page, "erase", &[]).await.status, 303, "a form has no such action");
     assert_eq!(shop.read_intent(&intent).await, before);
 }
 
@@ -167,15 +177,14 @@ async fn the_control_api_sees_a_form_as_its_operation() {
     let intent = shop.create_intent("PLAIN-9").await;
     let customer = Customer::open(&shop, &intent).await;
     let page = customer.read("?lang=fr").await;
-    let (token, pay) = (page.field("token"), [("attempts", "0"), ("action", "pay"), ("phone", "237670000001")]);
-    shop.tenant.fault(Fault::status::<AttachPaymentMethod>(503)).await;
-    let form = [&[("token", token.as_str())], &pay[..]].concat();
-    let failed = customer.send(&form).await;
-    assert_eq!((failed.status, failed.state()), (503, "trouble"), "{}", failed.text);
+    let phone = [("phone", "237670000001")];
+    shop.tenant.fault(Fault::status::<AttachPaymentMethod>(503).retry_after(7)).await;
+    let failed = customer.submit(&page, "pay", &phone).await;
+    assert_eq!((failed.status, failed.state(), failed.header("retry-after")), (503, "trouble", "7"), "{}", failed.text);
+    assert!(failed.text.contains("<a class=\"primary\" href=\"\" data-plain=\"again\">"), "{}", failed.text);
     assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
-    assert_eq!(customer.send(&form).await.status, 303);
-    let forged = [&[("token", "x")], &pay[..]].concat();
-    assert_eq!(customer.send(&forged).await.status, 403);
+    assert_eq!(customer.submit(&page, "pay", &phone).await.status, 303);
+    assert_eq!(customer.send(&[("token", "x"), ("version", "1"), ("action", "pay"), phone[0]]).await.status, 403);
     let requests = shop.tenant.requests().await;
     let seen: Vec<_> = requests
         .iter()
@@ -312,11 +321,82 @@ async fn a_form_that_is_sent_twice_acts_once() {
     assert!(declined.text.contains("not enough money"), "{}", declined.text);
     assert_eq!(customer.pay(&first, "237670000002").await.state(), "declined");
     assert_eq!(shop.read_intent(&intent).await["attempts"], 1, "the form was of attempt 0");
-    let (token, outdated) = (first.field("token"), first.field("attempts"));
-    let sent = customer.send(&[("token", &token), ("attempts", &outdated), ("action", "cancel")]).await;
-    assert_eq!((sent.status, customer.read("").await.state()), (303, "declined"), "another attempt was made since");
-    let sent = customer.send(&[("token", &token), ("attempts", "1"), ("action", "cancel")]).await;
-    assert_eq!((sent.status, customer.read("").await.state()), (303, "canceled"));
+    assert_eq!(customer.act(&first, "cancel", &[]).await.state(), "declined", "another attempt was made since");
+    assert_eq!(customer.act(&declined, "cancel", &[]).await.state(), "canceled");
+}
+
+#[tokio::test]
+async fn an_outdated_form_changes_no_method_and_is_not_validated() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-15").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let ready = customer.read("").await;
+    let code = customer.pay(&ready, "237670000010").await;
+    assert_eq!(code.state(), "code");
+    let chosen = async || shop.read_intent(&intent).await["payment_method"].clone();
+    let by_phone = chosen().await;
+    // The first page is still in another tab, and was of a payment without an attempt, as this one is.
+    let card =
+        [("type", "card"), ("number", "4000000000003220"), ("exp_month", "12"), ("exp_year", "34"), ("cvc", "1")];
+    for outdated in [&[("phone", "237690000000")][..], &[("phone", "12")], &card] {
+        assert_eq!(customer.act(&ready, "pay", outdated).await.state(), "code");
+    }
+    assert_eq!(chosen().await, by_phone);
+    // A customer who wants another method has its form, also after a wrong number.
+    let choosing = customer.read("?choose=1").await;
+    let wrong = customer.submit(&choosing, "pay", &[("phone", "12")]).await;
+    assert_eq!((choosing.state(), wrong.status, wrong.state()), ("ready", 422, "ready"), "{}", wrong.text);
+    assert_eq!(customer.pay(&wrong, "237670000012").await.state(), "declined", "the operator is not available");
+    assert_eq!(customer.pay(&choosing, "237670000010").await.state(), "declined", "a second click");
+    let declined = customer.read("").await;
+    // The operator approves it late, which is no new version.
+    shop.tenant.clock().advance(600).await.unwrap();
+    assert_eq!(customer.pay(&declined, "12").await.state(), "succeeded");
+    assert_eq!(customer.act(&declined, "cancel", &[]).await.state(), "succeeded");
+}
+
+#[tokio::test]
+async fn a_refused_form_says_which_field_is_wrong() {
+    let (sandbox, shop) = shop().await;
+    let mut body = order("PLAIN-16");
+    body["payment_method_types"] = json!(["card"]);
+    let by_card = shop.call("POST", "/v1/payment-intents", body).await.body["data"].clone();
+    let intents = [by_card, shop.create_intent("PLAIN-17").await, shop.create_intent("PLAIN-18").await];
+    assert_eq!(shop.attach(&intents[2], phone("237670000010")).await.status, 200);
+    let closed = json!({ "code": "orange_cm", "status": "closed", "merchant": shop.tenant.id() });
+    assert_eq!(control(&sandbox, "POST", "/operators", closed).await.status, 200);
+    let card = |wrong: (&'static str, &'static str)| {
+        let right = [("number", "4242424242424242"), ("exp_month", "12"), ("exp_year", "34"), ("cvc", "123")];
+        let fields = right.map(|(name, value)| (name, if name == wrong.0 { wrong.1 } else { value }));
+        [&[("type", "card")], &fields[..]].concat()
+    };
+    let refused = [
+        (0, "pay", "codes", "payment_method_unavailable", vec![("phone", "237670000000")]),
+        (1, "pay", "hosted", "phone_wrong", vec![("phone", "12")]),
+        (1, "pay", "hosted", "phone_wrong", vec![]),
+        (1, "pay", "hosted", "phone_closed", vec![("phone", "237690000000")]),
+        (1, "pay", "hosted", "card_number_wrong", card(("number", "4242"))),
+        (1, "pay", "hosted", "exp_month_wrong", card(("exp_month", "13"))),
+        (1, "pay", "hosted", "exp_year_wrong", card(("exp_year", "x"))),
+        (1, "pay", "hosted", "cvc_wrong", card(("cvc", "12"))),
+        (1, "pay", "codes", "test_card_required", card(("number", "4242424242424241"))),
+        (2, "answer", "hosted", "otp_wrong", vec![]),
+    ];
+    for language in ["en", "fr"] {
+        let words = crate::support::root().join(format!("words/{language}.json"));
+        let words: Value = serde_json::from_slice(&std::fs::read(words).unwrap()).unwrap();
+        for (intent, action, group, sentence, fields) in &refused {
+            let mut customer = Customer::open(&shop, &intents[*intent]).await;
+            customer.cookie += &format!("; guichet_language={language}");
+            let sent = customer.submit(&customer.read("").await, action, fields).await;
+            let alert = format!("<p class=\"wrong\" role=\"alert\">{}</p>", words[group][sentence].as_str().unwrap());
+            assert!(sent.status == 422 && sent.text.contains(&alert), "{language} {fields:?}: {}", sent.text);
+        }
+    }
+    // A number of another country has none of the operators, and pays without.
+    let customer = Customer::open(&shop, &intents[1]).await;
+    let abroad = [("phone", "+221 77 000 00 00"), ("operator", "mtn_cm")];
+    assert_eq!(customer.act(&customer.read("").await, "pay", &abroad).await.state(), "succeeded");
 }
 
 #[tokio::test]
@@ -328,25 +408,28 @@ async fn a_form_needs_the_cookie_and_the_token_of_its_payment() {
     let others = Customer::open(&shop, &other).await;
     let foreign = others.read("").await.field("token");
     for wrong in ["", "x", &foreign] {
-        let sent = customer.send(&[("token", wrong), ("attempts", "0"), ("action", "cancel")]).await;
+        let sent = customer.send(&[("token", wrong), ("version", "1"), ("action", "cancel")]).await;
         assert_eq!((sent.status, sent.state()), (403, "link_wrong"), "{wrong}");
     }
     let cookie = std::mem::replace(&mut customer.cookie, others.cookie.clone());
     for wrong in [others.cookie.as_str(), "a=b", "guichet_checkout=x"] {
         wrong.clone_into(&mut customer.cookie);
-        let sent = customer.send(&[("token", &token), ("attempts", "0"), ("action", "cancel")]).await;
+        let sent = customer.send(&[("token", &token), ("version", "1"), ("action", "cancel")]).await;
         assert_eq!(sent.status, 403, "{wrong}");
     }
     assert_eq!(shop.read_intent(&intent).await["status"], "requires_action");
     customer.cookie = cookie;
-    assert_eq!(customer.send(&[("token", &token), ("attempts", "0"), ("action", "cancel")]).await.status, 303);
+    assert_eq!(customer.send(&[("token", &token), ("version", "1"), ("action", "cancel")]).await.status, 303);
     let link = format!("{}?client_secret={}", customer.page, other["client_secret"].as_str().unwrap());
-    let opened = browser().get(link).send().await.unwrap();
+    let opened = browser().get(&link).send().await.unwrap();
     assert_eq!(
         (opened.status().as_u16(), opened.headers().get("set-cookie")),
         (404, None),
         "a secret of another payment"
     );
+    let opened = customer.read(&link[customer.page.len()..]).await;
+    let path = format!("/checkout/{}", intent["id"].as_str().unwrap());
+    assert_eq!((opened.status, opened.header("location")), (303, path.as_str()), "the cookie still opens it");
 }
 
 #[tokio::test]
@@ -356,35 +439,24 @@ async fn each_state_is_a_page_of_its_own_in_the_customers_language() {
     let customer = Customer::open(&shop, &intent).await;
     let ready = customer.read("?lang=fr").await;
     assert!(ready.text.contains("<html lang=\"fr\">") && ready.text.contains("Payer 5"), "{}", ready.text);
-    let token = ready.field("token");
-    let sent = customer.send(&[("token", &token), ("attempts", "0"), ("action", "pay"), ("phone", "<12>")]).await;
+    let sent = customer.submit(&ready, "pay", &[("phone", "<12>")]).await;
     assert_eq!((sent.status, sent.state()), (422, "ready"));
     assert!(sent.text.contains("value=\"&#60;12&#62;\"") && sent.text.contains("role=\"alert\""), "{}", sent.text);
-    let card = [("number", "4242 4242 4242 4241"), ("exp_month", "12"), ("exp_year", "34"), ("cvc", "123")];
-    let form = [("token", token.as_str()), ("attempts", "0"), ("action", "pay"), ("type", "card")];
-    let sent = customer.send(&[&form[..], &card[..]].concat()).await;
+    let card =
+        [("type", "card"), ("number", "4242 4242 4242 4241"), ("exp_month", "12"), ("exp_year", "34"), ("cvc", "123")];
+    let sent = customer.submit(&ready, "pay", &card).await;
     assert_eq!(sent.status, 422);
     assert!(!sent.text.contains("4241") && sent.text.contains("Only test cards"), "{}", sent.text);
     let code = customer.pay(&ready, "237670000010").await;
     assert_eq!(code.state(), "code");
-    assert_eq!(customer.read("?choose=1").await.state(), "ready");
-    let answer = async |otp: &str, attempts: &str| {
-        let form = [("token", token.as_str()), ("attempts", attempts), ("action", "answer"), ("otp", otp)];
-        assert_eq!(customer.send(&form).await.status, 303);
-        customer.read("").await
-    };
-    assert_eq!(answer("000000", "0").await.state(), "declined");
-    let form = [("token", token.as_str()), ("attempts", "1"), ("action", "pay"), ("type", "card")];
-    let issuer = [("number", "4000000000003220"), card[1], card[2], card[3]];
-    assert_eq!(customer.send(&[&form[..], &issuer[..]].concat()).await.status, 303);
-    let bank = customer.read("").await;
+    let declined = customer.act(&code, "answer", &[("otp", "000000")]).await;
+    assert_eq!(declined.state(), "declined");
+    let issuer = [card[0], ("number", "4000000000003220"), card[2], card[3], card[4]];
+    let bank = customer.act(&declined, "pay", &issuer).await;
     assert!(bank.state() == "bank" && bank.text.contains("/challenge?token="), "{}", bank.text);
-    let form = [("token", token.as_str()), ("attempts", "1"), ("action", "pay"), ("phone", "237670000005")];
-    assert_eq!(customer.send(&form).await.status, 303);
-    assert_eq!(customer.read("").await.state(), "waiting");
-    let form = [("token", token.as_str()), ("attempts", "2"), ("action", "abandon")];
-    assert_eq!(customer.send(&form).await.status, 303);
-    let unsure = customer.read("").await;
+    let waiting = customer.pay(&customer.read("?choose=1").await, "237670000005").await;
+    assert_eq!(waiting.state(), "waiting");
+    let unsure = customer.act(&waiting, "abandon", &[]).await;
     assert_eq!(unsure.state(), "declined");
     assert!(unsure.text.contains("We do not know yet whether your operator took the money"), "{}", unsure.text);
     assert!(!unsure.text.contains("Nothing was charged"), "{}", unsure.text);

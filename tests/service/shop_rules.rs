@@ -43,6 +43,23 @@ async fn settling_without_a_page() {
     check(include_str!("../shop/settle.json")).await;
 }
 
+/// guichet-server answers so, too: `tests/shop/run.mjs`.
+#[tokio::test]
+async fn an_order_of_more_than_64_kib_is_refused() {
+    let client = Client::builder("http://127.0.0.1:1", SecretKey::new("sk_test_1").unwrap()).build().unwrap();
+    for (content_type, part) in [
+        ("application/json", r#""code":"body_too_large""#),
+        ("application/x-www-form-urlencoded", "<p>The order is too large.</p>"),
+    ] {
+        let request_of = json!({"method": "POST", "path": "/intents", "headers": {"content-type": content_type}});
+        let mut case = json!({"shop": {"customer": {"id": "awa"}}, "request": request_of});
+        case["request"]["body"] = json!("7".repeat(64 * 1024 + 1));
+        let shop = Arc::new(TestShop { data: case["shop"].clone(), calls: Mutex::default() });
+        let reply = request(&case, routes(&case, client.clone(), &shop)).await;
+        assert!(reply.status == 413 && reply.body.contains(part), "{}: {}", reply.status, reply.body);
+    }
+}
+
 /// Runs each case of a file; a member of a case replaces the file's, and those of `shop` and `request` one by one.
 async fn check(file: &str) {
     let file: Value = serde_json::from_str(file).expect("JSON");

@@ -46,7 +46,9 @@ if (role === "beside") {
 
 /** The service: each payment by its reference. */
 const intents = new Map();
+let isRefusing = false;
 const service = async (url, { method, body }) => {
+  if (isRefusing) return Response.json({}, { status: 400 });
   if (method === "POST") {
     const { merchant_reference, amount, email } = JSON.parse(body);
     const id = `pi_${merchant_reference}`;
@@ -133,6 +135,18 @@ assert.equal(await orders.openPayments("customer:dan", "D20"), 20);
 assert.equal(await orders.openPayments("customer:dan", "D7"), 0);
 clock += 60;
 assert.equal(await orders.openPayments("customer:dan", "D20"), 0);
+
+// A payment that the service did not get is repeated at its price for a day. Then the order's next one has today's.
+isRefusing = true;
+for (const id of ["F", "G"]) assert.equal((await send("intents", { id }, "fay")).status, 502);
+isRefusing = false;
+price = "60000";
+for (const [id, reference, amount] of [["F", "F", "50000"], ["G", "G.1", "60000"]]) {
+  const { intent } = await send("intents", { id }, "fay");
+  assert.deepEqual([intent.merchant_reference, intent.amount], [reference, amount]);
+  clock += 24 * 60 * 60 + 1;
+}
+assert.equal((await send("intents", { id: "G" }, "fay")).intent.merchant_reference, "G.1", "it exists");
 
 // One process has the round, until its claim ends or it gives it back.
 const other = await store();

@@ -185,6 +185,12 @@ assert.deepEqual([failed[0].kind, failed[0].code], ["unreadable", "service_faile
 assert.ok(read < 20, `${read} MiB were read`);
 assert.deepEqual([calls[0].operation, calls[0].attempt, calls[0].status, calls[0].kind], ["read_payment_intent", 1, 200, "unreadable"]);
 
+// An order of more than 64 KiB is refused, by a page or in JSON. `Routes` does the same.
+for (const [type, part] of [["application/json", '"code":"body_too_large"'], ["application/x-www-form-urlencoded", "<p>The order is too large.</p>"]]) {
+  const request = { method: "POST", headers: { "content-type": type }, body: "7".repeat(64 * 1024 + 1) };
+  await verify(await createShop(usual).fetch(new Request("http://shop.example/guichet/intents", request)), { status: 413, has: [part] });
+}
+
 // A shop behind `node:http`, as it is and with a body that Express has read.
 const orders = [];
 const shop = createShop({ ...usual, purchase: (order) => (orders.push(order), Promise.reject(new ShopError(404, "order_missing", "No."))) });

@@ -56,9 +56,10 @@ function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = 
   return {
     async purchase(order, make) {
       const paid = await get("SELECT merchant_reference FROM paid WHERE order_id = $1", [order]);
+      // A payment that the service did not get for a day has ended, and its price with it.
       const sql = `SELECT count(*) AS ended FROM payments JOIN purchases USING (merchant_reference)
-        WHERE order_id = $1 AND status IN ('failed', 'canceled')`;
-      const ended = Number((await get(sql, [order])).ended);
+        WHERE order_id = $1 AND (status IN ('failed', 'canceled') OR (sold IS NULL AND created_at < $2))`;
+      const ended = Number((await get(sql, [order, now() - DAY])).ended);
       const reference = paid?.merchant_reference ?? (ended ? `${order}.${ended}` : order);
       const find = () => get("SELECT body FROM purchases WHERE merchant_reference = $1", [reference]);
       const insert = async () => {

@@ -8,7 +8,7 @@ mod respond;
 
 pub use exact::json_errors;
 pub(super) use read::{read_body, read_object};
-pub(super) use respond::{envelope, plain, refuse};
+pub(super) use respond::{RETRY_AFTER, envelope, plain, refuse};
 
 use super::FaultKind;
 use super::auth::{Caller, advise_page, authenticate, authorize, is_public};

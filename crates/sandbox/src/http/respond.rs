@@ -13,6 +13,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+/// After how many seconds a request may be repeated that can succeed later.
+pub(crate) const RETRY_AFTER: &str = "1";
 
 /// A response with the mark on which the server closes the connection instead of sending it.
 pub(super) fn drop_connection() -> Response<Body> {
@@ -92,7 +94,7 @@ pub(super) fn error(problem: Problem, request_id: &str, envelope: Envelope) -> R
         headers.insert(header::ALLOW, allow);
     }
     if problem.retryable() {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
     }
     response
 }

@@ -4,9 +4,10 @@ use super::document::{self, Asked, Payment};
 use super::{LANGUAGE_COOKIE, Pages, cookie, language_of};
 use crate::FaultKind;
 use crate::auth::{Caller, client_secret};
-use crate::http::{observe, read_body};
+use crate::http::{RETRY_AFTER, observe, read_body};
 use crate::problem::Problem;
 use crate::requests::Request as Received;
+use crate::rules::{Intent, Status};
 use crate::tokens::{self, same};
 use crate::words::Language;
 use axum::body::Body;
@@ -45,9 +46,10 @@ pub(super) async fn show(
     let language = language_of(&uri, &headers);
     pages.service.catch_up().await;
     let in_address = query.get("client_secret").map(String::as_str);
-    let found = match in_address.or_else(|| cookie(&headers, COOKIE)) {
-        Some(secret) => holder(&pages, &id, secret).await,
-        None => Ok(None),
+    let found = match holder(&pages, &id, in_address).await {
+        // A link that was cut or changed keeps no customer out who has the cookie.
+        Ok(None) => holder(&pages, &id, cookie(&headers, COOKIE)).await,
+        found => found,
     };
     let mut response = match found {
         Ok(Some((caller, id))) if in_address.is_some() => exchange(&pages, &caller, &id, language).await,
@@ -75,11 +77,7 @@ pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>,
     let (parts, body) = request.into_parts();
     let language = language_of(&parts.uri, &parts.headers);
     pages.service.catch_up().await;
-    let found = match cookie(&parts.headers, COOKIE) {
-        Some(secret) => holder(&pages, &id, secret).await,
-        None => Ok(None),
-    };
-    let (caller, id) = match found {
+    let (caller, id) = match holder(&pages, &id, cookie(&parts.headers, COOKIE)).await {
         Ok(Some(found)) => found,
         Ok(None) => return link_wrong(&pages, language, StatusCode::FORBIDDEN).await,
         Err(problem) => return trouble(&pages, language, &problem).await,
@@ -121,7 +119,9 @@ pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>,
             Err(problem) if problem.status == StatusCode::CONFLICT => see_other(&format!("/checkout/{id}")),
             Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
                 let phone = form.get("phone").cloned().unwrap_or_default();
-                let asked = Asked { problem: Some(problem), phone, ..Asked::of(&parts.headers, language) };
+                // The form of a method is also on the page of a customer who wants another one than the one that asks for a step.
+                let choosing = spec.name == AttachPaymentMethod::SPEC.name;
+                let asked = Asked { problem: Some(problem), phone, choosing, ..Asked::of(&parts.headers, language) };
                 page(&pages, &caller, &id, asked, parts.headers).await
             }
             Err(problem) => trouble(&pages, language, &problem).await,
@@ -131,32 +131,37 @@ pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>,
     match fault {
         // A customer reads a page, not the interface's error.
         Some(FaultKind::Status { .. }) => {
-            let status = response.status();
-            pages.site.respond(move |files| document::trouble(language, status, files)).await
+            let (status, retry_after) = (response.status(), response.headers().get(header::RETRY_AFTER).cloned());
+            trouble_page(&pages, language, status, retry_after).await
         }
         _ => response,
     }
 }
 
-/// Executes the action of a form.
+/// Executes the action of a form. An outdated form is not validated: the page says what has become of the payment.
 async fn execute(pages: &Pages, caller: &Caller, id: &IntentId, form: &Parameters) -> Result<(), Problem> {
     let service = &pages.service;
     let field = |name: &str| form.get(name).map(|text| text.trim()).unwrap_or_default();
-    let attempts: u32 = field("attempts").parse().map_err(|_| Problem::missing("form"))?;
+    let version: i64 = field("version").parse().map_err(|_| Problem::missing("form"))?;
+    let (Intent { state, version: current, .. }, _) = service.intent_of(caller, id).await?;
+    let is_possible = (state.status == Status::RequiresAction) != (field("action") == "abandon");
+    if version != current || !is_possible {
+        return Ok(());
+    }
     match field("action") {
         "pay" => {
             let operation = read::<AttachPaymentMethod>(json!({ "id": id, "payment_method": payment_method(&field) }))?;
-            service.attach(caller, &operation, Some(attempts)).await?;
+            service.attach(caller, &operation, Some(version)).await?;
         }
         "answer" => {
             let operation = read::<AnswerPaymentIntent>(json!({ "id": id, "otp": digits(field("otp")) }))?;
-            service.answer(caller, &operation, Some(attempts)).await?;
+            service.answer(caller, &operation, Some(version)).await?;
         }
         "cancel" => {
-            service.cancel(caller, &CancelPaymentIntent::new(id.clone()), Some(attempts)).await?;
+            service.cancel(caller, &CancelPaymentIntent::new(id.clone()), Some(version)).await?;
         }
         _ => {
-            service.abandon(caller, &AbandonPaymentIntent::new(id.clone(), attempts)).await?;
+            service.abandon(caller, &AbandonPaymentIntent::new(id.clone(), state.attempts)).await?;
         }
     }
     Ok(())
@@ -167,14 +172,16 @@ fn payment_method<'a>(field: &impl Fn(&str) -> &'a str) -> Value {
     if field("type") == "card" {
         let number = |name: &str| digits(field(name)).parse::<u64>().unwrap_or_default();
         let year = number("exp_year");
-        let year = if year < 100 { year + 2000 } else { year };
+        let year = if (1..100).contains(&year) { year + 2000 } else { year };
         return json!({ "type": "card", "card": {
             "number": digits(field("number")), "exp_month": number("exp_month"), "exp_year": year, "cvc": field("cvc"),
         } });
     }
     let phone = normalize_phone(field("phone"), Some("CM"));
+    // A number of another country has none of these operators.
+    let has_operator = !field("operator").is_empty() && phone.starts_with("237");
     let mut method = json!({ "type": "mobile_money", "phone": phone });
-    if !field("operator").is_empty() {
+    if has_operator {
         method["operator"] = field("operator").into();
     }
     method
@@ -190,10 +197,11 @@ fn read<O: Served>(fields: Value) -> Result<O, Problem> {
     O::parse(Fields::new(fields)).map_err(Problem::fields)
 }
 
-/// The holder of the client secret of this very payment. `None` if the secret is another's or has ended.
-async fn holder(pages: &Pages, id: &str, secret: &str) -> Result<Option<(Caller, IntentId)>, Problem> {
+/// The holder of the client secret of this very payment. `None` if there is no secret, or it is another's or has ended.
+async fn holder(pages: &Pages, id: &str, secret: Option<&str>) -> Result<Option<(Caller, IntentId)>, Problem> {
     let service = &pages.service;
-    let Some(id) = service.instance_key.intent_of(secret).filter(|of| of.as_str() == id) else { return Ok(None) };
+    let of = secret.and_then(|secret| service.instance_key.intent_of(secret));
+    let Some(id) = of.filter(|of| of.as_str() == id) else { return Ok(None) };
     let caller = client_secret(service, id.clone()).await?;
     Ok(matches!(caller, Caller::ClientSecret(..)).then_some((caller, id)))
 }
@@ -246,8 +254,19 @@ async fn trouble(pages: &Pages, language: Language, problem: &Problem) -> Respon
             guichet::protocol::Envelope::Standard,
         );
     }
-    let status = problem.status;
-    pages.site.respond(move |files| document::trouble(language, status, files)).await
+    let retry_after = problem.retryable().then_some(HeaderValue::from_static(RETRY_AFTER));
+    trouble_page(pages, language, problem.status, retry_after).await
+}
+
+async fn trouble_page(
+    pages: &Pages,
+    language: Language,
+    status: StatusCode,
+    retry_after: Option<HeaderValue>,
+) -> Response<Body> {
+    let mut response = pages.site.respond(move |files| document::trouble(language, status, files)).await;
+    response.headers_mut().extend(retry_after.map(|seconds| (header::RETRY_AFTER, seconds)));
+    response
 }
 
 pub(super) fn see_other(address: &str) -> Response<Body> {

@@ -21,6 +21,7 @@ use guichet::protocol::ErrorCode;
 use guichet::values::{CardType, Country, FeeBearer, Moment};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
+use url::Url;
 
 /// How many seconds a page without script waits before it asks again: at first, and once the payment has been under way for a while.
 const REFRESH: (i64, i64) = (3, 10);
@@ -186,7 +187,8 @@ struct Document<'a> {
     steps: Vec<String>,
     wrong: String,
     token: String,
-    attempts: u32,
+    /// The version of the payment, so that an outdated form changes nothing.
+    version: i64,
     methods: Vec<Method>,
     operators: Vec<OperatorChoice>,
     phone: &'a str,
@@ -194,6 +196,7 @@ struct Document<'a> {
     pay: String,
     receipt: Vec<(&'static str, String)>,
     issuer: String,
+    can_retry: bool,
     can_check: bool,
     is_waiting: bool,
     is_final: bool,
@@ -218,8 +221,8 @@ pub(super) fn respond(
     let since = payment.intent.state.status_history.last().map_or(0, |(at, _)| payment.now.unix() - at);
     let refresh = match view {
         _ if asked.has_script => None,
-        View::Waiting => Some((if since > LONG { REFRESH.1 } else { REFRESH.0 }, &document.path)),
-        View::Succeeded if since < LEAVES_WITHIN && !document.shop.is_empty() => Some((LEAVES_AFTER, &document.shop)),
+        View::Waiting => Some((if since > LONG { REFRESH.1 } else { REFRESH.0 }, document.path.clone())),
+        View::Succeeded if since < LEAVES_WITHIN => ascii(&document.shop).map(|shop| (LEAVES_AFTER, shop)),
         _ => None,
     };
     let refresh = refresh.map(|(seconds, address)| format!("{seconds}; url={address}"));
@@ -244,7 +247,7 @@ pub(super) fn link_wrong(language: Language, status: StatusCode, files: &Version
 /// The page of a request that failed.
 pub(super) fn trouble(language: Language, status: StatusCode, files: &Version) -> Response<Body> {
     let sentence = if status == StatusCode::PAYLOAD_TOO_LARGE { &codes::BODY_TOO_LARGE } else { &codes::UNAVAILABLE };
-    let document = Document::empty(language, files.assets());
+    let document = Document { can_retry: true, ..Document::empty(language, files.assets()) };
     html(&document.saying("trouble", &hosted::TROUBLE, sentence), status, &HeaderMap::new())
 }
 
@@ -301,7 +304,7 @@ fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: Vie
         },
         wrong: asked.problem.as_ref().map(|problem| wrong(problem, language).to_owned()).unwrap_or_default(),
         token: service.instance_key.form(&intent.id).expose().to_owned(),
-        attempts: state.attempts,
+        version: intent.version,
         methods: if has_form { forms(service, intent, language) } else { Vec::new() },
         operators: if has_form { operators(&payment.operators, language) } else { Vec::new() },
         phone: &asked.phone,
@@ -433,7 +436,8 @@ fn reason(decline: Decline) -> &'static Sentence {
 fn wrong(problem: &Problem, language: Language) -> &'static str {
     let param = problem.param().unwrap_or_default();
     language.of(match param {
-        "payment_method.phone" => &hosted::PHONE_WRONG,
+        // The phone is the only part of mobile money that a customer types.
+        "payment_method" => &hosted::PHONE_WRONG,
         "payment_method.operator" => &hosted::PHONE_CLOSED,
         "payment_method.card.number" if problem.code == ErrorCode::TestCardRequired => &codes::TEST_CARD_REQUIRED,
         "payment_method.card.number" => &hosted::CARD_NUMBER_WRONG,
@@ -547,6 +551,11 @@ fn leads_to(intent: &Intent) -> String {
     ];
     let address = intent.terms.redirect_url.as_deref();
     address.and_then(|address| redirect_address(address, &[], &known).ok()).unwrap_or_default()
+}
+
+/// The same address in the characters that a header may have.
+fn ascii(address: &str) -> Option<String> {
+    Url::parse(address).ok().map(String::from)
 }
 
 /// The content security policy of the page: its one style is allowed by its digest.

@@ -117,19 +117,19 @@ impl Described for AbandonPaymentIntent {
     }
 }
 
-/// The actions of a customer. `attempts` is the number of attempts that the customer has seen in a form: if another has begun since,
-/// nothing changes, so that a form that is sent twice acts once.
+/// The actions of a customer. `version` is the version of the intent that the customer has seen in a form: if the intent was changed
+/// since, nothing changes, so that a form that is sent twice acts once.
 impl Service {
     /// Attaches a payment method.
     pub(crate) async fn attach(
         &self,
         caller: &Caller,
         operation: &AttachPaymentMethod,
-        attempts: Option<u32>,
+        version: Option<i64>,
     ) -> Result<Done, Problem> {
         let with = paying_with(&operation.payment_method)?;
         let statuses = caller.known_merchant().map(|merchant| merchant.operators()).unwrap_or_default();
-        self.change_intent(caller, &operation.id, attempts, |intent, now| {
+        self.change_intent(caller, &operation.id, version, |intent, now| {
             if !intent.terms.accepts(with.kind()) {
                 let message = format!("This payment does not take {}.", with.kind());
                 return Err(Problem::field("payment_method.type", ErrorCode::PaymentMethodUnavailable, message));
@@ -151,9 +151,9 @@ impl Service {
         &self,
         caller: &Caller,
         operation: &AnswerPaymentIntent,
-        attempts: Option<u32>,
+        version: Option<i64>,
     ) -> Result<Done, Problem> {
-        self.change_intent(caller, &operation.id, attempts, |intent, now| {
+        self.change_intent(caller, &operation.id, version, |intent, now| {
             intent.state.answer(&operation.otp, now).map(Some).map_err(not_confirmable)
         })
         .await
@@ -164,13 +164,13 @@ impl Service {
         &self,
         caller: &Caller,
         operation: &CancelPaymentIntent,
-        attempts: Option<u32>,
+        version: Option<i64>,
     ) -> Result<Done, Problem> {
         let by = match caller {
             Caller::Merchant(_) => Cancellation::RequestedByMerchant,
             _ => Cancellation::RequestedByCustomer,
         };
-        self.change_intent(caller, &operation.id, attempts, |intent, now| {
+        self.change_intent(caller, &operation.id, version, |intent, now| {
             intent.state.cancel(by, now).map_err(|conflict| Problem::state(ErrorCode::IntentNotCancelable, conflict))
         })
         .await
@@ -213,17 +213,17 @@ impl Service {
     }
 
     /// Loads an intent, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule returns
-    /// `None`, or an attempt has begun since the customer saw this number of `attempts`, nothing changes.
+    /// `None`, or the intent no longer has this `version`, nothing changes.
     async fn change_intent(
         &self,
         caller: &Caller,
         id: &IntentId,
-        attempts: Option<u32>,
+        version: Option<i64>,
         rule: impl Fn(&Intent, Moment) -> Result<Option<IntentState>, Problem>,
     ) -> Result<Done, Problem> {
         for _ in 0..MAX_ROUNDS {
             let (mut intent, now) = self.intent_of(caller, id).await?;
-            let is_outdated = attempts.is_some_and(|attempts| attempts != intent.state.attempts);
+            let is_outdated = version.is_some_and(|version| version != intent.version);
             match if is_outdated { None } else { rule(&intent, now)? } {
                 None => return Ok(Done::ok(self.reply(&intent, caller))),
                 Some(state) => intent.state = delayed(&intent.state, state, caller),
