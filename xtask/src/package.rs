@@ -122,6 +122,10 @@ impl BuiltModules {
                 let file = core.join(format!("{name}_bg.wasm"));
                 if let Some(tools) = optimizer {
                     optimize(tools, &file, &npm.join(format!("{name}.symbols")))?;
+                    // The hosted page has no bundler.
+                    if name == HOSTED {
+                        minify(tools, &core.join(format!("{name}.js")))?;
+                    }
                 }
                 fs::write(core.join(inlined), inline::module(&read(&file)?))?;
             }
@@ -216,6 +220,13 @@ pub fn bindgen(names: bool) -> Result<Bindgen> {
 pub fn optimize(tools: &Tools, wasm: &Path, map: &Path) -> Result<()> {
     let map = format!("--symbolmap={}", map.display());
     run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg(map).arg(wasm).arg("-o").arg(wasm))?;
+    Ok(())
+}
+
+/// Minifies a generated file in place, which saves 1.1 KB.
+fn minify(tools: &Tools, file: &Path) -> Result<()> {
+    let how = ["--minify", "--format=esm", "--allow-overwrite"];
+    run_quietly(tools.node("esbuild", "esbuild")?.arg(file).args(how).arg(format!("--outfile={}", file.display())))?;
     Ok(())
 }
 
