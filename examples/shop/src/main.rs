@@ -139,6 +139,8 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let app =
         App { client, seller, sessions, guard, service: Address::new(&base_url)?, url, page_origin, pages, package };
     let router = app.router()?;
+    // Before it says that it runs: its reader may stop it at once.
+    let (stop, stopped) = (stop_signal()?, stop_signal()?);
     if json {
         println!("{}", json!({"shop_url": shop_url, "base_url": base_url}));
     } else {
@@ -151,9 +153,9 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         println!("\nCtrl-C stops it.");
     }
     tokio::select! {
-        served = axum::serve(listener, router).with_graceful_shutdown(stop_signal()) => served?,
+        served = axum::serve(listener, router).with_graceful_shutdown(stop) => served?,
         // A request that takes longer is dropped.
-        () = async { stop_signal().await; tokio::time::sleep(Duration::from_secs(5)).await } => {}
+        () = async { stopped.await; tokio::time::sleep(Duration::from_secs(5)).await } => {}
     }
     Ok(())
 }
@@ -185,14 +187,17 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Resolves on Ctrl-C, and on SIGTERM on Unix.
-async fn stop_signal() {
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
-    if let Ok(mut terminated) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+    let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    Ok(async move {
+        #[cfg(unix)]
+        let terminate = terminated.recv();
+        #[cfg(not(unix))]
+        let terminate = std::future::pending::<Option<()>>();
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
-            _ = terminated.recv() => {}
+            _ = terminate => {}
         }
-        return;
-    }
-    let _ = tokio::signal::ctrl_c().await;
+    })
 }
