@@ -117,8 +117,8 @@ class Order(Row):
     def payment(self, language):
         """The payment of the current reference, the next one after a final decline or a day without
         the service. What was stored is sent again, at its price. A new reference takes today's."""
-        unsent = self.payment_set.filter(intent=None, created_at__lt=time.time() - 24 * 60 * 60)
-        number = self.declines + unsent.count()
+        unsent = {"intent": None, "final_since": None, "created_at__lt": time.time() - 24 * 60 * 60}
+        number = self.declines + self.payment_set.filter(**unsent).count()
         reference = f"ORDER-{self.id}" + (f".{number}" if number else "")
         buyer = Customer.objects.select_for_update().get(pk=self.customer_id)  # one at a time
         if payment := Payment.objects.filter(pk=reference).first():

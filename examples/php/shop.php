@@ -154,7 +154,8 @@ function order_of(array $customer, array $wanted): array {
 // in which the service did not get the payment. What was stored is sent again, so an open payment
 // keeps its price. A new reference takes today's.
 function payment_of(array $order, array $customer): array {
-    $sql = 'SELECT count(*) FROM payments WHERE order_id = ? AND intent IS NULL AND created_at < ?';
+    $sql = 'SELECT count(*) FROM payments
+        WHERE order_id = ? AND intent IS NULL AND final_since IS NULL AND created_at < ?';
     $unsent = query($sql, $order['id'], time() - 24 * 60 * 60)->fetchColumn();
     $number = $order['declines'] + $unsent;
     $reference = "ORDER-$order[id]" . ($number ? ".$number" : '');
