@@ -129,8 +129,9 @@ fn rollup(page: &Page<'_>) -> Result<()> {
 fn parcel(page: &Page<'_>) -> Result<()> {
     let html = Path::new(&page.main).with_file_name("index.html");
     let mut parcel = page.tools.node("parcel", "parcel")?;
-    // Its cache would be beside the nearest `.git`.
-    parcel.arg("build").arg(html).args(["--public-url", "./", "--cache-dir", ".parcel-cache", "--dist-dir"]);
+    // Its cache would be beside the nearest `.git`. To write it, it reads all folders of the project, and fails if another check deletes one.
+    let cache = ["--no-cache", "--cache-dir", ".parcel-cache"];
+    parcel.arg("build").arg(html).args(["--public-url", "./"]).args(cache).arg("--dist-dir");
     page.run(parcel.arg(&page.out))
 }
 
