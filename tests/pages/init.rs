@@ -55,6 +55,8 @@ async fn a_customer_buys(kind: &str, [sign_in, checkout, message]: Page) {
     let browser = Browser::start("init").await;
     shop.is_open().await;
     browser.open(&shop.url).await;
+    // The script moves the button to sign in, and then draws this one.
+    browser.wait_for(checkout.trim_end_matches(":enabled")).await;
     browser.click(sign_in).await;
     browser.click(checkout).await;
     pay(&browser).await;
