@@ -11,8 +11,7 @@ use crate::cargo::{cargo, run, run_reading};
 use crate::consumers::{self, Checks, Toolchains};
 use crate::durations::Durations;
 use crate::npm::Tools;
-use crate::pack::{Packages, Tarballs};
-use crate::package::Packed;
+use crate::pack::Packages;
 use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
@@ -70,7 +69,12 @@ impl Run {
     fn gate(&mut self, all_engines: bool) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         // In the background: they wait for the network, and cargo does not.
-        let pack_tools = in_background("set-up: Node.js and the tools that make the package", pack_tools);
+        let packages = in_background("the packages, beside the checks of the code", |remark| {
+            let tools = pack_tools(remark)?;
+            let packages = Packages::build(&mut Steps::start(), &tools)?;
+            let tarballs = packages.tarballs()?;
+            Ok((tools, packages, tarballs))
+        });
         let tools = in_background("set-up: the toolchains from npm", locked_tools);
         let browsers = in_background("set-up: the browsers", setup::browsers);
         let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);
@@ -104,9 +108,10 @@ impl Run {
 
         self.check("the sandbox and the rules of a server for wasm32", |_| sandbox_for_wasm());
 
-        let pack_tools = self.steps.join(pack_tools)?;
+        let (pack_tools, packages, tarballs) = self.steps.join(packages)?;
         self.check(generate::SENTENCES, |_| generate::sentences(true));
-        let (packed, tarballs) = self.pack(&pack_tools)?;
+        self.measure(&packages);
+        let packed = packages.guichet;
         self.check("what a page loads", |remark| {
             let sizes = size::measure(&packed, &pack_tools)?;
             println!("{sizes}");
@@ -256,7 +261,9 @@ impl Run {
         self.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
         self.steps.step("set-up: schemathesis", setup::schemathesis)?;
         self.steps.step("set-up: the generators of clients", setup::client_generators)?;
-        let (_, tarballs) = self.pack(&pack_tools)?;
+        let packages = Packages::build(&mut self.steps, &pack_tools)?;
+        let tarballs = self.steps.step("the tarballs", |_| packages.tarballs())?;
+        self.measure(&packages);
         self.check(release::REPRODUCED, |_| release::reproduce(&tarballs.all()));
         let consumers = thread::spawn({
             let newest = newest.clone();
@@ -318,15 +325,12 @@ impl Run {
         }
     }
 
-    /// Builds the npm packages and their tarballs.
-    fn pack(&mut self, tools: &Tools) -> Result<(Packed, Tarballs)> {
-        let packages = Packages::build(&mut self.steps, tools)?;
-        let tarballs = self.steps.step("the tarballs", |_| packages.tarballs())?;
+    /// Checks the sizes of the packages, but of what a page loads.
+    fn measure(&mut self, packages: &Packages) {
         self.check("the size of the sandbox's wasm and of the server's package", |remark| {
             *remark = packages.measure()?.replace('\n', "; ");
             Ok(())
         });
-        Ok((packages.guichet, tarballs))
     }
 
     /// Builds the page in Rust, which tests of pages open.
