@@ -1,7 +1,7 @@
 //! The types of an operation's fields: each reads, writes and describes itself, and names its argument at the terminal.
 
 use super::{ErrorCode, FieldError};
-use crate::values::{Invalid, TextValue};
+use crate::values::{GREATEST_INTEGER, Invalid, TextValue};
 #[cfg(feature = "service")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -228,9 +228,6 @@ impl<const LEAST: u32, const MOST: u32> FieldType for Whole<LEAST, MOST> {
         json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
     }
 }
-
-/// The greatest integer that every reader of JSON keeps: 2^53.
-pub const GREATEST_INTEGER: u64 = 1 << 53;
 
 /// The whole number of a JSON number that is not negative, up to 2^53. JSON knows one kind of number: `7.0` is 7.
 #[must_use]

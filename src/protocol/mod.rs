@@ -13,6 +13,7 @@ mod retry;
 mod reveal;
 mod role;
 
+pub use crate::values::GREATEST_INTEGER;
 pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
 pub use call::{Action, AttemptResult, Call, DEFAULT_DEADLINE};
@@ -24,7 +25,7 @@ pub(crate) use envelope::{lenient, lenient_list};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
 #[cfg(feature = "service")]
 pub use field_type::Described;
-pub use field_type::{Argument, FieldType, GREATEST_INTEGER, Shorthand, Whole, whole};
+pub use field_type::{Argument, FieldType, Shorthand, Whole, whole};
 pub(crate) use field_type::{Switch, Written, written_by_its_type};
 pub use fields::{Fields, Served};
 pub use operation::{Envelope, FieldLocation, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};

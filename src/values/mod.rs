@@ -34,7 +34,7 @@ pub use limited::{EsimQuantity, PageLimit};
 pub use moment::Moment;
 #[cfg(feature = "service")]
 pub(crate) use money::Number;
-pub use money::{Amount, Currency};
+pub use money::{Amount, Currency, GREATEST_INTEGER};
 pub(crate) use money::{as_number, whole_number};
 pub use printable::{Printable, is_plain, printable};
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};

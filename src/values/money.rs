@@ -216,8 +216,8 @@ impl Serialize for Amount {
     }
 }
 
-/// The greatest number that every reader of JSON keeps: 2^53.
-const GREATEST_JSON_NUMBER: u64 = 1 << f64::MANTISSA_DIGITS;
+/// The greatest integer that every reader of JSON keeps: 2^53.
+pub const GREATEST_INTEGER: u64 = 1 << 53;
 
 /// An amount that is written as a JSON number, where that keeps it, and as a string otherwise; none is `null`.
 pub(crate) struct Number(pub(crate) Option<Amount>);
@@ -228,7 +228,7 @@ super::described! { Number: schemars::json_schema!({ "type": "number" }) }
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.map(|amount| (amount, amount.whole_units())) {
-            Some((_, Some(units))) if units <= GREATEST_JSON_NUMBER => serializer.serialize_u64(units),
+            Some((_, Some(units))) if units <= GREATEST_INTEGER => serializer.serialize_u64(units),
             // A JSON number of a fraction would be a float.
             Some((amount, _)) => serializer.serialize_str(&amount.text()),
             None => serializer.serialize_none(),

@@ -68,13 +68,14 @@ impl Run {
     /// Tests that do not depend on the engine run in Chromium, or with `all_engines` in all of them.
     fn gate(&mut self, all_engines: bool) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
-        // In the background: they wait for the network, and cargo does not.
+        // Both the packages and the checks have long parts that use one core.
         let packages = in_background("the packages, beside the checks of the code", |remark| {
             let tools = pack_tools(remark)?;
             let packages = Packages::build(&mut Steps::start(), &tools)?;
             let tarballs = packages.tarballs()?;
             Ok((tools, packages, tarballs))
         });
+        // These wait for the network, and cargo does not.
         let tools = in_background("set-up: the toolchains from npm", locked_tools);
         let browsers = in_background("set-up: the browsers", setup::browsers);
         let schemathesis = in_background("set-up: schemathesis", setup::schemathesis);

@@ -7,7 +7,7 @@ use crate::auth::{Caller, client_secret};
 use crate::http::{RETRY_AFTER, observe, read_body};
 use crate::problem::Problem;
 use crate::requests::Request as Received;
-use crate::rules::{Intent, Status};
+use crate::rules::{CAMEROON, Intent, Status};
 use crate::tokens::{self, same};
 use crate::words::Language;
 use axum::body::Body;
@@ -179,7 +179,7 @@ fn payment_method<'a>(field: &impl Fn(&str) -> &'a str) -> Value {
     }
     let phone = normalize_phone(field("phone"), Some("CM"));
     // A number of another country has none of these operators.
-    let has_operator = !field("operator").is_empty() && phone.starts_with("237");
+    let has_operator = !field("operator").is_empty() && phone.starts_with(CAMEROON);
     let mut method = json!({ "type": "mobile_money", "phone": phone });
     if has_operator {
         method["operator"] = field("operator").into();

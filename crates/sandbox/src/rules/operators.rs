@@ -21,7 +21,7 @@ pub(crate) struct Operator {
 }
 
 /// The prefix of the operators' country.
-const CAMEROON: &str = "237";
+pub(crate) const CAMEROON: &str = "237";
 
 /// Cameroon's operators. Their prefixes are those of the numbering plan that the regulator ART announced through the ITU on 6 October 2014
 /// (67 and 650 to 654: MTN; 69 and 655 to 659: Orange), with 680 to 683 from the carrier table of libphonenumber
