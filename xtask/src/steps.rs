@@ -46,8 +46,12 @@ struct FinishedStep {
     name: String,
     duration: Duration,
     remark: String,
-    failed: bool,
+    /// The error, if it failed.
+    error: Option<String>,
 }
+
+/// The last lines of each error that are printed again at the end.
+const LINES_OF_ERROR: usize = 60;
 
 impl Steps {
     pub fn start() -> Self {
@@ -73,7 +77,8 @@ impl Steps {
     }
 
     fn record<T>(&mut self, name: &str, Done { duration, remark, result }: Done<T>) -> Result<T> {
-        let step = FinishedStep { name: name.to_owned(), duration, remark, failed: result.is_err() };
+        let error = result.as_ref().err().map(|error| format!("{error:#}"));
+        let step = FinishedStep { name: name.to_owned(), duration, remark, error };
         println!("   {}", step.line());
         self.finished.push(step);
         result
@@ -94,11 +99,23 @@ impl Steps {
         let _ = write!(table, "{:<width$}  {:>8}", "total", self.elapsed());
         table
     }
+
+    /// What failed, with the end of each error: of a run elsewhere, only the end of its output may be kept.
+    pub fn failures(&self) -> String {
+        let mut failures = String::new();
+        for step in &self.finished {
+            let Some(error) = &step.error else { continue };
+            let lines: Vec<&str> = error.lines().collect();
+            let end = lines[lines.len().saturating_sub(LINES_OF_ERROR)..].join("\n");
+            let _ = writeln!(failures, "FAILED: {}\n{end}\n", step.name);
+        }
+        failures
+    }
 }
 
 impl FinishedStep {
     fn line(&self) -> String {
-        let mark = if self.failed { "  FAILED" } else { "" };
+        let mark = if self.error.is_some() { "  FAILED" } else { "" };
         let gap = if self.remark.is_empty() { "" } else { "  " };
         format!("{:>8}{mark}{gap}{}", seconds(self.duration), self.remark)
     }
@@ -143,5 +160,6 @@ mod tests {
         assert!(lines[0].starts_with("the first  ") && lines[0].ends_with("went well"));
         assert!(lines[1].starts_with("second     ") && lines[1].ends_with("FAILED"));
         assert!(lines[2].starts_with("total      "));
+        assert_eq!(steps.failures(), "FAILED: second\non purpose\n\n");
     }
 }

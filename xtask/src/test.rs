@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::thread::{self, JoinHandle};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::binaries::Binary;
 use crate::binaries::PRODUCT;
@@ -57,6 +57,7 @@ impl Run {
             // A set-up or a build failed, so its tests have not run.
             failed += 1;
         }
+        print!("{}", self.steps.failures());
         println!("{}", bold(&format!("{passed} passed, {failed} failed")));
         match result {
             Ok(()) if failed > 0 => bail!("failures are marked above"),
@@ -544,6 +545,8 @@ struct Tally {
     passed: u32,
     failed: u32,
     durations: Durations,
+    /// What libtest says of the tests that failed.
+    failures: Vec<String>,
 }
 
 impl Tally {
@@ -567,7 +570,7 @@ impl Tally {
         self.passed += here.passed;
         // The command may have failed before it ran any test.
         self.failed += if result.is_err() { here.failed.max(1) } else { here.failed };
-        result
+        result.map_err(|error| anyhow!("{error:#}\n{}", here.failures.join("\n")))
     }
 
     /// Adds the results of other tests.
@@ -577,9 +580,12 @@ impl Tally {
         self.durations.add(other.durations);
     }
 
-    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`; ignores any other line.
+    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and keeps the lines from `failures:` to it; ignores any other line.
     fn read(&mut self, line: &str) {
         let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|result| result.split_once(". ")) else {
+            if line == "failures:" || !self.failures.is_empty() {
+                self.failures.push(line.to_owned());
+            }
             return;
         };
         for count in counts.split("; ") {
@@ -609,11 +615,14 @@ mod tests {
         for line in [
             "running 13 tests",
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
-            "test protocol::a_test_result_is_read ... ok",
+            "test protocol::a_test_result_is_read ... FAILED",
+            "failures:",
+            "---- protocol::a_test_result_is_read stdout ----",
             "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
         ] {
             tally.read(line);
         }
         assert_eq!((tally.passed, tally.failed), (15, 2));
+        assert_eq!(tally.failures, ["failures:", "---- protocol::a_test_result_is_read stdout ----"]);
     }
 }

@@ -76,11 +76,13 @@ impl Project {
     }
 }
 
-/// The page's configuration, with the browser that is installed in place of one that Playwright downloads.
+/// The page's configuration, with the browser that is installed in place of one that Playwright downloads, and with longer limits: this
+/// runs beside builds, whose writes keep the shop's database waiting.
 const INSTALLED_CHROMIUM: &str = "\
 import config from \"./readme.config.js\";
 
-export default { ...config, use: { ...config.use, launchOptions: { executablePath: process.env.CHROMIUM } } };
+const use = { ...config.use, launchOptions: { executablePath: process.env.CHROMIUM } };
+export default { ...config, use, timeout: 180_000, expect: { timeout: 60_000 } };
 ";
 
 fn free_port() -> Result<u16> {
