@@ -16,8 +16,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
+use tokio::task::JoinSet;
 
 /// The orders of the customer awa.
 pub const ORDERS: [&str; 6] = ["17", "18", "19", "20", "21", "22"];
@@ -384,6 +385,8 @@ pub struct ShopServer {
     /// What it did with each payment: a file named by its reference. The files `restart` and `settle` are requests of a command.
     pub folder: PathBuf,
     _folder: crate::support::folder::Folder,
+    /// Ends the server when it is dropped: a timer that goes on without its service costs more than all else.
+    _serving: JoinSet<std::io::Result<()>>,
 }
 
 struct Server {
@@ -466,8 +469,9 @@ impl ShopServer {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let router = router(broken, &url, &format!("http://{service}"), key, folder.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, service, folder, _folder: kept }
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, router).await });
+        Self { url, service, folder, _folder: kept, _serving: serving }
     }
 
     /// A command of the shell that requests a `restart`, or to `settle`, and waits until the shop has done it.
@@ -489,7 +493,7 @@ pub fn router(broken: Broken, origin: &str, base_url: &str, key: &str, folder: P
         http: reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(timeout).build().unwrap(),
         state: Mutex::default(),
     });
-    tokio::spawn(keep_settling(Arc::clone(&server)));
+    tokio::spawn(keep_settling(Arc::downgrade(&server)));
     Router::new()
         .route("/", get(page))
         .route("/app.js", get(script))
@@ -508,49 +512,55 @@ pub fn router(broken: Broken, origin: &str, base_url: &str, key: &str, folder: P
         .with_state(server)
 }
 
-/// The timer. It also does what the commands `--restart` and `--settle` request.
-async fn keep_settling(server: Arc<Server>) {
-    loop {
-        let requested = |name: &str| server.folder.join(name).exists();
+/// The timer, until the shop is dropped.
+async fn keep_settling(server: Weak<Server>) {
+    while let Some(server) = server.upgrade() {
+        server.settle_all().await;
+        drop(server);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+impl Server {
+    /// A round of the timer. It also does what the commands `--restart` and `--settle` request.
+    async fn settle_all(&self) {
+        let requested = |name: &str| self.folder.join(name).exists();
         let settle = requested("settle");
-        if settle || server.broken != Broken::NoTimer {
+        if settle || self.broken != Broken::NoTimer {
             let references = {
-                let books = server.state.lock().unwrap();
+                let books = self.state.lock().unwrap();
                 let mut payments: Vec<_> =
                     books.payments.iter().map(|(name, payment)| (payment.place, name.clone())).collect();
                 payments.sort();
-                if server.is(Money::SettlesYoungestAlone) {
+                if self.is(Money::SettlesYoungestAlone) {
                     payments.retain(|(_, name)| !books.ended.contains(&books.payments[name].reference));
                     payments.drain(..payments.len().saturating_sub(1));
                 }
-                if server.is(Money::EndsRoundAtUnsent) && !books.unsent.is_empty() {
+                if self.is(Money::EndsRoundAtUnsent) && !books.unsent.is_empty() {
                     payments.clear();
                 }
                 payments.into_iter().map(|(_, name)| name)
             };
             for payment_ref in references {
                 let (ended, given_up) = {
-                    let books = server.state.lock().unwrap();
+                    let books = self.state.lock().unwrap();
                     let payment = &books.payments[&payment_ref];
-                    (
-                        books.timer_has_ended,
-                        payment.given_up || (payment.was_asked && server.is(Money::ForgetsReturned)),
-                    )
+                    (books.timer_has_ended, payment.given_up || (payment.was_asked && self.is(Money::ForgetsReturned)))
                 };
                 if ended || given_up {
                     continue;
                 }
-                if server.settle(&payment_ref, false).await.is_err() {
-                    server.state.lock().unwrap().timer_has_ended = server.is(Money::TimerEndsAtError);
-                    if server.is(Money::EndsRoundAtError) {
+                if self.settle(&payment_ref, false).await.is_err() {
+                    self.state.lock().unwrap().timer_has_ended = self.is(Money::TimerEndsAtError);
+                    if self.is(Money::EndsRoundAtError) {
                         break;
                     }
                 }
             }
         }
-        if server.is(Broken::SendsAgain) {
+        if self.is(Broken::SendsAgain) {
             let stored = {
-                let books = server.state.lock().unwrap();
+                let books = self.state.lock().unwrap();
                 books
                     .bodies
                     .iter()
@@ -559,34 +569,33 @@ async fn keep_settling(server: Arc<Server>) {
                     .collect::<Vec<_>>()
             };
             for body in stored {
-                drop(server.call("POST", "/payment-intents", Some(body)).await);
+                drop(self.call("POST", "/payment-intents", Some(body)).await);
             }
         }
         if settle {
-            std::fs::remove_file(server.folder.join("settle")).unwrap();
+            std::fs::remove_file(self.folder.join("settle")).unwrap();
         }
         if requested("restart") {
-            let mut books = server.state.lock().unwrap();
+            let mut books = self.state.lock().unwrap();
             books.restarts += 1;
-            if server.is(Money::ForgetsPaymentsAtRestart) {
+            if self.is(Money::ForgetsPaymentsAtRestart) {
                 books.payments.clear();
             }
-            if server.is(Money::MarksAgainAfterRestart) {
+            if self.is(Money::MarksAgainAfterRestart) {
                 books.payments.values_mut().for_each(|payment| payment.paid = false);
             }
-            if server.is(Money::GivesUpOpenAtRestart) {
+            if self.is(Money::GivesUpOpenAtRestart) {
                 books.payments.values_mut().for_each(|payment| payment.given_up = true);
             }
-            if server.is(Broken::LosesLineAtRestart)
+            if self.is(Broken::LosesLineAtRestart)
                 && let Some(first) = books.payments.values_mut().min_by_key(|payment| payment.place)
             {
                 first.paid = true;
-                drop(std::fs::remove_file(server.folder.join(&first.reference)));
+                drop(std::fs::remove_file(self.folder.join(&first.reference)));
             }
             drop(books);
-            std::fs::remove_file(server.folder.join("restart")).unwrap();
+            std::fs::remove_file(self.folder.join("restart")).unwrap();
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
