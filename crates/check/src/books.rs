@@ -128,12 +128,10 @@ impl Check {
 
     /// The number of times that the shop has read the payment with its key since a mark and got this status, or any if none is given.
     pub(crate) fn reads(&self, payment: &Payment, mark: usize, status: Option<&str>) -> usize {
-        let calls = self.service.calls_since(mark);
-        let is_read = |call: &&super::service::Call| {
+        self.service.count_since(mark, |call| {
             let found = call.status_of(&payment.id);
             call.with_key && call.reads(&payment.id) && status.map_or(!found.is_null(), |status| found == status)
-        };
-        calls.iter().filter(is_read).count()
+        })
     }
 
     /// Waits, and asks the shop nothing but its books, until they say what they must. Returns what they say of each order in the end.

@@ -265,6 +265,11 @@ impl Service {
         self.state().calls[mark..].to_vec()
     }
 
+    /// The number of these calls after a mark. A rule that waits asks often, so that they are not copied.
+    pub(crate) fn count_since(&self, mark: usize, counts: impl Fn(&Call) -> bool) -> usize {
+        self.state().calls[mark..].iter().filter(|call| counts(call)).count()
+    }
+
     /// The creations of payments after a mark, without those that repeat an earlier one: a shop's timer may send again what is stored.
     pub(crate) fn creations_since(&self, mark: usize) -> Vec<Call> {
         let state = self.state();

@@ -315,9 +315,8 @@ pub(super) async fn wait_for_read_within(
     limit: Duration,
 ) -> Result<bool, RuleError> {
     let mark = check.service.mark();
-    let is_read = |payment: &&Payment| {
-        check.service.calls_since(mark).iter().any(|call| call.with_key && call.reads(&payment.id))
-    };
+    let is_read =
+        |payment: &&Payment| check.service.count_since(mark, |call| call.with_key && call.reads(&payment.id)) > 0;
     let all_read = async || payments.iter().all(is_read).then_some(());
     Ok(check.wait_while_settling(limit, all_read).await?.is_some())
 }
