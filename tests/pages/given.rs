@@ -6,13 +6,11 @@ use crate::support::site::Site;
 use axum::Router;
 use serde_json::{Value, json};
 
-in_every_browser!(
-    a_hostile_reply_becomes_an_error_of_the_package,
-    a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next,
-);
+in_every_browser!(a_hostile_reply_becomes_an_error_of_the_package);
 
 // Code that depends on no engine.
 in_chromium!(
+    a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next,
     a_secret_key_is_refused_in_any_argument_and_nothing_is_sent,
     an_ordinary_text_is_not_taken_for_a_secret_key,
     an_unknown_name_is_refused_with_a_suggestion,

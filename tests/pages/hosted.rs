@@ -14,10 +14,11 @@ const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 const PAYS: &str = "4242424242424242";
 
-in_every_browser!(two_tabs_that_pay_at_once_charge_once, a_reload_while_the_charge_is_sent_charges_once,);
+in_every_browser!(a_reload_while_the_charge_is_sent_charges_once);
 
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
+    two_tabs_that_pay_at_once_charge_once,
     leaving_follows_only_addresses_of_the_intents_reply,
     an_intent_is_named_by_an_address_of_any_shape,
     an_invalid_intent_or_a_secret_key_is_refused_before_anything_is_sent,

@@ -3,7 +3,7 @@
 
 use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;
-use crate::support::engine::{Engine, in_one_browser};
+use crate::support::engine::{Engine, in_chromium, in_one_browser};
 use crate::support::proxy::Proxy;
 use guichet::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods,
@@ -21,9 +21,9 @@ const OUTAGE: Duration = Duration::from_secs(4);
 /// The delay of a request, so that the network is lost while it is running. It is over before the network is back.
 const RESPONSE_DELAY: Duration = Duration::from_secs(3);
 
+in_chromium!(while_the_payment_is_created, while_the_return_page_waits_for_the_outcome);
 in_one_browser!(chromium Chromium
     while_the_prices_are_read
-    while_the_payment_is_created
     while_the_hosted_page_loads
     while_the_hosted_page_reads_the_fees
     while_the_charge_is_sent
@@ -33,21 +33,16 @@ in_one_browser!(chromium Chromium
     while_the_decision_is_sent_to_the_issuer
     while_the_payment_is_canceled
     while_returning_to_the_shop
-    while_the_return_page_waits_for_the_outcome
 );
 in_one_browser!(firefox Firefox
-    while_the_payment_is_created
     while_the_charge_is_sent
     while_the_payer_approves_on_the_phone
     while_returning_to_the_shop
-    while_the_return_page_waits_for_the_outcome
 );
 in_one_browser!(webkit WebKit
-    while_the_payment_is_created
     while_the_charge_is_sent
     while_the_payer_approves_on_the_phone
     while_returning_to_the_shop
-    while_the_return_page_waits_for_the_outcome
 );
 
 async fn while_the_prices_are_read(engine: Engine) {

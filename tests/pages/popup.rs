@@ -14,18 +14,18 @@ in_every_browser!(
     a_customer_pays_in_a_popup_and_the_opening_page_gets_the_outcome,
     the_popup_opens_in_the_click_and_its_pages_cannot_reach_the_opener,
     a_popup_that_is_closed_without_paying_is_dismissed_and_can_be_opened_again,
-    a_popup_that_is_closed_after_paying_resolves_as_succeeded,
-    leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed,
     a_blocked_popup_becomes_a_redirect,
-    a_second_click_reuses_the_popup_of_the_first,
-    a_popup_whose_intent_cannot_be_created_is_closed_and_the_call_rejects,
-    aborting_the_call_closes_the_popup,
     a_window_that_only_appears_closed_is_awaited_until_the_customer_returns,
     a_return_page_whose_opener_is_gone_shows_the_outcome_itself,
 );
 
 // The same in every engine: code that depends on no engine.
 in_chromium!(
+    a_popup_that_is_closed_after_paying_resolves_as_succeeded,
+    leaving_the_hosted_page_unpaid_closes_the_popup_and_is_dismissed,
+    a_second_click_reuses_the_popup_of_the_first,
+    a_popup_whose_intent_cannot_be_created_is_closed_and_the_call_rejects,
+    aborting_the_call_closes_the_popup,
     a_payment_under_way_in_a_popup_that_is_closed_is_pending,
     a_forged_message_on_the_returns_channel_makes_no_payment_succeed,
     a_server_without_return_nonce_is_reported_once_on_the_console_with_the_remedy,

@@ -9,8 +9,9 @@ use guichet::values::IntentStatus;
 
 const SUCCEEDS: &str = "237670000000";
 
-in_every_browser!(a_customer_signs_in_pays_and_comes_back, a_customer_pays_in_a_popup);
+in_every_browser!(a_customer_signs_in_pays_and_comes_back);
 in_chromium!(
+    a_customer_pays_in_a_popup,
     two_clicks_on_pay_request_one_intent,
     a_second_click_reuses_the_popup_of_the_first,
     a_popup_whose_intent_cannot_be_created_closes_and_the_page_shows_the_error,

@@ -10,15 +10,15 @@ use serde_json::json;
 use std::time::Duration;
 
 in_every_browser!(
-    a_call_ends_at_its_deadline_with_a_timeout,
     a_callers_abort_rejects_with_the_signals_own_reason,
     a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors,
-    a_read_that_was_dropped_truncated_or_lost_is_retried,
     a_page_that_goes_away_leaves_nothing_running,
 );
 
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
+    a_call_ends_at_its_deadline_with_a_timeout,
+    a_read_that_was_dropped_truncated_or_lost_is_retried,
     a_deadline_holds_for_all_the_attempts_of_a_call_together,
     a_call_that_is_aborted_before_it_begins_sends_nothing,
     equal_reads_at_once_are_one_request,

@@ -10,16 +10,16 @@ use serde_json::json;
 in_every_browser!(
     a_file_beside_the_script_that_is_missing_is_replaced_by_the_embedded_wasm,
     a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_again,
-    a_file_that_a_load_needed_and_did_not_get_is_requested_again,
     a_page_that_loses_its_network_while_loading_continues_when_it_is_back,
     the_wasm_may_be_an_address_a_response_bytes_or_a_module,
-    invalid_wasm_is_an_error_and_does_not_block_the_next_client,
     a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow,
-    after_a_panic_every_call_is_rejected_until_the_page_is_reloaded,
 );
 
 // The package's own JavaScript, which is the same in every engine.
 in_chromium!(
+    a_file_that_a_load_needed_and_did_not_get_is_requested_again,
+    invalid_wasm_is_an_error_and_does_not_block_the_next_client,
+    after_a_panic_every_call_is_rejected_until_the_page_is_reloaded,
     calls_at_once_load_the_wasm_once,
     a_client_that_is_made_ready_early_loads_once_and_sends_nothing,
     two_copies_on_a_page_work_side_by_side,

@@ -11,12 +11,12 @@ use serde_json::json;
 
 in_every_browser!(
     a_sign_out_is_final_in_every_tab_and_at_the_service,
-    a_call_requests_the_session_while_the_wasm_is_loading,
     a_session_requested_while_loading_is_requested_again_after_a_sign_out_in_another_tab,
 );
 
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
+    a_call_requests_the_session_while_the_wasm_is_loading,
     a_call_that_gets_401_renews_the_session_once_and_is_retried,
     a_second_401_is_an_error_and_not_renewed_again,
     twenty_concurrent_calls_request_one_session,

@@ -12,13 +12,11 @@ use guichet::values::{IntentId, Phone};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-in_every_browser!(
-    a_message_from_another_page_makes_no_payment_succeed,
-    a_purchase_sends_requests_only_to_the_shop_and_the_service,
-);
+in_every_browser!(a_message_from_another_page_makes_no_payment_succeed);
 
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
+    a_purchase_sends_requests_only_to_the_shop_and_the_service,
     the_reply_of_one_payment_is_never_used_for_another,
     a_failing_service_is_called_a_few_times_with_growing_pauses,
     a_page_that_is_mounted_twice_is_notified_once_per_mount,
