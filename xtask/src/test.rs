@@ -135,19 +135,24 @@ impl Run {
         self.ready(generator);
         self.ready(databases);
         self.ready(lynx);
-        for binary in others {
-            if binary.is_test("service") {
-                let result = self.tests_of_the_service(binary);
-                if result.is_err() {
-                    self.set_up(result);
-                }
-            } else if binary.name == POSTGRES_CRATE {
-                self.tests("tests: the contract of a store on PostgreSQL", binary.command().arg(CONTRACT));
-            } else {
-                self.tests(&format!("tests: {}", binary.name), &mut binary.command());
+        let (services, units): (Vec<_>, Vec<_>) = others.into_iter().partition(|binary| binary.is_test("service"));
+        let mut beside: Vec<_> =
+            units.into_iter().map(|unit| (format!("tests: {}", unit.name), unit.command())).collect();
+        for (name, command) in &mut beside {
+            if name.ends_with(POSTGRES_CRATE) {
+                "tests: the contract of a store on PostgreSQL".clone_into(name);
+                command.arg(CONTRACT);
             }
         }
-        self.tests("tests of the documentation", cargo(["test", "--doc"]).args(PRODUCT));
+        let mut documentation = cargo(["test", "--doc"]);
+        documentation.args(PRODUCT);
+        beside.push(("tests of the documentation".to_owned(), documentation));
+        for binary in services {
+            let result = self.tests_of_the_service(binary, std::mem::take(&mut beside));
+            if result.is_err() {
+                self.set_up(result);
+            }
+        }
         for application in APPLICATIONS {
             self.tests(application, cargo(["test"]).args(["--package", application]));
             // Only this test: with sqlx a second provider is compiled in, which the others say is not there.
@@ -181,10 +186,12 @@ impl Run {
         Ok(())
     }
 
-    /// Runs the tests of the service in memory and on each other service, and beside them those that take minutes on one core.
-    fn tests_of_the_service(&mut self, binary: &Binary) -> Result<()> {
+    /// Runs the tests of the service in memory and on each other service, and beside them other tests and those that take minutes on one
+    /// core.
+    fn tests_of_the_service(&mut self, binary: &Binary, mut beside: Vec<(String, Command)>) -> Result<()> {
         let (long, mut others) = services::long_and_others(binary)?;
-        self.beside("tests: requests by schemathesis, beside these", long, |run| {
+        beside.push(("tests: requests by schemathesis, beside these".to_owned(), long));
+        self.beside(beside, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
             run.tests_on(binary, SERVICES);
         })
@@ -196,23 +203,28 @@ impl Run {
         checks.arg(CHECKS);
         let skipped = consumers::TESTS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
-        self.beside("tests: the check of the example servers, beside these", checks, |run| {
+        let checks = vec![("tests: the check of the example servers, beside these".to_owned(), checks)];
+        self.beside(checks, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
         })
     }
 
-    /// Runs tests that take minutes beside others. In one process, they would begin late and end alone.
-    fn beside(&mut self, name: &str, mut long: Command, others: impl FnOnce(&mut Self)) -> Result<()> {
-        let long = thread::spawn(move || {
-            let mut tally = Tally::default();
-            let done = steps::timed(|remark| tally.run(&mut long, remark));
-            Ok((tally, done))
+    /// Runs some tests, one command after the other, beside others. In one process, long ones would begin late and end alone.
+    fn beside(&mut self, some: Vec<(String, Command)>, others: impl FnOnce(&mut Self)) -> Result<()> {
+        let some = thread::spawn(move || {
+            let run = |(name, mut command)| {
+                let mut tally = Tally::default();
+                let done = steps::timed(|remark| tally.run(&mut command, remark));
+                (name, tally, done)
+            };
+            Ok(some.into_iter().map(run).collect::<Vec<_>>())
         });
         others(self);
-        let (tally, done) = join(long)?;
-        self.tally.add(tally);
-        if let Err(error) = self.steps.finished(name, done) {
-            eprintln!("{error:#}");
+        for (name, tally, done) in join(some)? {
+            self.tally.add(tally);
+            if let Err(error) = self.steps.finished(&name, done) {
+                eprintln!("{error:#}");
+            }
         }
         Ok(())
     }
