@@ -155,9 +155,8 @@ impl CheckArguments {
     pub fn read(json: &str) -> Result<CheckArguments, String> {
         let texts: Texts = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if texts.order.is_empty() && texts.order_pattern.is_none() {
-            return Err(
-                "Missing option --order: an order of the customer that is not paid yet, as the page sends it".into()
-            );
+            let what = "an order that is not paid yet, as the page sends it";
+            return Err(format!("Missing option --order or --order-pattern: {what}"));
         }
         let mut options = read("<URL>", Options::new, &texts.shop)?;
         options.orders = read_each("--order <JSON>", options::order, &texts.order)?;

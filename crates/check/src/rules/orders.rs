@@ -45,7 +45,7 @@ async fn order_becomes_payment(check: &Check) -> Outcome {
     let customer = check.customer(0).await?;
     let order = check.orders.borrow().front().cloned();
     let Some(order) = order.or_else(|| check.fresh_order()) else {
-        return not_checked("Missing option --order: an order of the customer that is not paid yet.");
+        return not_checked("Missing option --order or --order-pattern: an order that is not paid yet.");
     };
     match check.buy(&customer, &order).await {
         Ok(_) => Ok(()),
