@@ -42,12 +42,12 @@ mod with_packages {
     }
 }
 
-/// What a customer clicks to sign in and to pay, and where the page says that they have paid.
-type Page = [&'static str; 3];
-const EXAMPLE_PAGE: Page = ["#sign-in button", ".primary.trainers:enabled", "#message"];
-const NEXT_PAGE: Page = ["header button", "#pay", "[role=status]"];
+/// What the page shows once its script runs, what a customer clicks to sign in and to pay, and where the page says that they have paid.
+type Page = [&'static str; 4];
+const EXAMPLE_PAGE: Page = [".primary.trainers", "#sign-in button", ".primary.trainers:enabled", "#message"];
+const NEXT_PAGE: Page = ["header button", "header button", "#pay", "[role=status]"];
 
-async fn a_customer_buys(kind: &str, [sign_in, checkout, message]: Page) {
+async fn a_customer_buys(kind: &str, [drawn, sign_in, checkout, message]: Page) {
     let (folder, lines) = init(kind);
     let url = format!("http://127.0.0.1:{}", port::free());
     // The last line takes the place of the shell.
@@ -55,8 +55,7 @@ async fn a_customer_buys(kind: &str, [sign_in, checkout, message]: Page) {
     let browser = Browser::start("init").await;
     shop.is_open().await;
     browser.open(&shop.url).await;
-    // The script moves the button to sign in, and then draws this one.
-    browser.wait_for(checkout.trim_end_matches(":enabled")).await;
+    browser.wait_for(drawn).await;
     browser.click(sign_in).await;
     browser.click(checkout).await;
     pay(&browser).await;
