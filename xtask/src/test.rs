@@ -592,10 +592,12 @@ impl Tally {
         self.durations.add(other.durations);
     }
 
-    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and keeps the lines from `failures:` to it; ignores any other line.
+    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and keeps the lines from `failures:` to it without the frames of
+    /// backtraces; ignores any other line.
     fn read(&mut self, line: &str) {
         let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|result| result.split_once(". ")) else {
-            if line == "failures:" || !self.failures.is_empty() {
+            let frame = line.trim_start().split_once(": ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+            if (line == "failures:" || !self.failures.is_empty()) && !frame {
                 self.failures.push(line.to_owned());
             }
             return;
@@ -630,6 +632,7 @@ mod tests {
             "test protocol::a_test_result_is_read ... FAILED",
             "failures:",
             "---- protocol::a_test_result_is_read stdout ----",
+            "   3: xtask::test::tests",
             "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
         ] {
             tally.read(line);
