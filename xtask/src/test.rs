@@ -136,14 +136,15 @@ impl Run {
         self.ready(databases);
         self.ready(lynx);
         let (services, units): (Vec<_>, Vec<_>) = others.into_iter().partition(|binary| binary.is_test("service"));
-        let mut beside: Vec<_> =
-            units.into_iter().map(|unit| (format!("tests: {}", unit.name), unit.command())).collect();
-        for (name, command) in &mut beside {
-            if name.ends_with(POSTGRES_CRATE) {
-                "tests: the contract of a store on PostgreSQL".clone_into(name);
-                command.arg(CONTRACT);
+        let unit_tests = |unit: &Binary| {
+            let mut command = unit.command();
+            if unit.name != POSTGRES_CRATE {
+                return (format!("tests: {}", unit.name), command);
             }
-        }
+            command.arg(CONTRACT);
+            ("tests: the contract of a store on PostgreSQL".to_owned(), command)
+        };
+        let mut beside: Vec<_> = units.into_iter().map(unit_tests).collect();
         let mut documentation = cargo(["test", "--doc"]);
         documentation.args(PRODUCT);
         beside.push(("tests of the documentation".to_owned(), documentation));
@@ -592,7 +593,7 @@ impl Tally {
         self.durations.add(other.durations);
     }
 
-    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and keeps the lines from `failures:` to it without the frames of
+    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and keeps the lines from `failures:` on, without the frames of
     /// backtraces; ignores any other line.
     fn read(&mut self, line: &str) {
         let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|result| result.split_once(". ")) else {

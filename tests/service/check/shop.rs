@@ -385,7 +385,7 @@ pub struct ShopServer {
     /// What it did with each payment: a file named by its reference. The files `restart` and `settle` are requests of a command.
     pub folder: PathBuf,
     _folder: crate::support::folder::Folder,
-    /// Ends the server when it is dropped: a timer that goes on without its service costs more than all else.
+    /// Ends the server when it is dropped, and with it the timer, which would go on asking a service that has ended.
     _serving: JoinSet<std::io::Result<()>>,
 }
 

@@ -77,7 +77,7 @@ impl Project {
 }
 
 /// The page's configuration, with the browser that is installed in place of one that Playwright downloads, and with longer limits: this
-/// runs beside builds, whose writes keep the shop's database waiting.
+/// runs beside builds.
 const INSTALLED_CHROMIUM: &str = "\
 import config from \"./readme.config.js\";
 
