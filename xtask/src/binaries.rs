@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::cargo::{self, Artifact, at_root, cargo, root, run};
+use crate::cargo::{self, Artifact, at_root, cargo, root};
 
 /// One test binary.
 pub struct Binary {
@@ -33,12 +33,12 @@ pub const PRODUCT: [&str; 9] = [
 
 /// Builds every test binary of the product, and its programs, which tests run.
 pub fn build() -> Result<Vec<Binary>> {
-    let built = cargo::build(cargo(["test", "--no-run", "--lib", "--bins", "--tests"]).args(PRODUCT))?;
+    // `cargo test --no-run` builds a program only for the tests of its own package, and `cargo build --bins` alone, without the features of
+    // dev-dependencies, 60 crates once more.
+    let built = cargo::build(cargo(["build", "--bins", "--tests"]).args(PRODUCT))?;
     let binary =
         |built: Artifact| Some(Binary { executable: built.executable.filter(|_| built.is_test)?, name: built.name });
     let mut binaries: Vec<Binary> = built.into_iter().filter_map(binary).collect();
-    // A second command: the first one builds a program only for the tests of its own package.
-    run(cargo(["build", "--bins"]).args(PRODUCT))?;
     // The fast ones first, so that a failing unit test is seen before the browsers start.
     binaries.sort_by_key(|binary| ["lib", "bin"].iter().position(|kind| binary.name.starts_with(kind)).unwrap_or(2));
     Ok(binaries)

@@ -343,13 +343,16 @@ fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {
 }
 
 fn apt_get(packages: &[&str]) -> Result<()> {
-    // apt-get runs once at a time and fails otherwise.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    // apt-get runs once at a time and fails otherwise. Its lists are read once.
+    static UPDATED: Mutex<bool> = Mutex::new(false);
+    let mut updated = UPDATED.lock().unwrap_or_else(PoisonError::into_inner);
     let apt_get = |args: &[&str]| {
         run_quietly(at_root("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-q").args(args)).map(drop)
     };
-    apt_get(&["update"])?;
+    if !*updated {
+        apt_get(&["update"])?;
+        *updated = true;
+    }
     apt_get(&[&["install", "-y", "--no-install-recommends"], packages].concat())
 }
 

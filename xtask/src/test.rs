@@ -89,24 +89,16 @@ impl Run {
             require_component("fmt", "rustfmt")?;
             run(&mut cargo(["fmt", "--all", "--check"]))
         });
-        for (name, options) in CLIPPY {
-            self.check(name, |_| {
-                require_component("clippy", "clippy")?;
-                run(cargo(["clippy"]).args(options))
-            });
-        }
-
+        self.check("clippy: native", |_| clippy(&[&NATIVE[..], &["--all-targets"]].concat()));
+        self.check("clippy: wasm32", |_| clippy(&BROWSER));
         self.check("documentation, as docs.rs builds it", |_| {
-            run(cargo(["doc", "--no-deps"]).args(PRODUCT).env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
+            // No package has an example of cargo: the option turns on the features of dev-dependencies, as clippy does, which otherwise are
+            // checked anew without them.
+            let kinds = ["--lib", "--bins", "--examples"];
+            let mut doc = cargo(["doc", "--no-deps"]);
+            run(doc.args(kinds).args(NATIVE).env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
         });
-        for (package, features) in FEATURES {
-            for feature in *features {
-                self.check(&format!("{package} with the feature {feature} alone"), |_| {
-                    let package = format!("--package={package}");
-                    run(&mut cargo(["clippy", &package, "--features", feature, "--", "--deny=warnings"]))
-                });
-            }
-        }
+        self.features_alone(&FEATURES);
 
         self.check("the sandbox and the rules of a server for wasm32", |_| sandbox_for_wasm());
 
@@ -156,9 +148,6 @@ impl Run {
         }
         for application in APPLICATIONS {
             self.tests(application, cargo(["test"]).args(["--package", application]));
-            // Only this test: with sqlx a second provider is compiled in, which the others say is not there.
-            let sessions = ["--package", application, "--features=sessions", "--test=sessions"];
-            self.tests(&format!("{application}, sessions"), cargo(["test"]).args(sessions));
         }
         self.tests("tests of xtask", &mut cargo(["test", "--package=xtask"]));
         // On a new machine, compiling Firefox's driver takes until here.
@@ -302,6 +291,12 @@ impl Run {
                 Err(error) => self.set_up(Err(error)),
             }
         }
+        for application in APPLICATIONS {
+            // Only this test: with sqlx a second provider is compiled in, which the others say is not there.
+            let sessions = ["--package", application, "--features=sessions", "--test=sessions"];
+            self.tests(&format!("{application}, sessions"), cargo(["test"]).args(sessions));
+        }
+        self.features_alone(&FEATURES_OF_NEWEST);
         self.check("the pages in Leptos, Yew and Dioxus", |_| frameworks::check());
         self.check("the documents as a site", |_| book::build("build"));
         for toolchain in toolchains::others() {
@@ -336,6 +331,17 @@ impl Run {
             Err(error) => {
                 eprintln!("{error:#}");
                 self.not_run.push("advisories about dependencies (their database cannot be fetched)".to_owned());
+            }
+        }
+    }
+
+    /// Checks each package with one of its features alone.
+    fn features_alone(&mut self, packages: &[(&str, &[&str])]) {
+        for (package, features) in packages {
+            for feature in *features {
+                self.check(&format!("{package} with the feature {feature} alone"), |_| {
+                    clippy(&[&format!("--package={package}"), "--features", feature])
+                });
             }
         }
     }
@@ -408,34 +414,18 @@ impl Run {
     }
 }
 
-/// Lints the native code and the browser's code.
-const CLIPPY: [(&str, &[&str]); 2] = [
-    (
-        "clippy: native",
-        &[
-            "--workspace",
-            "--exclude=rust-page",
-            "--exclude=consumer-own-allocator",
-            "--all-targets",
-            "--all-features",
-            "--",
-            "--deny=warnings",
-        ],
-    ),
-    (
-        "clippy: wasm32",
-        &[
-            "--package=guichet",
-            "--package=rust-page",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--features=guichet/js-page,guichet/js-hosted",
-            "--target=wasm32-unknown-unknown",
-            "--",
-            "--deny=warnings",
-        ],
-    ),
+/// All native code.
+const NATIVE: [&str; 4] = ["--workspace", "--exclude=rust-page", "--exclude=consumer-own-allocator", "--all-features"];
+
+/// The browser's code.
+const BROWSER: [&str; 7] = [
+    "--package=guichet",
+    "--package=rust-page",
+    "--lib",
+    "--bins",
+    "--tests",
+    "--features=guichet/js-page,guichet/js-hosted",
+    "--target=wasm32-unknown-unknown",
 ];
 
 /// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked once.
@@ -485,13 +475,13 @@ const NOT_IN: [(&str, &[&str], &str); 18] = [
 const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
 const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
-/// The features that can be used alone; "": none. A warning with one of them fails the check.
-const FEATURES: &[(&str, &[&str])] = &[
+/// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are what a user installs and the
+/// two stores, of which a server has one; the gate compiles each of the others in a crate that depends on it.
+const FEATURES: [(&str, &[&str]); 2] = [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &[""])];
+const FEATURES_OF_NEWEST: [(&str, &[&str]); 4] = [
     ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),
     ("guichet-sandbox", &["", "serve", "sqlite"]),
-    ("guichet-sessions", &["postgres", "redis"]),
     ("guichet-check", &["native-no-provider"]),
-    ("guichet-cli", &[""]),
     ("guichet-shop", &[""]),
 ];
 
@@ -507,7 +497,7 @@ const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
 fn sandbox_for_wasm() -> Result<()> {
     const WASM: &str = "--target=wasm32-unknown-unknown";
     for package in ["--package=guichet-sandbox", "--package=guichet-npm-sandbox", "--package=guichet-npm-server"] {
-        run(&mut cargo(["clippy", "--lib", package, WASM, "--", "--deny=warnings"]))?;
+        clippy(&["--lib", package, WASM])?;
     }
     let tree = cargo(["tree", "--edges=normal", "--prefix=none", "--package=guichet-sandbox", WASM]).output()?;
     ensure!(tree.status.success(), "cargo tree has failed");
@@ -519,6 +509,12 @@ fn sandbox_for_wasm() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Lints. A warning is an error.
+fn clippy(options: &[&str]) -> Result<()> {
+    require_component("clippy", "clippy")?;
+    run(cargo(["clippy"]).args(options).args(["--", "--deny=warnings"]))
 }
 
 fn pack_tools(remark: &mut String) -> Result<Tools> {
