@@ -7,7 +7,6 @@ use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::Engine;
 use crate::support::npm_tools;
-use crate::support::proxy::Proxy;
 use guichet::operations::{CreatePaymentIntent, CustomerName, Item};
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
 use guichet_sandbox::Sandbox;
@@ -130,9 +129,9 @@ async fn every_state_of_the_hosted_page_is_accessible() {
 #[tokio::test]
 #[ignore = "needs axe-core: cargo xtask test"]
 async fn every_state_of_the_hosted_page_without_its_script_is_accessible() {
-    let (demo, proxy) = (DemoShop::open().await, Proxy::open().await);
+    let demo = DemoShop::open().await;
+    let (browser, proxy) = Engine::Chromium.start_with_proxy("plain-accessible").await;
     proxy.block_scripts();
-    let browser = Engine::Chromium.start_with_proxy(&proxy, "plain-accessible").await;
     let look = Accessibility::new(&browser);
     let state = async |name: &str| browser.wait_for(&format!("[data-plain='{name}']")).await;
     let over = async |name: &'static str| {

@@ -222,8 +222,8 @@ struct Customer {
 
 impl Customer {
     async fn open(engine: Engine, scenario: &'static str) -> Self {
-        let (demo, proxy) = (DemoShop::open().await, Proxy::open().await);
-        let browser = engine.start_with_proxy(&proxy, scenario).await;
+        let demo = DemoShop::open().await;
+        let (browser, proxy) = engine.start_with_proxy(scenario).await;
         Self { demo, browser, proxy }
     }
 

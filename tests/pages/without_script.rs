@@ -3,7 +3,6 @@
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::proxy::Proxy;
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference};
 use serde_json::json;
@@ -44,9 +43,9 @@ async fn the_script_takes_over_the_page_that_needs_none(engine: Engine) {
 }
 
 async fn a_customer_whose_scripts_are_blocked_pays_by_the_forms(engine: Engine) {
-    let (demo, proxy) = (DemoShop::open().await, Proxy::open().await);
+    let demo = DemoShop::open().await;
+    let (browser, proxy) = engine.start_with_proxy("blocked").await;
     proxy.block_scripts();
-    let browser = engine.start_with_proxy(&proxy, "blocked").await;
     pays_by_the_forms(&demo, &browser, "BLOCKED-1").await;
     browser.close().await;
 }

@@ -33,7 +33,7 @@ impl Browser {
     }
 
     /// The same with this language in `Accept-Language`.
-    pub async fn start_in_language(scenario: &'static str, language: &str) -> Self {
+    pub async fn start_in_language(scenario: &'static str, language: &'static str) -> Self {
         Engine::from_env().start_in_language(scenario, language).await
     }
 

@@ -5,6 +5,7 @@
 use super::browser::Browser;
 use super::proxy::Proxy;
 use super::{diagnostics, port, reset};
+use fantoccini::error::CmdError;
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -73,15 +74,15 @@ macro_rules! in_one_browser {
 pub(crate) use {in_chromium, in_every_browser, in_one_browser};
 
 /// What a browser is started with.
-#[derive(Clone, Copy)]
-struct Settings<'a> {
-    language: &'a str,
-    proxy: Option<SocketAddr>,
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Settings {
+    language: &'static str,
+    has_proxy: bool,
     scripts: bool,
 }
 
-impl Settings<'_> {
-    const USUAL: Self = Self { language: REUSED_LANGUAGE, proxy: None, scripts: true };
+impl Settings {
+    const USUAL: Self = Self { language: "en", has_proxy: false, scripts: true };
 }
 
 /// The engine of the tests that run in one engine. `cargo xtask test --all-engines` sets it.
@@ -104,13 +105,15 @@ impl Engine {
     }
 
     /// The same with this language in `Accept-Language`.
-    pub async fn start_in_language(self, scenario: &'static str, language: &str) -> Browser {
+    pub async fn start_in_language(self, scenario: &'static str, language: &'static str) -> Browser {
         Browser::new(self.session(scenario, Settings { language, ..Settings::USUAL }).await).await
     }
 
     /// The same with a network that the test can disconnect, stall and delay.
-    pub async fn start_with_proxy(self, proxy: &Proxy, scenario: &'static str) -> Browser {
-        Browser::new(self.session(scenario, Settings { proxy: Some(proxy.address()), ..Settings::USUAL }).await).await
+    pub async fn start_with_proxy(self, scenario: &'static str) -> (Browser, Proxy) {
+        let session = self.session(scenario, Settings { has_proxy: true, ..Settings::USUAL }).await;
+        let proxy = session.proxy.clone().expect("it was started with one");
+        (Browser::new(session).await, proxy)
     }
 
     /// The same with scripts switched off in the browser. Chromium and Firefox only.
@@ -118,72 +121,62 @@ impl Engine {
         Browser::new(self.session(scenario, Settings { scripts: false, ..Settings::USUAL }).await).await
     }
 
-    async fn session(self, scenario: &'static str, settings: Settings<'_>) -> Session {
+    async fn session(self, scenario: &'static str, settings: Settings) -> Session {
         /// Limits how many browsers run at a time: each is several processes and some hundreds of megabytes. Two more than there are
         /// cores, because a page mostly waits.
         static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
             Semaphore::new(std::thread::available_parallelism().map_or(2, |cores| (cores.get() + 2).min(6)))
         });
         let permit = PERMITS.acquire().await.unwrap();
-        let reusable = self.is_reusable(settings);
-        let idle = if reusable { self.reuse(settings.proxy).await } else { None };
-        let (client, driver) = match idle {
-            Some(idle) => idle,
+        let Running { client, driver, proxy } = match self.idle(settings) {
+            Some(running) => running,
             None => self.launch(settings).await,
         };
-        Session { engine: self, scenario, client, driver: Some(driver), reusable, _permit: permit }
+        Session { engine: self, scenario, settings, client, proxy, driver: Some(driver), permit: Some(permit) }
     }
 
-    /// Whether later tests may use the browser. Chromium and WebKit take their proxy when they start.
-    fn is_reusable(self, Settings { language, proxy, scripts }: Settings<'_>) -> bool {
-        language == REUSED_LANGUAGE
-            && scripts
-            && match self {
-                Self::Chromium | Self::WebKit => proxy.is_none(),
-                Self::Firefox => true,
-            }
-    }
-
-    /// A browser of an earlier test, with all data of that test cleared.
-    async fn reuse(self, proxy: Option<SocketAddr>) -> Option<(Client, Driver)> {
-        let (client, mut driver) = {
-            let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-            let own = idle.iter().position(|(engine, ..)| *engine == self)?;
-            let (_, client, driver) = idle.swap_remove(own);
-            (client, driver)
-        };
-        let result = match self {
-            Self::Chromium => reset::chromium(&client).await,
-            Self::Firefox => reset::firefox(&client, proxy).await,
-            Self::WebKit => reset::webkit(&client, driver.address).await,
-        };
-        match result {
-            Ok(()) => {
-                driver.output_start = driver.output.metadata().map_or(0, |file| file.len());
-                Some((client, driver))
-            }
-            Err(error) => {
-                eprintln!("cannot reset the {self:?} of an earlier test, so another is started: {error}");
-                None
-            }
+    /// A browser of an earlier test that was started with these settings.
+    fn idle(self, settings: Settings) -> Option<Running> {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = idle.iter().position(|(engine, with, _)| *engine == self && *with == settings)?;
+        let (.., running) = idle.swap_remove(own);
+        if let Some(proxy) = &running.proxy {
+            proxy.renew();
         }
+        Some(running)
+    }
+
+    /// Clears all data of a test.
+    async fn reset(self, Running { client, driver, proxy }: &mut Running) -> Result<(), CmdError> {
+        match self {
+            Self::Chromium => reset::chromium(client).await,
+            Self::Firefox => reset::firefox(client).await,
+            Self::WebKit => reset::webkit(client, driver.address, proxy.as_ref()).await,
+        }?;
+        driver.output_start = driver.output.metadata().map_or(0, |file| file.len());
+        Ok(())
     }
 
     /// Starts a driver and its browser. A failed start is tried again, because a driver can be too slow on a busy machine.
-    async fn launch(self, settings: Settings<'_>) -> (Client, Driver) {
+    async fn launch(self, settings: Settings) -> Running {
         const ATTEMPTS: u32 = 3;
+        // A proxy and a client end with the runtime that they were made in, and a reused browser outlives the runtime of its first test.
+        let proxy = match settings.has_proxy {
+            true => Some(RUNTIME.spawn(Proxy::open()).await.unwrap()),
+            false => None,
+        };
         for attempt in 1.. {
-            let mut driver = Driver::start(self, settings.language, self.is_reusable(settings));
-            let Value::Object(capabilities) = self.capabilities(settings) else { unreachable!("it is an object") };
+            let mut driver = Driver::start(self, settings.language);
+            let capabilities = self.capabilities(settings, proxy.as_ref().map(Proxy::address));
+            let Value::Object(capabilities) = capabilities else { unreachable!("it is an object") };
             let address = format!("http://{}", driver.address);
-            // A client ends with the runtime that it was made in, and a reused browser outlives the runtime of its first test.
             let connected = RUNTIME.spawn(async move {
                 ClientBuilder::new(HttpConnector::new()).capabilities(capabilities).connect(&address).await
             });
             match connected.await.unwrap() {
                 Ok(client) => {
                     driver.session = client.session_id().await.unwrap();
-                    return (client, driver);
+                    return Running { client, driver, proxy };
                 }
                 Err(error) if attempt == ATTEMPTS => panic!("{self:?} does not start: {error}"),
                 Err(error) => eprintln!("{self:?} does not start, next attempt: {error}"),
@@ -192,7 +185,7 @@ impl Engine {
         unreachable!("the last attempt returns or panics")
     }
 
-    fn capabilities(self, Settings { language, proxy, scripts }: Settings<'_>) -> Value {
+    fn capabilities(self, Settings { language, scripts, .. }: Settings, proxy: Option<SocketAddr>) -> Value {
         let mut capabilities = match self {
             Self::Chromium => {
                 let mut args = vec![
@@ -258,18 +251,23 @@ const MINI_BROWSERS: [&str; 3] = [
 pub struct Session {
     pub engine: Engine,
     pub scenario: &'static str,
+    settings: Settings,
     pub client: Client,
+    proxy: Option<Proxy>,
     driver: Option<Driver>,
-    reusable: bool,
-    _permit: SemaphorePermit<'static>,
+    permit: Option<SemaphorePermit<'static>>,
 }
 
-/// The language of browsers that are reused.
-const REUSED_LANGUAGE: &str = "en";
+/// A browser with its driver, and with its proxy if it has one.
+struct Running {
+    client: Client,
+    driver: Driver,
+    proxy: Option<Proxy>,
+}
 
 /// Browsers that no test uses at the moment.
-static IDLE: Mutex<Vec<(Engine, Client, Driver)>> = Mutex::new(Vec::new());
-/// The runtime of the clients of all drivers.
+static IDLE: Mutex<Vec<(Engine, Settings, Running)>> = Mutex::new(Vec::new());
+/// The runtime of the clients of all drivers, and of all proxies.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 impl Session {
@@ -310,15 +308,25 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.print_diagnostics();
+            // A failed test may leave its browser in any state.
+            return self.print_diagnostics();
         }
-        // A failed test may leave its browser in any state.
-        if self.reusable
-            && !std::thread::panicking()
-            && let Some(driver) = self.driver.take()
-        {
-            IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.engine, self.client.clone(), driver));
+        let Some(driver) = self.driver.take() else { return };
+        let (engine, settings, permit) = (self.engine, self.settings, self.permit.take());
+        let mut running = Running { client: self.client.clone(), driver, proxy: self.proxy.take() };
+        if let Some(proxy) = &running.proxy {
+            proxy.disconnect();
         }
+        // A page that nobody looks at would go on with its animations and requests. The next browser is started, if at all, after this.
+        RUNTIME.spawn(async move {
+            match engine.reset(&mut running).await {
+                Ok(()) => IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((engine, settings, running)),
+                Err(error) => {
+                    eprintln!("cannot clear the data of a test in {engine:?}, so another is started: {error}")
+                }
+            }
+            drop(permit);
+        });
     }
 }
 
@@ -328,7 +336,7 @@ struct Driver {
     process: Child,
     session: Option<String>,
     display: Option<Child>,
-    /// The driver of a browser that is reused ends when this is closed: see [`reset::ends_with_stdin`].
+    /// The driver ends when this is closed: see [`reset::ends_with_stdin`].
     stdin: Option<ChildStdin>,
     /// The output of the driver and its browser.
     output: File,
@@ -337,7 +345,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn start(engine: Engine, language: &str, reusable: bool) -> Self {
+    fn start(engine: Engine, language: &str) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
         let port = address.port();
         let (name, variable, package) = match engine {
@@ -352,8 +360,7 @@ impl Driver {
         let program = std::env::var_os(variable).or_else(|| installed(&[name]).map(OsString::from));
         let program =
             program.unwrap_or_else(|| panic!("{name} is missing. `cargo xtask test` installs it, or `{package}`."));
-        let ends_with_stdin = reusable || engine == Engine::Firefox;
-        let mut command = if ends_with_stdin { reset::ends_with_stdin(&program) } else { Command::new(program) };
+        let mut command = reset::ends_with_stdin(&program);
         command.arg(format!("--port={port}"));
         let mut display = None;
         match engine {
@@ -361,13 +368,13 @@ impl Driver {
             // Port 0: each Firefox picks a free port for its remote protocol.
             Engine::Firefox => drop(command.args(["--websocket-port=0", "--allow-system-access"])),
             Engine::WebKit => {
-                let (process, name) = start_display(ends_with_stdin);
+                let (process, name) = start_display();
                 display = Some(process);
                 command.env("DISPLAY", name).env("LANGUAGE", language).env("LIBGL_ALWAYS_SOFTWARE", "1");
                 command.env("GDK_BACKEND", "x11").env("NO_AT_BRIDGE", "1");
             }
         }
-        command.stdin(if ends_with_stdin { Stdio::piped() } else { Stdio::null() });
+        command.stdin(Stdio::piped());
         let output = tempfile::tempfile_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let process = command.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap()).spawn();
         let mut process = process.unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
@@ -410,25 +417,20 @@ impl Drop for Driver {
             );
             let _ = stream.read(&mut [0; 64]);
         }
-        if self.stdin.take().is_none() {
-            let _ = self.process.kill();
-        }
+        drop(self.stdin.take());
         let _ = self.process.wait();
         if let Some(display) = &mut self.display {
-            if display.stdin.take().is_none() {
-                let _ = display.kill();
-            }
+            drop(display.stdin.take());
             let _ = display.wait();
         }
     }
 }
 
 /// Starts a virtual X display. Returns its process and its name.
-fn start_display(ends_with_stdin: bool) -> (Child, String) {
-    let mut command = if ends_with_stdin { reset::ends_with_stdin("Xvfb".as_ref()) } else { Command::new("Xvfb") };
-    let process = command
+fn start_display() -> (Child, String) {
+    let process = reset::ends_with_stdin("Xvfb".as_ref())
         .args(["-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"])
-        .stdin(if ends_with_stdin { Stdio::piped() } else { Stdio::null() })
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();

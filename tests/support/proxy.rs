@@ -13,6 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 /// The proxy of one browser: see [`Engine::start_with_proxy`](super::engine::Engine::start_with_proxy).
+#[derive(Clone)]
 pub struct Proxy {
     address: SocketAddr,
     state: watch::Sender<State>,
@@ -84,6 +85,12 @@ impl Proxy {
         self.state.send_replace(State::Open { latency });
     }
 
+    /// Restores the network for another test, and forgets the requests.
+    pub fn renew(&self) {
+        self.requests.lock().unwrap().clear();
+        self.reconnect();
+    }
+
     /// The requests, oldest first.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
@@ -119,7 +126,7 @@ async fn serve(
     let serving = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     tokio::select! {
         biased;
-        // Closed with everything in flight; also at the end of the test.
+        // Closed with everything in flight, as at the end of each test.
         _ = changes.wait_for(|state| *state == State::Disconnected) => {}
         _ = serving => {}
     }

@@ -2,6 +2,7 @@
 
 use super::browser::Cdp;
 use super::engine::Console;
+use super::proxy::Proxy;
 use fantoccini::Client;
 use fantoccini::error::CmdError;
 use fantoccini::wd::WebDriverCompatibleCommand;
@@ -10,17 +11,13 @@ use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::process::Command;
 
-/// Closes every window, clears cookies, storage, caches and permissions, and sets the proxy, or none.
-pub async fn firefox(client: &Client, proxy: Option<SocketAddr>) -> Result<(), CmdError> {
-    const CLEAR: &str = "const [host, port, done] = arguments;
-        Services.prefs.setIntPref('network.proxy.type', port ? 1 : 0);
-        Services.prefs.setCharPref('network.proxy.http', host);
-        Services.prefs.setIntPref('network.proxy.http_port', port);
-        Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => done(null));";
+/// Closes every window, and clears cookies, storage, caches and permissions.
+pub async fn firefox(client: &Client) -> Result<(), CmdError> {
+    const CLEAR: &str =
+        "Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => arguments[arguments.length - 1](null));";
     replace_windows(client).await?;
     client.issue_cmd(Context("chrome")).await?;
-    let host = proxy.map(|proxy| proxy.ip().to_string()).unwrap_or_default();
-    client.execute_async(CLEAR, vec![json!(host), json!(proxy.map_or(0, |proxy| proxy.port()))]).await?;
+    client.execute_async(CLEAR, vec![]).await?;
     client.issue_cmd(Context("content")).await?;
     Ok(())
 }
@@ -41,8 +38,11 @@ pub async fn chromium(client: &Client) -> Result<(), CmdError> {
 
 /// Closes every window, and clears the cookies of this machine's address, which every test's sites have. Their other data is apart, because
 /// each site has a port of its own.
-pub async fn webkit(client: &Client, driver: SocketAddr) -> Result<(), CmdError> {
+pub async fn webkit(client: &Client, driver: SocketAddr, proxy: Option<&Proxy>) -> Result<(), CmdError> {
     replace_windows(client).await?;
+    if let Some(proxy) = proxy {
+        proxy.reconnect();
+    }
     client.goto(&format!("http://{driver}/status")).await?;
     client.delete_all_cookies().await
 }

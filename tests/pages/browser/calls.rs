@@ -2,7 +2,6 @@
 
 use crate::support::browser::until;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::proxy::Proxy;
 use crate::support::storefront::{SESSION, Storefront};
 use guichet::operations::{CalculateFee, ListPaymentMethods};
 use guichet_sandbox::Fault;
@@ -74,9 +73,8 @@ async fn a_deadline_holds_for_all_the_attempts_of_a_call_together(engine: Engine
 }
 
 async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
-    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_with_proxy(&proxy, "abort").await;
+    let (browser, proxy) = engine.start_with_proxy("abort").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     proxy.stall();
@@ -141,9 +139,8 @@ async fn aborting_one_caller_of_a_shared_read_does_not_abort_the_others(engine: 
 }
 
 async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Engine) {
-    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_with_proxy(&proxy, "offline").await;
+    let (browser, proxy) = engine.start_with_proxy("offline").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     let call = format!("{OUTCOME} return await outcome(() => {FEE}))");
@@ -278,9 +275,8 @@ async fn monitoring_gets_every_request_and_no_secret(engine: Engine) {
 }
 
 async fn a_page_that_goes_away_leaves_nothing_running(engine: Engine) {
-    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_with_proxy(&proxy, "gone").await;
+    let browser = engine.start("gone").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     shop.tenant.fault(Fault::status::<CalculateFee>(503).retry_after(1).times(9)).await;

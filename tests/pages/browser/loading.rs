@@ -2,7 +2,6 @@
 //! to allow.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::proxy::Proxy;
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{SESSION, Storefront};
 use serde_json::json;
@@ -125,9 +124,8 @@ async fn a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_aga
 }
 
 async fn a_page_that_loses_its_network_while_loading_continues_when_it_is_back(engine: Engine) {
-    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_with_proxy(&proxy, "lost-load").await;
+    let (browser, proxy) = engine.start_with_proxy("lost-load").await;
     shop.visit(&browser, "{}").await;
     proxy.disconnect();
     let result = browser.run_async(WORKS).await;

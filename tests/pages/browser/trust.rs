@@ -3,7 +3,6 @@
 
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::proxy::Proxy;
 use crate::support::site::{CannedResponse, Site};
 use crate::support::storefront::{INTENTS, Storefront};
 use axum::Router;
@@ -71,9 +70,8 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
 }
 
 async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
-    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_with_proxy(&proxy, "another").await;
+    let (browser, proxy) = engine.start_with_proxy("another").await;
     shop.visit(&browser, "{}").await;
     let orders =
         browser.run_async(&format!("{ORDER} return [(await ordered('B')).intent, (await ordered('C')).intent]")).await;
@@ -94,9 +92,8 @@ async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
 }
 
 async fn a_failing_service_is_called_a_few_times_with_growing_pauses(engine: Engine) {
-    let proxy = Proxy::open().await;
     let shop = Storefront::open().await;
-    let browser = engine.start_with_proxy(&proxy, "trouble").await;
+    let (browser, proxy) = engine.start_with_proxy("trouble").await;
     shop.visit(&browser, "{ onCall: () => window.calls++ }").await;
     let intent = browser.run_async(&format!("{ORDER} return (await ordered('17')).intent")).await;
     let path = format!("{INTENTS}/{}", intent["payment_ref"].as_str().unwrap());
@@ -149,9 +146,8 @@ async fn a_page_that_is_mounted_twice_is_notified_once_per_mount(engine: Engine)
 }
 
 async fn a_purchase_sends_requests_only_to_the_shop_and_the_service(engine: Engine) {
-    let proxy = Proxy::open().await;
     let demo = DemoShop::open().await;
-    let browser = engine.start_with_proxy(&proxy, "third-party").await;
+    let (browser, proxy) = engine.start_with_proxy("third-party").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     demo.pay_by_phone(&browser, "237670000000").await;
     browser.wait_for("[data-status='succeeded']").await;
