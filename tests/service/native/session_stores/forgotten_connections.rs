@@ -22,11 +22,11 @@ async fn a_store_on_redis_replaces_a_forgotten_connection_within_a_step() {
     read_at_once(&store).await;
     assert_eq!(nat.accepted(), 1, "the steps share a connection");
     for forgotten in 1..=2 {
-        nat.forget();
+        nat.forget().await;
         read_at_once(&store).await;
         assert_eq!(nat.accepted(), 1 + forgotten, "one new connection for all steps");
     }
-    nat.forget();
+    nat.forget().await;
     let kept = store.keep("forgotten", &session("forgotten-1"), None).await.expect("an answer");
     assert_eq!(kept, KeepResult::Stored);
 }
@@ -38,12 +38,12 @@ async fn a_store_on_postgresql_replaces_forgotten_connections_within_a_step() {
     read_at_once(&store).await;
     assert!(nat.accepted() > 2, "the steps have connections of their own");
     // The first step takes only one of the forgotten connections, and the second takes none.
-    nat.forget();
+    nat.forget().await;
     let kept = store.keep("login", &session("forgotten-1"), None).await.expect("an answer");
     assert_eq!(kept, KeepResult::Stored);
     let read = tokio::time::timeout(Duration::from_millis(1500), store.newest("login")).await.expect("at once");
     assert_eq!(read.expect("an answer"), Some(session("forgotten-1")));
-    nat.forget();
+    nat.forget().await;
     read_at_once(&store).await;
 }
 
@@ -63,7 +63,7 @@ async fn a_store_on_postgresql_replaces_connections_that_are_forgotten_in_use() 
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(500)).await;
-    nat.forget();
+    nat.forget().await;
     // Until the steps over forgotten connections have been repeated.
     tokio::time::sleep(Duration::from_secs(3)).await;
     stop.send_replace(true);
@@ -83,7 +83,7 @@ async fn a_store_on_the_applications_own_pool_replaces_a_forgotten_connection_wi
             // sqlx's pool tests a connection after its use, too, and would wait for the reply without a limit.
             until("every connection is idle", async || pool.num_idle() > 0 && pool.num_idle() == pool.size() as usize)
                 .await;
-            nat.forget();
+            nat.forget().await;
             assert!(!store.has_ended(&session("forgotten-1").token).await.expect("an answer"));
         }
     }
