@@ -475,8 +475,8 @@ const NOT_IN: [(&str, &[&str], &str); 18] = [
 const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
 const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
-/// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are what a user installs and the
-/// two stores, of which a server has one; the gate compiles each of the others in a crate that depends on it.
+/// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are the two
+/// stores, of which a server has one, and the command as it is installed, which compiles most of the others.
 const FEATURES: [(&str, &[&str]); 2] = [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &[""])];
 const FEATURES_OF_NEWEST: [(&str, &[&str]); 4] = [
     ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),
