@@ -130,8 +130,8 @@ async fn every_state_of_the_hosted_page_is_accessible() {
 #[ignore = "needs axe-core: cargo xtask test"]
 async fn every_state_of_the_hosted_page_without_its_script_is_accessible() {
     let demo = DemoShop::open().await;
-    let (browser, proxy) = Engine::Chromium.start_with_proxy("plain-accessible").await;
-    proxy.block_scripts();
+    let browser = Engine::Chromium.start_with_proxy("plain-accessible").await;
+    browser.proxy().block_scripts();
     let look = Accessibility::new(&browser);
     let state = async |name: &str| browser.wait_for(&format!("[data-plain='{name}']")).await;
     let over = async |name: &'static str| {

@@ -4,7 +4,6 @@
 use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_one_browser};
-use crate::support::proxy::Proxy;
 use guichet::operations::{
     AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods,
 };
@@ -76,7 +75,7 @@ async fn while_the_payment_is_created(engine: Engine) {
 
 async fn while_the_hosted_page_loads(engine: Engine) {
     let customer = Customer::with_a_basket(engine, "to-pay").await;
-    customer.proxy.delay_responses(RESPONSE_DELAY);
+    customer.browser.proxy().delay_responses(RESPONSE_DELAY);
     customer.browser.run("document.querySelector(\"[data-test='pay']\").click()").await;
     customer.waits_for_request("/checkout/pi_").await;
     customer.loses_the_network().await;
@@ -110,10 +109,10 @@ async fn while_the_charge_is_sent(engine: Engine) {
 
 async fn while_the_response_to_the_charge_is_awaited(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "silent").await;
-    customer.proxy.stall();
+    customer.browser.proxy().stall();
     customer.demo.pay_by_phone(&customer.browser, SUCCEEDS).await;
     check_no_payment_is_offered(&customer.browser).await;
-    customer.proxy.reconnect();
+    customer.browser.proxy().reconnect();
     customer.is_paid_in_the_end().await;
 }
 
@@ -121,11 +120,11 @@ async fn while_the_payer_approves_on_the_phone(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "phone").await;
     customer.demo.pay_by_phone(&customer.browser, AFTER_30_SECONDS).await;
     customer.browser.wait_for("[data-status='waiting']").await;
-    customer.proxy.disconnect();
+    customer.browser.proxy().disconnect();
     customer.demo.merchant.clock().advance(30).await.unwrap(); // the payment succeeds meanwhile
     check_no_payment_is_offered(&customer.browser).await;
     assert_eq!(customer.status().await, "waiting");
-    customer.proxy.reconnect();
+    customer.browser.proxy().reconnect();
     customer.browser.wait_for("[data-status='succeeded']").await;
     customer.is_paid_in_the_end().await;
 }
@@ -151,11 +150,11 @@ async fn while_the_decision_is_sent_to_the_issuer(engine: Engine) {
     customer.browser.click("[data-test='proceed']").await;
     customer.browser.wait_for("[data-test='approve']").await;
     let issuer = customer.browser.url().await;
-    customer.proxy.disconnect();
+    customer.browser.proxy().disconnect();
     // A form without a network: the browser shows its own page.
     customer.browser.click("[data-test='approve']").await;
     tokio::time::sleep(OUTAGE).await; // the customer has no network meanwhile
-    customer.proxy.reconnect();
+    customer.browser.proxy().reconnect();
     customer.browser.open(issuer.as_str()).await;
     customer.browser.click("[data-test='approve']").await;
     customer.is_paid_in_the_end().await;
@@ -183,10 +182,10 @@ async fn while_returning_to_the_shop(engine: Engine) {
     let customer = Customer::at_the_hosted_page(engine, "back").await;
     customer.demo.pay_by_phone(&customer.browser, SUCCEEDS).await;
     customer.browser.wait_for("[data-status='succeeded']").await;
-    customer.proxy.disconnect();
+    customer.browser.proxy().disconnect();
     customer.browser.run("document.querySelector(\"[data-test='leave']\").click()").await;
     tokio::time::sleep(OUTAGE).await; // the customer has no network meanwhile
-    customer.proxy.reconnect();
+    customer.browser.proxy().reconnect();
     customer.reloads_until("[data-test='outcome'][data-state='paid']").await;
     customer.is_paid_once().await;
 }
@@ -203,12 +202,12 @@ async fn while_the_return_page_waits_for_the_outcome(engine: Engine) {
     customer.waits_for_request("/guichet/intents/").await;
     customer.browser.wait_for("[data-test='outcome'][data-state='looking']").await;
     assert!(customer.browser.url().await.as_str().starts_with(shop));
-    customer.proxy.disconnect();
+    customer.browser.proxy().disconnect();
     customer.demo.merchant.clock().advance(30).await.unwrap();
     tokio::time::sleep(OUTAGE).await; // the customer has no network meanwhile
     let text = customer.browser.run("return document.querySelector('#outcome').dataset.state").await;
     assert_eq!(text, "looking", "without a response there is no outcome");
-    customer.proxy.reconnect();
+    customer.browser.proxy().reconnect();
     customer.browser.wait_for("[data-test='outcome'][data-state='paid']").await;
     customer.is_paid_once().await;
 }
@@ -217,14 +216,13 @@ async fn while_the_return_page_waits_for_the_outcome(engine: Engine) {
 struct Customer {
     browser: Browser,
     demo: DemoShop,
-    proxy: Proxy,
 }
 
 impl Customer {
     async fn open(engine: Engine, scenario: &'static str) -> Self {
         let demo = DemoShop::open().await;
-        let (browser, proxy) = engine.start_with_proxy(scenario).await;
-        Self { demo, browser, proxy }
+        let browser = engine.start_with_proxy(scenario).await;
+        Self { demo, browser }
     }
 
     async fn with_a_basket(engine: Engine, scenario: &'static str) -> Self {
@@ -249,14 +247,14 @@ impl Customer {
     }
 
     async fn loses_the_network(&self) {
-        self.proxy.disconnect();
+        self.browser.proxy().disconnect();
         check_no_payment_is_offered(&self.browser).await;
-        self.proxy.reconnect();
+        self.browser.proxy().reconnect();
     }
 
     /// Waits until the page has sent a request whose path begins like this.
     async fn waits_for_request(&self, path: &str) {
-        let requested = async || self.proxy.requests().iter().any(|request| request.path.starts_with(path));
+        let requested = async || self.browser.proxy().requests().iter().any(|request| request.path.starts_with(path));
         until(&format!("{path} is requested"), requested).await;
     }
 

@@ -44,8 +44,8 @@ async fn the_script_takes_over_the_page_that_needs_none(engine: Engine) {
 
 async fn a_customer_whose_scripts_are_blocked_pays_by_the_forms(engine: Engine) {
     let demo = DemoShop::open().await;
-    let (browser, proxy) = engine.start_with_proxy("blocked").await;
-    proxy.block_scripts();
+    let browser = engine.start_with_proxy("blocked").await;
+    browser.proxy().block_scripts();
     pays_by_the_forms(&demo, &browser, "BLOCKED-1").await;
     browser.close().await;
 }

@@ -4,6 +4,7 @@
 //! each step with its duration. `cargo xtask demo --pictures` sets it.
 
 use super::engine::{Engine, Session};
+use super::proxy::Proxy;
 pub use super::wait::{TIMEOUT, until};
 use fantoccini::Locator;
 use fantoccini::key::Key;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 /// A phone's viewport in CSS pixels. The pages support no narrower one.
 const PHONE: (u32, u32) = (360, 780);
 const DESKTOP: (u32, u32) = (1280, 900);
-/// One browser. When it is dropped, it ends and its profile is deleted.
+/// One browser. When it is dropped, its data is cleared and another test may use it.
 pub struct Browser {
     session: Session,
     steps: std::cell::Cell<u32>,
@@ -46,6 +47,11 @@ impl Browser {
     /// Its engine.
     pub fn engine(&self) -> Engine {
         self.session.engine
+    }
+
+    /// Its proxy, if it was started with one.
+    pub fn proxy(&self) -> &Proxy {
+        self.session.proxy()
     }
 
     /// Opens an address.
@@ -328,7 +334,7 @@ impl Browser {
         self.step_start.set(Instant::now());
     }
 
-    /// Ends the browser.
+    /// Gives it back, which closes its pages.
     pub async fn close(self) {
         drop(self);
     }

@@ -74,7 +74,7 @@ macro_rules! in_one_browser {
 pub(crate) use {in_chromium, in_every_browser, in_one_browser};
 
 /// What a browser is started with.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 struct Settings {
     language: &'static str,
     has_proxy: bool,
@@ -109,11 +109,9 @@ impl Engine {
         Browser::new(self.session(scenario, Settings { language, ..Settings::USUAL }).await).await
     }
 
-    /// The same with a network that the test can disconnect, stall and delay.
-    pub async fn start_with_proxy(self, scenario: &'static str) -> (Browser, Proxy) {
-        let session = self.session(scenario, Settings { has_proxy: true, ..Settings::USUAL }).await;
-        let proxy = session.proxy.clone().expect("it was started with one");
-        (Browser::new(session).await, proxy)
+    /// The same with a network that the test can disconnect, stall and delay: [`Browser::proxy`].
+    pub async fn start_with_proxy(self, scenario: &'static str) -> Browser {
+        Browser::new(self.session(scenario, Settings { has_proxy: true, ..Settings::USUAL }).await).await
     }
 
     /// The same with scripts switched off in the browser. Chromium and Firefox only.
@@ -122,39 +120,37 @@ impl Engine {
     }
 
     async fn session(self, scenario: &'static str, settings: Settings) -> Session {
-        /// Limits how many browsers run at a time: each is several processes and some hundreds of megabytes. Two more than there are
+        /// Limits how many browsers tests use at a time: each is several processes and some hundreds of megabytes. Two more than there are
         /// cores, because a page mostly waits.
         static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
             Semaphore::new(std::thread::available_parallelism().map_or(2, |cores| (cores.get() + 2).min(6)))
         });
         let permit = PERMITS.acquire().await.unwrap();
-        let Running { client, driver, proxy } = match self.idle(settings) {
+        let running = match self.idle(settings).await {
             Some(running) => running,
             None => self.launch(settings).await,
         };
-        Session { engine: self, scenario, settings, client, proxy, driver: Some(driver), permit: Some(permit) }
+        Session { engine: self, scenario, client: running.client.clone(), running: Some(running), permit: Some(permit) }
     }
 
     /// A browser of an earlier test that was started with these settings.
-    fn idle(self, settings: Settings) -> Option<Running> {
-        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = idle.iter().position(|(engine, with, _)| *engine == self && *with == settings)?;
-        let (.., running) = idle.swap_remove(own);
-        if let Some(proxy) = &running.proxy {
-            proxy.renew();
+    async fn idle(self, settings: Settings) -> Option<Running> {
+        loop {
+            let running = {
+                let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+                let index = idle.iter().position(|running| running.engine == self && running.settings == settings)?;
+                idle.remove(index)
+            };
+            match running.client.windows().await {
+                Ok(_) => {
+                    if let Some(proxy) = &running.proxy {
+                        proxy.renew();
+                    }
+                    return Some(running);
+                }
+                Err(error) => eprintln!("a {self:?} has ended while no test used it, so another is started: {error}"),
+            }
         }
-        Some(running)
-    }
-
-    /// Clears all data of a test.
-    async fn reset(self, Running { client, driver, proxy }: &mut Running) -> Result<(), CmdError> {
-        match self {
-            Self::Chromium => reset::chromium(client).await,
-            Self::Firefox => reset::firefox(client).await,
-            Self::WebKit => reset::webkit(client, driver.address, proxy.as_ref()).await,
-        }?;
-        driver.output_start = driver.output.metadata().map_or(0, |file| file.len());
-        Ok(())
     }
 
     /// Starts a driver and its browser. A failed start is tried again, because a driver can be too slow on a busy machine.
@@ -176,7 +172,7 @@ impl Engine {
             match connected.await.unwrap() {
                 Ok(client) => {
                     driver.session = client.session_id().await.unwrap();
-                    return Running { client, driver, proxy };
+                    return Running { engine: self, settings, client, driver, proxy };
                 }
                 Err(error) if attempt == ATTEMPTS => panic!("{self:?} does not start: {error}"),
                 Err(error) => eprintln!("{self:?} does not start, next attempt: {error}"),
@@ -247,30 +243,72 @@ const MINI_BROWSERS: [&str; 3] = [
     "/usr/libexec/webkit2gtk-4.1/MiniBrowser",
 ];
 
-/// A browser and its driver. When it is dropped, both end, or wait in [`IDLE`] for the next test.
+/// The use of a browser by a test. Afterwards the browser waits in [`IDLE`] for the next one, or ends if the test has failed.
 pub struct Session {
     pub engine: Engine,
     pub scenario: &'static str,
-    settings: Settings,
     pub client: Client,
-    proxy: Option<Proxy>,
-    driver: Option<Driver>,
+    /// Always `Some` until it is dropped.
+    running: Option<Running>,
     permit: Option<SemaphorePermit<'static>>,
 }
 
 /// A browser with its driver, and with its proxy if it has one.
 struct Running {
+    engine: Engine,
+    settings: Settings,
     client: Client,
     driver: Driver,
     proxy: Option<Proxy>,
 }
 
-/// Browsers that no test uses at the moment.
-static IDLE: Mutex<Vec<(Engine, Settings, Running)>> = Mutex::new(Vec::new());
+/// Browsers that no test uses at the moment, the oldest first.
+static IDLE: Mutex<Vec<Running>> = Mutex::new(Vec::new());
+/// The most of them: four of each engine.
+const MOST_IDLE: usize = 12;
 /// The runtime of the clients of all drivers, and of all proxies.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
+impl Running {
+    /// Clears all data of a test and waits in [`IDLE`] for the next one. Ends the browser if that fails, or the oldest if there are enough.
+    async fn rest(mut self) {
+        let cleared = tokio::time::timeout(Duration::from_secs(30), self.clear()).await;
+        let ended = match cleared {
+            Ok(Ok(())) => {
+                let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+                idle.push(self);
+                (idle.len() > MOST_IDLE).then(|| idle.remove(0))
+            }
+            failed => {
+                eprintln!("cannot clear the data of a test in {:?}, so it ends: {failed:?}", self.engine);
+                Some(self)
+            }
+        };
+        // A driver waits until its browser has ended.
+        let _ = tokio::task::spawn_blocking(|| drop(ended)).await;
+    }
+
+    async fn clear(&mut self) -> Result<(), CmdError> {
+        match self.engine {
+            Engine::Chromium => reset::chromium(&self.client).await,
+            Engine::Firefox => reset::firefox(&self.client).await,
+            Engine::WebKit => reset::webkit(&self.client, self.driver.address, self.proxy.as_ref()).await,
+        }?;
+        // What is still requested is no request of the next test.
+        if let Some(proxy) = &self.proxy {
+            proxy.disconnect();
+        }
+        self.driver.output_start = self.driver.output.metadata().map_or(0, |file| file.len());
+        Ok(())
+    }
+}
+
 impl Session {
+    /// The proxy of a browser that was started with one.
+    pub fn proxy(&self) -> &Proxy {
+        self.running.as_ref().and_then(|running| running.proxy.as_ref()).expect("it was started with a proxy")
+    }
+
     /// Prints the page of a failed test, its console and the browser's output, and writes a screenshot.
     fn print_diagnostics(&self) {
         let (client, screenshot) = (self.client.clone(), diagnostics::file("png"));
@@ -299,8 +337,8 @@ impl Session {
         for entry in console.as_array().into_iter().flatten() {
             eprintln!("  console: {} {}", entry["level"].as_str().unwrap_or_default(), entry["message"]);
         }
-        if let Some(driver) = &self.driver {
-            eprintln!("  output of the driver and its browser:\n{}", driver.output());
+        if let Some(running) = &self.running {
+            eprintln!("  output of the driver and its browser:\n{}", running.driver.output());
         }
     }
 }
@@ -311,20 +349,14 @@ impl Drop for Session {
             // A failed test may leave its browser in any state.
             return self.print_diagnostics();
         }
-        let Some(driver) = self.driver.take() else { return };
-        let (engine, settings, permit) = (self.engine, self.settings, self.permit.take());
-        let mut running = Running { client: self.client.clone(), driver, proxy: self.proxy.take() };
+        let (Some(running), permit) = (self.running.take(), self.permit.take()) else { return };
         if let Some(proxy) = &running.proxy {
             proxy.disconnect();
         }
-        // A page that nobody looks at would go on with its animations and requests. The next browser is started, if at all, after this.
+        // Now, not when another test begins: a page that nobody looks at would go on with its animations and requests.
         RUNTIME.spawn(async move {
-            match engine.reset(&mut running).await {
-                Ok(()) => IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((engine, settings, running)),
-                Err(error) => {
-                    eprintln!("cannot clear the data of a test in {engine:?}, so another is started: {error}")
-                }
-            }
+            running.rest().await;
+            // A test that has waited for the permit finds this browser.
             drop(permit);
         });
     }

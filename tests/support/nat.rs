@@ -1,19 +1,16 @@
 //! A network between a server and its database that forgets connections.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 /// Forwards connections to an address.
 pub struct Nat {
     address: SocketAddr,
-    /// The connections with a smaller number are forgotten.
-    forgotten: watch::Sender<usize>,
-    /// The numbers of the connections that are forwarded.
-    forwarded: watch::Sender<BTreeSet<usize>>,
+    /// Becomes true when the open connections are forgotten. New ones have another.
+    forgotten: Arc<Mutex<watch::Sender<bool>>>,
     accepted: Arc<AtomicUsize>,
 }
 
@@ -22,20 +19,17 @@ impl Nat {
     pub async fn start(to: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let (forgotten, watched) = watch::channel(0);
-        let forwarded = watch::Sender::default();
+        let forgotten = Arc::new(Mutex::new(watch::Sender::new(false)));
         let accepted = Arc::new(AtomicUsize::new(0));
-        let (count, numbers) = (Arc::clone(&accepted), forwarded.clone());
+        let (count, watched) = (Arc::clone(&accepted), Arc::clone(&forgotten));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let number = count.fetch_add(1, Ordering::SeqCst);
-                numbers.send_modify(|numbers: &mut BTreeSet<_>| {
-                    numbers.insert(number);
-                });
-                tokio::spawn(forward(stream, to, number, watched.clone(), numbers.clone()));
+                count.fetch_add(1, Ordering::SeqCst);
+                let forgotten = watched.lock().expect("no holder panics").subscribe();
+                tokio::spawn(forward(stream, to, forgotten));
             }
         });
-        Self { address, forgotten, forwarded, accepted }
+        Self { address, forgotten, accepted }
     }
 
     /// The address that forwards.
@@ -50,30 +44,21 @@ impl Nat {
 
     /// Forwards nothing more of the open connections, and closes none of them. New ones are forwarded.
     pub async fn forget(&self) {
-        let accepted = self.accepted();
-        self.forgotten.send_replace(accepted);
-        let is_over = |numbers: &BTreeSet<usize>| numbers.range(..accepted).next().is_none();
-        self.forwarded.subscribe().wait_for(is_over).await.expect("the sender is open");
+        let of_new_ones = watch::Sender::new(false);
+        let of_open_ones = std::mem::replace(&mut *self.forgotten.lock().expect("no holder panics"), of_new_ones);
+        of_open_ones.send_replace(true);
+        of_open_ones.closed().await;
     }
 }
 
-async fn forward(
-    mut stream: TcpStream,
-    to: SocketAddr,
-    number: usize,
-    mut forgotten: watch::Receiver<usize>,
-    forwarded: watch::Sender<BTreeSet<usize>>,
-) {
+async fn forward(mut stream: TcpStream, to: SocketAddr, mut forgotten: watch::Receiver<bool>) {
     let mut database = TcpStream::connect(to).await.expect("the database accepts connections");
-    let is_closed = tokio::select! {
-        _ = tokio::io::copy_bidirectional(&mut stream, &mut database) => true,
-        result = forgotten.wait_for(|forgotten| number < *forgotten) => result.is_err(),
-    };
-    forwarded.send_modify(|numbers| {
-        numbers.remove(&number);
-    });
-    if !is_closed {
-        // Both ends stay open until the test ends.
-        let _ = forgotten.wait_for(|_| false).await;
+    tokio::select! {
+        _ = tokio::io::copy_bidirectional(&mut stream, &mut database) => return,
+        _ = forgotten.wait_for(|forgotten| *forgotten) => {}
     }
+    // `forget` waits for this.
+    drop(forgotten);
+    // Both ends stay open until the test ends.
+    std::future::pending().await
 }

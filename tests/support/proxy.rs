@@ -12,8 +12,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// The proxy of one browser: see [`Engine::start_with_proxy`](super::engine::Engine::start_with_proxy).
-#[derive(Clone)]
+/// The proxy of one browser: see [`Browser::proxy`](super::browser::Browser::proxy).
 pub struct Proxy {
     address: SocketAddr,
     state: watch::Sender<State>,
@@ -126,7 +125,7 @@ async fn serve(
     let serving = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     tokio::select! {
         biased;
-        // Closed with everything in flight, as at the end of each test.
+        // `disconnect` closes it with everything in flight. Each test ends with that.
         _ = changes.wait_for(|state| *state == State::Disconnected) => {}
         _ = serving => {}
     }

@@ -40,6 +40,7 @@ pub async fn chromium(client: &Client) -> Result<(), CmdError> {
 /// each site has a port of its own.
 pub async fn webkit(client: &Client, driver: SocketAddr, proxy: Option<&Proxy>) -> Result<(), CmdError> {
     replace_windows(client).await?;
+    // The driver's page is loaded over the proxy, too.
     if let Some(proxy) = proxy {
         proxy.reconnect();
     }

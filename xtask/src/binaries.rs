@@ -33,8 +33,8 @@ pub const PRODUCT: [&str; 9] = [
 
 /// Builds every test binary of the product, and its programs, which tests run.
 pub fn build() -> Result<Vec<Binary>> {
-    // `cargo test --no-run` builds a program only for the tests of its own package, and `cargo build --bins` alone, without the features of
-    // dev-dependencies, 60 crates once more.
+    // `cargo test --no-run` builds a program only for the tests of its own package. A second command, `cargo build --bins`, would compile
+    // 60 crates again, without the features of dev-dependencies.
     let built = cargo::build(cargo(["build", "--bins", "--tests"]).args(PRODUCT))?;
     let binary =
         |built: Artifact| Some(Binary { executable: built.executable.filter(|_| built.is_test)?, name: built.name });

@@ -91,12 +91,11 @@ impl Run {
         });
         self.check("clippy: native", |_| clippy(&[&NATIVE[..], &["--all-targets"]].concat()));
         self.check("clippy: wasm32", |_| clippy(&BROWSER));
-        self.check("documentation, as docs.rs builds it", |_| {
-            // No package has an example of cargo: the option turns on the features of dev-dependencies, as clippy does, which otherwise are
-            // checked anew without them.
-            let kinds = ["--lib", "--bins", "--examples"];
-            let mut doc = cargo(["doc", "--no-deps"]);
-            run(doc.args(kinds).args(NATIVE).env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
+        self.check("documentation", |_| {
+            // `--examples` selects no target here. It turns on the features of dev-dependencies, so that the crates are used which clippy has
+            // checked.
+            let mut doc = cargo(["doc", "--no-deps", "--lib", "--examples"]);
+            run(doc.args(NATIVE).env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
         });
         self.features_alone(&FEATURES);
 
@@ -414,10 +413,10 @@ impl Run {
     }
 }
 
-/// All native code.
+/// The options of cargo that select all native code.
 const NATIVE: [&str; 4] = ["--workspace", "--exclude=rust-page", "--exclude=consumer-own-allocator", "--all-features"];
 
-/// The browser's code.
+/// The options of cargo that select the browser's code.
 const BROWSER: [&str; 7] = [
     "--package=guichet",
     "--package=rust-page",
@@ -475,14 +474,16 @@ const NOT_IN: [(&str, &[&str], &str); 18] = [
 const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
 const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
-/// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are the two
-/// stores, of which a server has one, and the command as it is installed, which compiles most of the others.
-const FEATURES: [(&str, &[&str]); 2] = [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &[""])];
+/// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are the two stores, of which a
+/// server has one, and the command as it is installed.
+const FEATURES: [(&str, &[&str]); 2] =
+    [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &["", "postgres"])];
+/// Those that `--newest` checks.
 const FEATURES_OF_NEWEST: [(&str, &[&str]); 4] = [
     ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),
     ("guichet-sandbox", &["", "serve", "sqlite"]),
     ("guichet-check", &["native-no-provider"]),
-    ("guichet-shop", &[""]),
+    ("guichet-shop", &["", "postgres"]),
 ];
 
 /// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would unify

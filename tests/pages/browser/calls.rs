@@ -74,10 +74,10 @@ async fn a_deadline_holds_for_all_the_attempts_of_a_call_together(engine: Engine
 
 async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
     let shop = Storefront::open().await;
-    let (browser, proxy) = engine.start_with_proxy("abort").await;
+    let browser = engine.start_with_proxy("abort").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
-    proxy.stall();
+    browser.proxy().stall();
 
     let result = browser
         .run_async(&format!(
@@ -93,7 +93,7 @@ async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
         .await;
 
     assert_eq!(result, json!([true, "AbortError"]));
-    proxy.reconnect();
+    browser.proxy().reconnect();
     assert_eq!(
         browser.run_async(&format!("return (await {FEE})).currency")).await,
         "XAF",
@@ -140,21 +140,21 @@ async fn aborting_one_caller_of_a_shared_read_does_not_abort_the_others(engine: 
 
 async fn a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors(engine: Engine) {
     let shop = Storefront::open().await;
-    let (browser, proxy) = engine.start_with_proxy("offline").await;
+    let browser = engine.start_with_proxy("offline").await;
     shop.visit(&browser, "{}").await;
     browser.run_async("await guichet.session.validate()").await;
     let call = format!("{OUTCOME} return await outcome(() => {FEE}))");
 
-    proxy.disconnect();
+    browser.proxy().disconnect();
     let result = browser.run_async(&call).await;
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("offline"), &json!(true)), "{result}");
 
-    proxy.stall();
+    browser.proxy().stall();
     let result =
         browser.run_async(&format!("{OUTCOME} return await outcome(() => {FEE}, {{ timeoutMs: 3000 }}))")).await;
     assert_eq!((&result["kind"], &result["retryable"]), (&json!("timeout"), &json!(true)), "{result}");
 
-    proxy.reconnect();
+    browser.proxy().reconnect();
     shop.tenant.fault(Fault::status::<CalculateFee>(403)).await;
     let result = browser.run_async(&call).await;
     assert_eq!(

@@ -125,12 +125,12 @@ async fn a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_aga
 
 async fn a_page_that_loses_its_network_while_loading_continues_when_it_is_back(engine: Engine) {
     let shop = Storefront::open().await;
-    let (browser, proxy) = engine.start_with_proxy("lost-load").await;
+    let browser = engine.start_with_proxy("lost-load").await;
     shop.visit(&browser, "{}").await;
-    proxy.disconnect();
+    browser.proxy().disconnect();
     let result = browser.run_async(WORKS).await;
     assert_eq!(result[0], "offline", "{result}");
-    proxy.reconnect();
+    browser.proxy().reconnect();
     assert_eq!(browser.run_async(WORKS).await, true);
 }
 

@@ -71,7 +71,7 @@ async fn a_message_from_another_page_makes_no_payment_succeed(engine: Engine) {
 
 async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
     let shop = Storefront::open().await;
-    let (browser, proxy) = engine.start_with_proxy("another").await;
+    let browser = engine.start_with_proxy("another").await;
     shop.visit(&browser, "{}").await;
     let orders =
         browser.run_async(&format!("{ORDER} return [(await ordered('B')).intent, (await ordered('C')).intent]")).await;
@@ -84,7 +84,7 @@ async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
     };
     assert_eq!(browser.run_async(&wait(&orders[0])).await["state"], "succeeded");
 
-    proxy.disconnect();
+    browser.proxy().disconnect();
     let result = browser.run_async(&wait(&orders[1])).await;
 
     assert_eq!((&result["state"], &result["status"]), (&json!("pending"), &Value::Null), "{result}");
@@ -93,7 +93,7 @@ async fn the_reply_of_one_payment_is_never_used_for_another(engine: Engine) {
 
 async fn a_failing_service_is_called_a_few_times_with_growing_pauses(engine: Engine) {
     let shop = Storefront::open().await;
-    let (browser, proxy) = engine.start_with_proxy("trouble").await;
+    let browser = engine.start_with_proxy("trouble").await;
     shop.visit(&browser, "{ onCall: () => window.calls++ }").await;
     let intent = browser.run_async(&format!("{ORDER} return (await ordered('17')).intent")).await;
     let path = format!("{INTENTS}/{}", intent["payment_ref"].as_str().unwrap());
@@ -109,7 +109,7 @@ async fn a_failing_service_is_called_a_few_times_with_growing_pauses(engine: Eng
     // Four reads in six seconds, each of at most four attempts, and one more at the end.
     assert!((3..=24).contains(&requests), "{requests} requests in six seconds");
 
-    proxy.disconnect();
+    browser.proxy().disconnect();
     browser.run("window.calls = 0").await;
     let result = browser.run_async(&wait).await;
     assert_eq!(result["state"], "pending", "{result}");
@@ -147,16 +147,17 @@ async fn a_page_that_is_mounted_twice_is_notified_once_per_mount(engine: Engine)
 
 async fn a_purchase_sends_requests_only_to_the_shop_and_the_service(engine: Engine) {
     let demo = DemoShop::open().await;
-    let (browser, proxy) = engine.start_with_proxy("third-party").await;
+    let browser = engine.start_with_proxy("third-party").await;
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;
     demo.pay_by_phone(&browser, "237670000000").await;
     browser.wait_for("[data-status='succeeded']").await;
     browser.click("[data-test='leave']").await;
     browser.wait_for("[data-test='outcome'][data-state='paid']").await;
-    browser.close().await;
+    // What the page sends when it is left counts, too.
+    browser.open("about:blank").await;
 
     let known = [demo.shop.url(), demo.merchant.base_url()];
-    let requests = proxy.requests();
+    let requests = browser.proxy().requests();
     assert!(known.iter().all(|origin| requests.iter().any(|request| request.origin == *origin)), "the proxy was used");
     let others: Vec<_> = requests.iter().filter(|request| !known.contains(&request.origin.as_str())).collect();
     // The browser's own requests, to its maker's hosts.
