@@ -289,10 +289,14 @@ impl Running {
     }
 
     async fn clear(&mut self) -> Result<(), CmdError> {
+        // WebKit loads a page for it.
+        if let Some(proxy) = &self.proxy {
+            proxy.reconnect();
+        }
         match self.engine {
             Engine::Chromium => reset::chromium(&self.client).await,
             Engine::Firefox => reset::firefox(&self.client).await,
-            Engine::WebKit => reset::webkit(&self.client, self.driver.address, self.proxy.as_ref()).await,
+            Engine::WebKit => reset::webkit(&self.client, self.driver.address).await,
         }?;
         // What is still requested is no request of the next test.
         if let Some(proxy) = &self.proxy {
@@ -350,10 +354,7 @@ impl Drop for Session {
             return self.print_diagnostics();
         }
         let (Some(running), permit) = (self.running.take(), self.permit.take()) else { return };
-        if let Some(proxy) = &running.proxy {
-            proxy.disconnect();
-        }
-        // Now, not when another test begins: a page that nobody looks at would go on with its animations and requests.
+        // Now, not when another test begins: a page that no test uses would go on with its animations and requests.
         RUNTIME.spawn(async move {
             running.rest().await;
             // A test that has waited for the permit finds this browser.

@@ -2,7 +2,6 @@
 
 use super::browser::Cdp;
 use super::engine::Console;
-use super::proxy::Proxy;
 use fantoccini::Client;
 use fantoccini::error::CmdError;
 use fantoccini::wd::WebDriverCompatibleCommand;
@@ -38,12 +37,8 @@ pub async fn chromium(client: &Client) -> Result<(), CmdError> {
 
 /// Closes every window, and clears the cookies of this machine's address, which every test's sites have. Their other data is apart, because
 /// each site has a port of its own.
-pub async fn webkit(client: &Client, driver: SocketAddr, proxy: Option<&Proxy>) -> Result<(), CmdError> {
+pub async fn webkit(client: &Client, driver: SocketAddr) -> Result<(), CmdError> {
     replace_windows(client).await?;
-    // The driver's page is loaded over the proxy, too.
-    if let Some(proxy) = proxy {
-        proxy.reconnect();
-    }
     client.goto(&format!("http://{driver}/status")).await?;
     client.delete_all_cookies().await
 }

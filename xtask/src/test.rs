@@ -89,7 +89,10 @@ impl Run {
             require_component("fmt", "rustfmt")?;
             run(&mut cargo(["fmt", "--all", "--check"]))
         });
-        self.check("clippy: native", |_| clippy(&[&NATIVE[..], &["--all-targets"]].concat()));
+        self.check("clippy: native", |_| {
+            require_component("clippy", "clippy")?;
+            clippy(&[&NATIVE[..], &["--all-targets"]].concat())
+        });
         self.check("clippy: wasm32", |_| clippy(&BROWSER));
         self.check("documentation", |_| {
             // `--examples` selects no target here. It turns on the features of dev-dependencies, so that the crates are used which clippy has
@@ -514,7 +517,6 @@ fn sandbox_for_wasm() -> Result<()> {
 
 /// Lints. A warning is an error.
 fn clippy(options: &[&str]) -> Result<()> {
-    require_component("clippy", "clippy")?;
     run(cargo(["clippy"]).args(options).args(["--", "--deny=warnings"]))
 }
 
