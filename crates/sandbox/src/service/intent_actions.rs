@@ -187,8 +187,9 @@ impl Service {
 
     /// Applies the customer's decision at the card's issuer, and returns the address where the checkout continues.
     ///
-    /// If the page was opened again, or its response was lost, repeating the decision has no effect and returns the same address. A token
-    /// that is invalid or belongs to an older round gets the 404 of an unknown intent.
+    /// The address has the client secret once: the issuer's own address stays in the browser's history. If the page was opened again, or
+    /// its response was lost, repeating the decision has no effect and returns the address without the secret, which the payment's cookie
+    /// opens. A token that is invalid or belongs to an older round gets the 404 of an unknown intent.
     pub(crate) async fn decide_challenge(&self, id: &IntentId, token: &str, approved: bool) -> Result<String, Problem> {
         let caller = client_secret(self, id.clone()).await?;
         for _ in 0..MAX_ROUNDS {
@@ -200,11 +201,11 @@ impl Service {
                 .fold(None, |_, round| Some(round))
                 .filter(|round| intent.state.is_challenge_valid(*round))
                 .ok_or_else(|| Problem::missing("payment intent"))?;
-            let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
             match intent.state.decide_challenge(approved, now).filter(|_| round == intent.state.attempts) {
-                None => return Ok(onward),
+                None => return Ok(format!("{}/checkout/{id}", self.public_origin)),
                 Some(state) => intent.state = state,
             }
+            let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
             if self.store.save_intent(intent.at(now)).await? {
                 return Ok(onward);
             }
