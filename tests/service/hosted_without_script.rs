@@ -7,10 +7,14 @@ use guichet_sandbox::{Config, Fault, Package, Sandbox};
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
+const DAY: u32 = 24 * 60 * 60;
+
 /// A browser without scripts at the page of one payment: it keeps the payment's cookie.
 struct Customer {
     client: reqwest::Client,
     cookie: String,
+    /// For how many seconds a browser keeps the cookie.
+    lasts: u32,
     page: String,
 }
 
@@ -41,6 +45,12 @@ impl Page {
     }
 }
 
+/// For how many seconds a browser keeps this cookie.
+fn max_age(cookie: &str) -> u32 {
+    let (_, rest) = cookie.split_once("Max-Age=").unwrap_or_else(|| panic!("{cookie}"));
+    rest.split(';').next().unwrap().parse().unwrap()
+}
+
 fn browser() -> reqwest::Client {
     drop(api::client());
     reqwest::Client::builder().no_proxy().tls_certs_only([]).redirect(Policy::none()).build().unwrap()
@@ -60,7 +70,7 @@ impl Customer {
         for attribute in ["HttpOnly", "SameSite=Lax", &format!("Path={location}"), "Max-Age="] {
             assert!(cookie.contains(attribute), "{attribute}: {cookie}");
         }
-        Self { client, cookie: cookie.split(';').next().unwrap().to_owned(), page }
+        Self { client, lasts: max_age(&cookie), cookie: cookie.split(';').next().unwrap().to_owned(), page }
     }
 
     async fn read(&self, query: &str) -> Page {
@@ -215,8 +225,8 @@ async fn the_issuers_page_needs_no_script() {
     let customer = Customer::open(&shop, &intent).await;
     let sent = shop.attach(&intent, card("4000000000003220")).await;
     let issuer = sent.body["data"]["next_action"]["url"].as_str().unwrap();
-    let at_the_issuer =
-        Customer { page: issuer.to_owned(), cookie: customer.cookie.clone(), client: customer.client.clone() };
+    let (client, cookie) = (customer.client.clone(), customer.cookie.clone());
+    let at_the_issuer = Customer { client, cookie, lasts: customer.lasts, page: issuer.to_owned() };
     let page = at_the_issuer.read("").await;
     assert!(page.status == 200 && !page.text.contains("<script"), "{}", page.text);
     assert!(page.header("content-security-policy").contains("form-action 'self'"));
@@ -237,7 +247,9 @@ async fn the_language_is_kept_in_a_cookie_of_the_payment() {
     let customer = Customer::open(&shop, &intent).await;
     let french = customer.read("?lang=fr").await;
     let id = intent["id"].as_str().unwrap();
-    assert_eq!(french.header("set-cookie"), format!("guichet_language=fr; Path=/checkout/{id}; SameSite=Lax"));
+    let mut cookies = french.headers.get_all("set-cookie").iter();
+    let language = format!("guichet_language=fr; Path=/checkout/{id}; SameSite=Lax");
+    assert!(cookies.any(|cookie| cookie == language.as_str()), "{:?}", french.headers);
     let cookie = format!("{}; guichet_language=fr", customer.cookie);
     let request = customer.client.get(&customer.page).header("accept-language", "en");
     let later = Customer::sent(request.header("cookie", cookie)).await;
@@ -465,6 +477,28 @@ async fn each_state_is_a_page_of_its_own_in_the_customers_language() {
     shop.tenant.clock().advance(25 * 60 * 60).await.unwrap();
     let ended = customer.read("").await;
     assert_eq!((ended.status, ended.state()), (404, "link_wrong"));
+}
+
+#[tokio::test]
+async fn the_cookie_of_a_payment_ends_with_its_client_secret() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("PLAIN-COOKIE").await;
+    let customer = Customer::open(&shop, &intent).await;
+    let waiting = customer.pay(&customer.read("").await, "237670000005").await;
+    assert_eq!(waiting.state(), "waiting");
+    shop.tenant.clock().advance(2 * DAY).await.unwrap();
+    let opened = Customer::open(&shop, &intent).await;
+    assert_eq!(opened.read("").await.state(), "waiting", "a payment that is processing for two days can be opened");
+    assert!(opened.lasts >= DAY, "{} s", opened.lasts);
+
+    let paid = shop.create_intent("PLAIN-PAID").await;
+    let customer = Customer::open(&shop, &paid).await;
+    assert_eq!(customer.pay(&customer.read("").await, "237670000000").await.state(), "succeeded");
+    shop.tenant.clock().advance(DAY - 100).await.unwrap();
+    let opened = Customer::open(&shop, &paid).await;
+    assert!((1..=100).contains(&opened.lasts), "{} s", opened.lasts);
+    let page = customer.read("").await;
+    assert_eq!((page.state(), max_age(page.header("set-cookie"))), ("succeeded", opened.lasts), "a page renews it");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use crate::http::{RETRY_AFTER, observe, read_body};
 use crate::problem::Problem;
 use crate::requests::Request as Received;
 use crate::rules::{CAMEROON, Intent, Status};
+use crate::service::Service;
 use crate::tokens::{self, same};
 use crate::words::Language;
 use axum::body::Body;
@@ -16,7 +17,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use guichet::flow::normalize_phone;
 use guichet::operations::{AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
 use guichet::protocol::{CredentialKind, ErrorCode, Fields, Operation, Served};
-use guichet::values::IntentId;
+use guichet::values::{IntentId, Moment};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ use url::form_urlencoded;
 
 /// The cookie of one payment's page: its value is the client secret, its path that page.
 const COOKIE: &str = "guichet_checkout";
-/// How long that cookie is kept after the payment has expired, in seconds.
-const COOKIE_AFTER_EXPIRY: i64 = 24 * 60 * 60;
+/// How long that cookie is kept, in seconds, while the payment's status is not final. Each page of the payment renews it.
+const COOKIE_WHILE_OPEN: i64 = 2 * 24 * 60 * 60;
 /// The cookie that shows that a page's script runs. The script renews it every 20 seconds, for a minute.
 const SCRIPT_COOKIE: &str = "guichet_script";
 
@@ -213,14 +214,18 @@ async fn exchange(pages: &Pages, caller: &Caller, id: &IntentId, language: Langu
         Ok(read) => read,
         Err(problem) => return trouble(pages, language, &problem).await,
     };
-    let path = format!("/checkout/{id}");
-    let mut response = see_other(&path);
-    let secret = service.instance_key.client_secret(id);
-    let lasts = (intent.expires_at.unix() - now.unix() + COOKIE_AFTER_EXPIRY).max(0);
-    let secure = if service.public_origin.starts_with("https:") { "; Secure" } else { "" };
-    let cookie = format!("{COOKIE}={}; Path={path}; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}", secret.expose());
-    set_cookie(&mut response, &cookie);
+    let mut response = see_other(&format!("/checkout/{id}"));
+    set_cookie(&mut response, &secret_cookie(service, &intent, now));
     response
+}
+
+/// The payment's cookie, which ends with the client secret that it holds.
+fn secret_cookie(service: &Service, intent: &Intent, now: Moment) -> String {
+    let secret = service.instance_key.client_secret(&intent.id);
+    let lasts = intent.secret_ends_at().map_or(COOKIE_WHILE_OPEN, |end| end.unix() - now.unix());
+    let secure = if service.public_origin.starts_with("https:") { "; Secure" } else { "" };
+    let path = format!("/checkout/{}", intent.id);
+    format!("{COOKIE}={}; Path={path}; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}", secret.expose())
 }
 
 /// The payment's own page.
@@ -236,7 +241,11 @@ async fn page(pages: &Pages, caller: &Caller, id: &IntentId, asked: Asked, heade
         intent,
         now,
     };
-    pages.site.respond(move |files| document::respond(&service, &payment, &asked, files, &headers)).await
+    let cookie = secret_cookie(&service, &payment.intent, now);
+    let mut response =
+        pages.site.respond(move |files| document::respond(&service, &payment, &asked, files, &headers)).await;
+    set_cookie(&mut response, &cookie);
+    response
 }
 
 pub(super) async fn link_wrong(pages: &Pages, language: Language, status: StatusCode) -> Response<Body> {

@@ -119,9 +119,15 @@ impl Intent {
         self
     }
 
-    /// Whether its client secret has expired. The secret stays in the browser's history, so it expires some time after the final status.
+    /// When its client secret expires. The secret stays in the browser's history, so it expires some time after the final status. `None`:
+    /// the status is not final.
+    pub(crate) fn secret_ends_at(&self) -> Option<Moment> {
+        self.state.final_since().map(|end| end.plus(SECRET_AFTER_FINAL))
+    }
+
+    /// Whether its client secret has expired.
     pub(crate) fn secret_has_ended(&self, now: Moment) -> bool {
-        self.state.final_since().is_some_and(|end| now >= end.plus(SECRET_AFTER_FINAL))
+        self.secret_ends_at().is_some_and(|end| now >= end)
     }
 
     /// The total that the customer pays. `None` if it depends on a method that is not known yet.
