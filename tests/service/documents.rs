@@ -18,7 +18,7 @@ const PAGES: [(&str, &[&str]); 6] = [
     ("A server", &["shop.md", "rust.md", "laravel.md", "without-script.md", "two-origins.md", "several-servers.md"]),
     ("Tests", &["testing.md", "sandbox.md", "check-a-shop.md", "check.md", "check-rules.md"]),
     ("In use", &["going-live.md", "troubleshooting.md", "faq.md", "versions.md", "releasing.md"]),
-    ("The interface", &["operations.md", "command.md", "hosted.md", "decisions.md", "trust.md"]),
+    ("The interface", &["operations.md", "command.md", "hosted.md", "decisions.md"]),
     ("En français", &["shop.fr.md", "going-live.fr.md", "errors.fr.md"]),
 ];
 
@@ -36,14 +36,13 @@ const ELSEWHERE: [&str; 9] = [
 ];
 
 /// Pages that are written from the code, or that are long because they are a reference.
-const LONG: [&str; 8] = [
+const LONG: [&str; 7] = [
     "CHANGELOG.md",
     "docs/check-rules.md",
     "docs/decisions.md",
     "docs/errors.md",
     "docs/index.md",
     "docs/operations.md",
-    "docs/trust.md",
     "llms.txt",
 ];
 
@@ -196,14 +195,6 @@ fn without_code(text: &str) -> String {
     let prose = prose(text).collect::<Vec<_>>().join("\n");
     // Every second part between backticks is code.
     prose.split('`').step_by(2).collect()
-}
-
-/// The words of a document, without its code and the targets of its links.
-pub(crate) fn words(text: &str) -> String {
-    let text = without_code(text);
-    let mut parts = text.split("](");
-    let first = parts.next().unwrap_or_default().to_owned();
-    first + &parts.filter_map(|part| part.split_once(')')).map(|(_, words)| words).collect::<String>()
 }
 
 /// The targets of a document's links.

@@ -18,9 +18,9 @@ mod control_api;
 mod documents;
 mod embedding;
 mod foreign_text;
-mod french;
 mod front_page;
 mod generated_clients;
+mod generated_files;
 mod hosted_without_script;
 mod in_process;
 mod instances;
@@ -53,7 +53,6 @@ mod shop_rules;
 mod site;
 mod soak;
 mod three_shops;
-mod trust;
 mod values;
 
 #[path = "../support/mod.rs"]

@@ -53,8 +53,8 @@ usage: cargo xtask <command>
                   installed, the dependencies' licences, sources and advisories,
                   and semver checks against the last tag
   generate        write the files that follow from the code (docs/errors.md,
-                   docs/trust.md, docs/openapi.json, docs/check-rules.md, docs/index.md,
-                   llms.txt, sandbox.d.ts); --check: fail and name them if one is stale
+                   docs/openapi.json, docs/check-rules.md, docs/index.md, llms.txt,
+                   sandbox.d.ts); --check: fail and name them if one is stale
   book            build the documents as a site, in target/book/book/ (the first
                    time it builds mdBook); --serve: show it
   soak            rounds of kill -9, a long load, memory over tens of thousands of
