@@ -91,11 +91,6 @@ impl Server {
         }
     }
 
-    /// Another instance on the database of `one`: their payments have different numbers.
-    pub fn on(server: Running, one: &Self) -> Self {
-        Self { numbers: Arc::clone(&one.numbers), ..Self::of(server) }
-    }
-
     pub async fn rate(&self, connections: usize) -> f64 {
         rate(&self.server.base_url, connections, ROUND, &self.numbers, &self.make).await
     }

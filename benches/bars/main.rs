@@ -24,7 +24,6 @@ mod floor;
 #[allow(unused_imports, reason = "its tests do not run here")]
 #[path = "../../crates/sandbox/src/store/sqlite/insert.rs"]
 mod insert;
-mod instances;
 mod load;
 mod map;
 mod measure;
@@ -38,7 +37,6 @@ mod port;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
-mod postgres_floor;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/support/redis.rs"]
 mod redis;
@@ -50,7 +48,7 @@ mod start;
 use measure::Row;
 
 /// The names of the benchmarks.
-const BARS: [&str; 9] = ["native", "sessions", "creates", "instances", "start", "page", "million", "call", "first-fee"];
+const BARS: [&str; 8] = ["native", "sessions", "creates", "start", "page", "million", "call", "first-fee"];
 
 fn main() {
     // cargo adds this argument.
@@ -61,11 +59,6 @@ fn main() {
         && verb == floor::ARGUMENT
     {
         return floor::serve(database);
-    }
-    if let [verb, folder] = &*args
-        && verb == postgres_floor::ARGUMENT
-    {
-        return postgres_floor::serve(folder);
     }
     if args == [map::ARGUMENT] {
         return map::serve();
@@ -80,7 +73,6 @@ fn main() {
             "native" => runtime.block_on(native::rows()),
             "sessions" => runtime.block_on(sessions::rows()),
             "creates" => runtime.block_on(creates::rows()),
-            "instances" => runtime.block_on(instances::rows()),
             "start" => runtime.block_on(start::rows()),
             "page" => runtime.block_on(page::rows()),
             "million" => runtime.block_on(million::rows()),

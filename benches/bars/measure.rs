@@ -39,11 +39,6 @@ impl Row {
         }
     }
 
-    /// For information: there is no bar.
-    pub fn informs(what: &str, pairs: &Pairs, shown: impl Fn(f64) -> String) -> Self {
-        Self { met: None, ..Self::of(what, "none".to_owned(), pairs, shown, |_| true) }
-    }
-
     /// Ours alone, which may take at most `limit`.
     pub fn within(what: &str, limit: Duration, took: &[f64]) -> Self {
         let (middle, least, most) = (median(took), quantile(took, 0.0), quantile(took, 1.0));
@@ -54,18 +49,6 @@ impl Row {
             ratio: String::new(),
             bar: format!("≤ {} ms", limit.as_millis()),
             met: Some(middle <= limit.as_secs_f64()),
-        }
-    }
-
-    /// A percentage, which may be at most `limit`.
-    pub fn percentage(what: &str, limit: f64, value: f64) -> Self {
-        Self {
-            what: what.to_owned(),
-            ours: format!("{value:.2} %"),
-            other: String::new(),
-            ratio: String::new(),
-            bar: format!("≤ {limit:.2} %"),
-            met: Some(value <= limit),
         }
     }
 

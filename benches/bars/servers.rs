@@ -27,14 +27,6 @@ impl Running {
         Self::of_sandbox(sandbox_on("memory:"))
     }
 
-    /// The sandbox on PostgreSQL, with the keys that every instance needs.
-    pub fn sandbox_on_postgres(url: &str) -> Self {
-        let mut command = sandbox_on(url);
-        command.env("GUICHET_INSTANCE_KEY", "0123456789abcdef0123456789abcdef");
-        command.env("GUICHET_SECRET_KEY", "sk_test_0123456789abcdef");
-        Self::of_sandbox(command)
-    }
-
     fn of_sandbox(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let ready: Value = serde_json::from_str(&first_line(&mut child)).unwrap();

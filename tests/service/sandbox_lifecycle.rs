@@ -2,7 +2,6 @@
 
 use crate::support::api::{Reply, client, control, order, send};
 use crate::support::folder::Folder;
-use crate::support::service::{on_postgres, start_on_postgres};
 use guichet_sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
 use std::fs;
@@ -99,9 +98,10 @@ async fn a_failed_start_gives_its_reason_in_a_sentence() {
 
     let unknown = refused(Config { database: "mysql://localhost/db".into(), ..Config::default() }).await;
     assert!(unknown.contains("sqlite:") && unknown.contains("memory:"), "{unknown}");
-    let nowhere = on_postgres(Config::default(), "postgres://awa:hunter2@127.0.0.1:1/db");
-    let nowhere = start_on_postgres(nowhere).await.unwrap_err().to_string();
-    assert!(nowhere.contains("Is PostgreSQL running?") && !nowhere.contains("hunter2"), "{nowhere}");
+    let server =
+        refused(Config { database: "postgres://awa:hunter2@127.0.0.1:1/db".into(), ..Config::default() }).await;
+    let remedy = "Let one sandbox on SQLite serve the whole team: give sqlite: and a file";
+    assert!(server.contains(remedy) && !server.contains("hunter2"), "{server}");
     let old_word = refused(Config { database: "sqlite::memory:".into(), ..Config::default() }).await;
     assert!(old_word.ends_with("give memory:."), "{old_word}");
     let folder_as_file =

@@ -4,8 +4,7 @@
 use crate::support::api::{client, order, phone, send, try_send};
 use crate::support::diagnostics::SeededRandom;
 use crate::support::folder::Folder;
-use crate::support::postgres::PostgresServer;
-use crate::support::process::{self, SandboxProcess};
+use crate::support::process::SandboxProcess;
 use crate::support::soak::{Progress, amount, resident_kib};
 use guichet::{Client, SecretKey};
 use reqwest::Client as Http;
@@ -103,47 +102,6 @@ async fn every_request_of_a_long_load_is_answered() {
     let slowest = customers.join_all().await.into_iter().max().unwrap_or_default();
     println!("{} purchases, the slowest took {slowest:?}", done.load(Ordering::Relaxed));
     assert!(done.load(Ordering::Relaxed) > 0);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_memory_of_a_sandbox_on_postgresql_does_not_grow_under_load() {
-    let (seconds, connections) = (amount(3, 600), amount(32, 256));
-    let server = PostgresServer::start(&[]);
-    let folder = Folder::new("soak-postgres");
-    let mut command = process::command_on(&server.create_database());
-    command.arg("--keys").arg(folder.path.join("keys")).env("GUICHET_LOG", "warn");
-    let sandbox = Arc::new(SandboxProcess::run(command, folder.log()));
-    let (done, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());
-    let over = Duration::from_secs(seconds as u64);
-    let mut customers = JoinSet::new();
-    for customer in 0..connections {
-        let (sandbox, done) = (Arc::clone(&sandbox), Arc::clone(&done));
-        customers.spawn(async move {
-            let http = client();
-            for number in 0.. {
-                if begun.elapsed() >= over {
-                    break;
-                }
-                purchase_over(&http, &sandbox, &format!("C{customer}-{number}")).await;
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-    }
-    let mut progress = Progress::new("seconds of load on PostgreSQL", seconds);
-    let mut samples = Vec::new();
-    while begun.elapsed() < over {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let (at, memory) = (begun.elapsed().as_secs() as usize, resident_kib(sandbox.child.id()));
-        samples.push(memory);
-        progress.at(at.min(seconds), &format!("{} purchases, {memory} KiB", done.load(Ordering::Relaxed)));
-    }
-    customers.join_all().await;
-    let (late, done) = (resident_kib(sandbox.child.id()), done.load(Ordering::Relaxed));
-    // In its first third every connection makes purchases, and the bounded lists become full.
-    let early = samples[..samples.len().div_ceil(3)].iter().max().unwrap();
-    println!("{done} purchases over {connections} connections: {early} KiB in the first third, {late} KiB at the end");
-    assert!(done >= connections, "each connection made a purchase");
-    assert!(late < early + RESERVE, "{done} purchases: {early} KiB in the first third, {late} KiB at the end");
 }
 
 /// Creates an intent, pays it, reads it and lists the newest.

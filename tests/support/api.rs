@@ -1,7 +1,7 @@
 //! Calls the sandbox over HTTP with a plain reqwest client, without this crate's own client.
 
 use super::diagnostics;
-use super::service::{Controlled, LISTED_ELSEWHERE, Sandbox, Service, Tenant};
+use super::service::{Controlled, Sandbox, Tenant};
 use serde_json::{Value, json};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -142,8 +142,6 @@ pub fn client() -> reqwest::Client {
     // Shorter than a server's, so that no request is sent on a connection that the server has just closed: a test may block its
     // runtime for long.
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).pool_idle_timeout(Duration::from_secs(10));
-    // Each connection goes to the next instance, so each request needs its own.
-    let client = if Service::chosen() == Service::PostgresTwo { client.pool_max_idle_per_host(0) } else { client };
     client.build().unwrap()
 }
 
@@ -210,8 +208,5 @@ pub fn body(fields: &Value) -> String {
 pub async fn control(sandbox: &impl Controlled, method: &str, path: &str, fields: Value) -> Reply {
     let body = (!fields.is_null()).then(|| fields.to_string());
     let (url, token) = sandbox.control_api();
-    if path.starts_with("/requests") && Service::chosen() == Service::PostgresTwo {
-        tokio::time::sleep(LISTED_ELSEWHERE).await;
-    }
     send(&client(), method, &format!("{url}{path}"), Some(token.expose()), body, &[]).await
 }

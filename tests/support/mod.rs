@@ -23,7 +23,6 @@ pub mod proxy;
 pub mod recording;
 pub mod redis;
 pub mod reset;
-pub mod round_robin;
 pub mod service;
 pub mod shop_process;
 pub mod site;

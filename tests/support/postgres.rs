@@ -3,10 +3,9 @@
 use super::database_process::{DatabaseProcess, as_user, give_to};
 use super::port;
 use std::fs::Permissions;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -93,54 +92,24 @@ impl PostgresServer {
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
     }
 
-    /// What the connections to a server do at the moment, for a person to read. `url` is the address of one of its databases.
-    pub fn activity(url: &str) -> String {
-        let sql = "SELECT pid, state, wait_event_type, wait_event, clock_timestamp() - state_change AS since, left(query, 120) AS query \
-            FROM pg_stat_activity WHERE backend_type = 'client backend' ORDER BY pid";
-        let mut psql = Command::new(program("psql"));
-        psql.args(["--no-psqlrc", "--command", sql]).arg(url).env("PGCONNECT_TIMEOUT", "5");
-        let output = psql.output().expect("psql is installed");
-        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
-    }
-
-    /// Executes SQL in a transaction that stays open until the returned process ends.
-    pub fn begin(&self, database: &str, sql: &str) -> Child {
-        let mut psql = Command::new(program("psql"));
-        psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1"]);
-        psql.arg(self.url(database)).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut psql = psql.spawn().expect("psql is installed");
-        let input = psql.stdin.as_mut().expect("it is piped");
-        writeln!(input, "BEGIN; {sql}; SELECT 'executed';").expect("psql reads it");
-        let mut line = String::new();
-        BufReader::new(psql.stdout.as_mut().expect("it is piped")).read_line(&mut line).expect("psql answers");
-        assert_eq!(line, "executed\n", "{sql}");
-        psql
-    }
-
     /// Kills all processes of the server with SIGKILL, as a crash of its machine would.
     pub fn kill(&mut self) {
-        let paused = self.pause();
-        signal("-KILL", &paused.processes);
-        self.stop();
-        // PostgreSQL does not start while one of them uses the shared memory. One that has ended has no command line.
-        let is_running = |process: &String| {
-            std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|command_line| !command_line.is_empty())
-        };
-        while paused.processes.iter().any(is_running) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    /// Pauses all processes of the server: its connections stay open, and it does not answer.
-    pub fn pause(&self) -> Paused {
         let pid = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("the server runs");
         let pid = pid.lines().next().expect("its first line is the process").to_owned();
         // Paused, it starts no other process.
         signal("-STOP", std::slice::from_ref(&pid));
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        let children: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
-        signal("-STOP", &children);
-        Paused { processes: [vec![pid], children].concat() }
+        let children = children.split_whitespace().map(str::to_owned);
+        let processes: Vec<String> = [pid.clone()].into_iter().chain(children).collect();
+        signal("-KILL", &processes);
+        self.stop();
+        // PostgreSQL does not start while one of them uses the shared memory. One that has ended has no command line.
+        let is_running = |process: &String| {
+            std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|command_line| !command_line.is_empty())
+        };
+        while processes.iter().any(is_running) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Stops the server; connections are closed.
@@ -185,18 +154,6 @@ impl Drop for PostgresServer {
     fn drop(&mut self) {
         drop(self.process.take());
         let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// A paused server. When this is dropped, it goes on.
-#[derive(Debug)]
-pub struct Paused {
-    processes: Vec<String>,
-}
-
-impl Drop for Paused {
-    fn drop(&mut self) {
-        signal("-CONT", &self.processes);
     }
 }
 

@@ -1,31 +1,22 @@
-//! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, on PostgreSQL, or as the npm package
-//! `guichet-sandbox` in a process of Node.js. `GUICHET_TEST_SERVICE` chooses: `memory` (the default), `sqlite`, `postgres-two` (two
-//! sandboxes on one database, which take the connections in turn) or `package`.
+//! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, or as the npm package `guichet-sandbox` in a
+//! process of Node.js. `GUICHET_TEST_SERVICE` chooses: `memory` (the default), `sqlite` or `package`.
 
 use super::api::{client, control, try_send};
 use super::folder::Folder;
 use super::npm_service::NpmProcess;
-use super::postgres::PostgresServer;
-use super::round_robin::RoundRobin;
 use guichet::values::{Moment, Secret};
 use guichet_sandbox as sandbox;
-use guichet_sandbox::{Config, Fault, FaultKind, StartError};
-use guichet_sandbox_postgres::Postgres;
+use guichet_sandbox::{Config, Fault, FaultKind};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The kinds of services.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Service {
     Memory,
     Sqlite,
-    PostgresTwo,
     Package,
 }
-
-/// How soon a request to one of two sandboxes on one database is listed by the other.
-pub const LISTED_ELSEWHERE: Duration = Duration::from_secs(1);
 
 impl Service {
     /// The choice of `GUICHET_TEST_SERVICE`.
@@ -33,11 +24,8 @@ impl Service {
         match std::env::var("GUICHET_TEST_SERVICE").as_deref() {
             Err(_) | Ok("memory") => Self::Memory,
             Ok("sqlite") => Self::Sqlite,
-            Ok("postgres-two") => Self::PostgresTwo,
             Ok("package") => Self::Package,
-            Ok(other) => {
-                panic!("GUICHET_TEST_SERVICE is `{other}`. The services are: memory, sqlite, postgres-two, package.")
-            }
+            Ok(other) => panic!("GUICHET_TEST_SERVICE is `{other}`. The services are: memory, sqlite, package."),
         }
     }
 }
@@ -46,12 +34,6 @@ impl Service {
 #[derive(Debug)]
 pub enum Sandbox {
     Native(sandbox::Sandbox, Option<Folder>),
-    /// Two sandboxes on one database, behind one address.
-    Two {
-        one: sandbox::Sandbox,
-        other: sandbox::Sandbox,
-        front: RoundRobin,
-    },
     Npm(Arc<NpmProcess>),
 }
 
@@ -75,27 +57,15 @@ impl Sandbox {
                 config.database = new.database();
                 folder = Some(new);
             }
-            Service::PostgresTwo if config.database == "memory:" => return Self::start_two(config).await,
-            Service::Sqlite | Service::PostgresTwo | Service::Memory => {}
+            Service::Sqlite | Service::Memory => {}
         }
         let started = sandbox::Sandbox::start_with(config).await.map_err(|error| error.to_string())?;
         Ok(Self::Native(started, folder))
     }
 
-    async fn start_two(config: Config) -> Result<Self, String> {
-        let (listener, front_url) = RoundRobin::listen().await;
-        let mut config = on_postgres(config, &PostgresServer::shared().create_database());
-        config.public_url.get_or_insert_with(|| front_url.clone());
-        let (one, other) = tokio::join!(start_on_postgres(config.clone()), start_on_postgres(config));
-        let (one, other) = (one.map_err(|error| error.to_string())?, other.map_err(|error| error.to_string())?);
-        let front = RoundRobin::start(listener, front_url, [one.base_url(), other.base_url()]);
-        Ok(Self::Two { one, other, front })
-    }
-
     pub fn base_url(&self) -> &str {
         match self {
             Self::Native(sandbox, _) => sandbox.base_url(),
-            Self::Two { front, .. } => &front.url,
             Self::Npm(process) => &process.base_url,
         }
     }
@@ -106,14 +76,14 @@ impl Sandbox {
 
     pub fn control_token(&self) -> &Secret {
         match self {
-            Self::Native(sandbox, _) | Self::Two { one: sandbox, .. } => sandbox.control_token(),
+            Self::Native(sandbox, _) => sandbox.control_token(),
             Self::Npm(process) => &process.control_token,
         }
     }
 
     pub fn secret_key(&self) -> &Secret {
         match self {
-            Self::Native(sandbox, _) | Self::Two { one: sandbox, .. } => sandbox.secret_key(),
+            Self::Native(sandbox, _) => sandbox.secret_key(),
             Self::Npm(process) => &process.secret_key,
         }
     }
@@ -129,9 +99,7 @@ impl Sandbox {
     /// Deletes everything of every merchant.
     pub async fn reset(&self) -> Result<(), String> {
         match self {
-            Self::Native(sandbox, _) | Self::Two { other: sandbox, .. } => {
-                sandbox.reset().await.map_err(|error| error.to_string())
-            }
+            Self::Native(sandbox, _) => sandbox.reset().await.map_err(|error| error.to_string()),
             Self::Npm(_) => Err("the package has no call for every merchant".to_owned()),
         }
     }
@@ -139,30 +107,8 @@ impl Sandbox {
     pub async fn stop(self) {
         match self {
             Self::Native(sandbox, _) => sandbox.stop().await,
-            Self::Two { one, other, .. } => {
-                one.stop().await;
-                other.stop().await;
-            }
             Self::Npm(_) => {}
         }
-    }
-}
-
-/// Starts a sandbox on the PostgreSQL database that its configuration names.
-pub async fn start_on_postgres(config: Config) -> Result<sandbox::Sandbox, StartError> {
-    let database = Postgres::at(&config.database)?;
-    sandbox::Sandbox::start_on(config, database).await
-}
-
-/// The configuration of a sandbox on this database of a PostgreSQL server. All on one database have the same keys.
-pub fn on_postgres(config: Config, database: &str) -> Config {
-    let key = |prefix: &str| Some(Secret::new(format!("{prefix}4eC39HqLyjWDarjtT1zdp7dc")));
-    Config {
-        database: database.to_owned(),
-        instance_key: config.instance_key.or_else(|| key("an instance key of the tests: ")),
-        secret_key: config.secret_key.or_else(|| key("sk_test_")),
-        control_token: config.control_token.or_else(|| key("ctl_")),
-        ..config
     }
 }
 
@@ -312,9 +258,6 @@ impl Tenant {
             status: request["status"].as_u64().and_then(|status| u16::try_from(status).ok()),
             fault: optional(&request["fault"]),
         };
-        if Service::chosen() == Service::PostgresTwo {
-            tokio::time::sleep(LISTED_ELSEWHERE).await;
-        }
         Ok(list(&self.control("GET", "requests", json!({})).await?["requests"]).iter().map(request).collect())
     }
 

@@ -19,13 +19,11 @@ pub struct Binary {
 
 /// The packages of the product, with all their features. The others of the workspace are built by themselves, because cargo would unify
 /// their features with these.
-pub const PRODUCT: [&str; 9] = [
+pub const PRODUCT: [&str; 7] = [
     "--package=guichet",
     "--package=guichet-check",
     "--package=guichet-cli",
-    "--package=guichet-postgres-address",
     "--package=guichet-sandbox",
-    "--package=guichet-sandbox-postgres",
     "--package=guichet-sessions",
     "--package=guichet-shop",
     "--all-features",

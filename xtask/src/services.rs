@@ -1,6 +1,5 @@
 //! The tests that ask the service over HTTP, by service. In memory all of them run. Once more run: on SQLite those that depend on the
-//! store, on the npm package `guichet-sandbox` a purchase by forms, every operation and the faults, and by `cargo xtask soak` on two
-//! sandboxes on one PostgreSQL database what instances share.
+//! store, and on the npm package `guichet-sandbox` a purchase by forms, every operation and the faults.
 
 use std::process::Command;
 
@@ -52,27 +51,6 @@ const PACKAGE: Service = Service {
     tests: &["hosted_without_script::a_customer_without_script", "sandbox_every_operation::", "sandbox_faults::"],
 };
 pub const SERVICES: [Service; 2] = [SQLITE, PACKAGE];
-/// A purchase on it is in the gate.
-pub const POSTGRES_TWO: Service = Service {
-    name: "two instances on PostgreSQL",
-    value: "postgres-two",
-    tests: &[
-        "billing::",
-        "sandbox_customers_esim::pages_of_customers_are_stable_while_customers_are_added",
-        "sandbox_idempotency::",
-        "sandbox_intent_states::a_late_approval",
-        "sandbox_service::a_page_of_large_intents_ends_early_without_gaps",
-        "sandbox_service::pages_of_a_list_continue_without_gaps",
-        "sandbox_service::sixty_four_concurrent_equal_creates_make_one_intent",
-    ],
-};
-
-/// What only `cargo xtask soak` runs of PostgreSQL: in the gate its crate's contract, one purchase and one kill stand for it.
-pub const IN_SOAK: &str = "instances::";
-/// The tests of the crate `guichet-sandbox-postgres`, and the one of them that is in the gate.
-pub const POSTGRES_CRATE: &str = "lib guichet_sandbox_postgres";
-pub const CONTRACT: &str = "tests::two_instances_on_one_database_keep_the_contract";
-
 /// What only `cargo xtask test --newest` runs: two models, whose rules the gate has in tests with fixed sequences, beside the models
 /// `billing_model` and `sandbox_model`; and a client that is generated in Python, beside the one in TypeScript.
 const IN_NEWEST: [&str; 3] =
@@ -113,7 +91,7 @@ const LONG: &str = "schemathesis::";
 
 /// The command that runs the tests of the binary `service` that take minutes on one core, and the command that runs all others.
 pub fn long_and_others(binary: &Binary) -> Result<(Command, Command)> {
-    let skipped = IN_NEWEST.into_iter().chain([LONG, IN_SOAK]);
+    let skipped = IN_NEWEST.into_iter().chain([LONG]);
     require_tests(binary, skipped.clone())?;
     let (mut long, mut others) = (binary.command(), binary.command());
     long.arg(LONG);

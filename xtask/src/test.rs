@@ -12,7 +12,7 @@ use crate::consumers::{self, Checks, Toolchains};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::pack::Packages;
-use crate::services::{CONTRACT, POSTGRES_CRATE, POSTGRES_TWO, SERVICES, Service};
+use crate::services::{SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
     binaries, book, frameworks, generate, release, rust_consumers, rust_page, semver, services, setup, size, steps,
@@ -130,14 +130,7 @@ impl Run {
         self.ready(databases);
         self.ready(lynx);
         let (services, units): (Vec<_>, Vec<_>) = others.into_iter().partition(|binary| binary.is_test("service"));
-        let unit_tests = |unit: &Binary| {
-            let mut command = unit.command();
-            if unit.name != POSTGRES_CRATE {
-                return (format!("tests: {}", unit.name), command);
-            }
-            command.arg(CONTRACT);
-            ("tests: the contract of a store on PostgreSQL".to_owned(), command)
-        };
+        let unit_tests = |unit: &Binary| (format!("tests: {}", unit.name), unit.command());
         let mut beside: Vec<_> = units.into_iter().map(unit_tests).collect();
         let mut documentation = cargo(["test", "--doc"]);
         documentation.args(PRODUCT);
@@ -165,7 +158,7 @@ impl Run {
             if result.is_err() {
                 self.set_up(result);
             }
-            for service in SERVICES.into_iter().chain([POSTGRES_TWO]) {
+            for service in SERVICES {
                 match service.purchase(binary) {
                     Ok(mut command) => self.tests(&format!("tests: a purchase on {}", service.name), &mut command),
                     Err(error) => self.set_up(Err(error)),
@@ -479,8 +472,7 @@ const LOCALE: &str = "WebKit takes its language from the machine's locale";
 
 /// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are the two stores, of which a
 /// server has one, and the command as it is installed.
-const FEATURES: [(&str, &[&str]); 2] =
-    [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &["", "postgres"])];
+const FEATURES: [(&str, &[&str]); 2] = [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &[""])];
 /// Those that `--newest` checks.
 const FEATURES_OF_NEWEST: [(&str, &[&str]); 4] = [
     ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),

@@ -1,9 +1,7 @@
 //! `guichet sandbox`: it runs until Ctrl-C or SIGTERM.
 
 use clap::Args;
-use guichet_sandbox::{Config, Package, Sandbox, StartError};
-#[cfg(feature = "postgres")]
-use guichet_sandbox_postgres::Postgres;
+use guichet_sandbox::{Config, Package, Sandbox};
 use serde_json::json;
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,13 +9,12 @@ use std::path::PathBuf;
 
 const KEYS: &str = "\
 The sandbox prints the first merchant's secret key. It makes the key at the first start and stores it beside the database, in
-<database>.keys, which only its owner can read. If GUICHET_SECRET_KEY is set (sk_test_ and at least 16 letters and digits), the
+<database>.keys, or in the file of --keys; only its owner can read it. In memory without --keys it is new at each start. If GUICHET_SECRET_KEY is set (sk_test_ and at least 16 letters and digits), the
 first merchant has that key from then on, so a command in the same terminal uses the same key. Client secrets are made from
 GUICHET_INSTANCE_KEY, at least 32 characters (openssl rand -hex 32); without it, from a key in the same file.
 
-On PostgreSQL any number of sandboxes share one database, and all need the same keys: set both variables, or give each sandbox a
-copy of the same file with --keys. If the file does not exist, it is created with the variables that are set, and new keys for the
-others. If it exists, a variable that differs from it is refused. A sandbox with other keys does not start.
+If the file of --keys does not exist, it is created with the variables that are set, and new keys for the others. If it exists, a
+variable that differs from it is refused.
 
 The control token is new at each start, unless GUICHET_CONTROL_TOKEN is set (ctl_ and at least 16 letters and digits). The commands
 clock, events, faults, merchants, operators, requests and reset read it from there.";
@@ -28,10 +25,10 @@ pub(super) struct SandboxArgs {
     /// The address to listen on; port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     listen: SocketAddr,
-    /// The database; `memory:` keeps everything in memory, and sandboxes may share a `postgres://…`.
+    /// The database; `memory:` keeps everything in memory.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/sandbox.sqlite")]
     database: String,
-    /// The file of the keys, for a PostgreSQL database; created if it does not exist.
+    /// The file of the keys; created if it does not exist. Default: beside the database.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
     /// The folder of the npm package, for the hosted checkout page.
@@ -75,7 +72,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
         .into());
     }
     let stop = stop_signal()?;
-    let sandbox = start(Config {
+    let sandbox = Sandbox::start_with(Config {
         listen: args.listen,
         database: args.database,
         keys: args.keys,
@@ -108,22 +105,6 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
     stop.await;
     sandbox.stop().await;
     Ok(())
-}
-
-/// Starts a sandbox on its database, whichever it is.
-async fn start(config: Config) -> Result<Sandbox, StartError> {
-    if !matches!(config.database.split_once(':'), Some(("postgres" | "postgresql", _))) {
-        return Sandbox::start_with(config).await;
-    }
-    #[cfg(feature = "postgres")]
-    return {
-        let database = Postgres::at(&config.database)?;
-        Sandbox::start_on(config, database).await
-    };
-    #[cfg(not(feature = "postgres"))]
-    Err(StartError::Database(
-        "This program has no PostgreSQL. Build it with the feature `postgres` of guichet-cli, or give sqlite: and a file.".into(),
-    ))
 }
 
 /// Parses the value of an option that takes an address to listen on. clap's message names the option.

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::rules::{Session, SessionStatus};
-use super::service::{Merchant, Merchants, Service};
+use super::service::{Merchant, Service};
 use super::tokens::{SECRET_KEY, fingerprint};
 use axum::http::{HeaderMap, header};
 use guichet::protocol::{CredentialKind, ErrorCode, Role};
@@ -49,16 +49,6 @@ impl Caller {
         }
     }
 
-    /// The same caller, with its merchant as it is now. The request may have waited.
-    pub(super) async fn after_wait(self, merchants: &Merchants) -> Result<Self, Problem> {
-        Ok(match self {
-            Self::ClientSecret(merchant, id) => Self::ClientSecret(merchants.after_wait(merchant).await?, id),
-            Self::Merchant(merchant) => Self::Merchant(merchants.after_wait(merchant).await?),
-            Self::Session(merchant, session) => Self::Session(merchants.after_wait(merchant).await?, session),
-            Self::EndedClientSecret | Self::Anonymous | Self::UnknownSession => self,
-        })
-    }
-
     /// The kind of credential.
     pub(super) fn kind(&self) -> CredentialKind {
         match self {
@@ -77,7 +67,7 @@ impl Caller {
 pub(super) async fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
     match bearer(headers) {
         None => Ok(Caller::Anonymous),
-        Some(token) if token.starts_with("sk_") => secret_key(service, headers, token).await,
+        Some(token) if token.starts_with("sk_") => secret_key(service, headers, token),
         Some(token) if token.contains("_secret_") => {
             client_secret(service, service.instance_key.intent_of(token).ok_or_else(invalid_key)?).await
         }
@@ -164,7 +154,7 @@ fn invalid_key() -> Problem {
 /// The holder of an intent's client secret, as long as that is valid.
 pub(super) async fn client_secret(service: &Service, id: IntentId) -> Result<Caller, Problem> {
     let Some(intent) = service.store.intent(&id).await? else { return Ok(Caller::EndedClientSecret) };
-    let Some(merchant) = service.merchants.by_id(&intent.merchant).await? else {
+    let Some(merchant) = service.merchants.by_id(&intent.merchant) else {
         return Ok(Caller::EndedClientSecret);
     };
     let now = merchant.now();
@@ -172,7 +162,7 @@ pub(super) async fn client_secret(service: &Service, id: IntentId) -> Result<Cal
     Ok(if has_ended { Caller::EndedClientSecret } else { Caller::ClientSecret(merchant, id) })
 }
 
-async fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
+fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result<Caller, Problem> {
     if headers.contains_key(header::ORIGIN) {
         let message = "A browser sent a merchant's secret key. Remove it from the page and replace it: everyone who opened the page has it.";
         return Err(Problem::new(ErrorCode::SecretKeyInBrowser, message));
@@ -186,13 +176,13 @@ async fn secret_key(service: &Service, headers: &HeaderMap, key: &str) -> Result
     if !key.starts_with(SECRET_KEY) {
         return Err(invalid_key());
     }
-    let known = service.merchants.by_key(&fingerprint(key)).await?;
+    let known = service.merchants.by_key(&fingerprint(key));
     known.map(Caller::Merchant).ok_or_else(invalid_key)
 }
 
 async fn session(service: &Service, token: &str) -> Result<Caller, Problem> {
     let Some(session) = service.store.session(&fingerprint(token)).await? else { return Ok(Caller::UnknownSession) };
-    let merchant = service.merchants.by_id(&session.merchant).await?.ok_or_else(session_unknown)?;
+    let merchant = service.merchants.by_id(&session.merchant).ok_or_else(session_unknown)?;
     Ok(Caller::Session(merchant, session))
 }
 

@@ -1,6 +1,6 @@
 //! The service's clock. No other file of the sandbox asks for the time.
 
-use super::store::{PendingWrite, Store, Write};
+use super::store::{Backend, PendingWrite, Write};
 use super::surroundings::{monotonic_now, unix_seconds, within};
 use super::unavailable::Unavailable;
 use guichet::values::{Moment, printable};
@@ -68,7 +68,7 @@ impl Shown {
 
 impl ServiceClock {
     /// Starts a clock from the latest stored second.
-    pub(super) async fn load(store: &dyn Store, wall_clock: WallClock) -> Result<Self, Unavailable> {
+    pub(super) async fn load(store: &dyn Backend, wall_clock: WallClock) -> Result<Self, Unavailable> {
         let stored = store.latest_second().await?;
         let clock = Self {
             wall_clock,
@@ -94,7 +94,7 @@ impl ServiceClock {
 
     /// Brings [`ServiceClock::now`] to the current second: stores it, unless another request has. Waits for at most
     /// [`LONGEST_WAIT`], and not at all while storing fails.
-    pub(super) async fn catch_up(&self, store: &dyn Store) {
+    pub(super) async fn catch_up(&self, store: &dyn Backend) {
         // A zero timeout still polls once: it begins an attempt, or takes the result of a finished one.
         let wait = if self.is_unstored.load(Ordering::Acquire) { Duration::ZERO } else { LONGEST_WAIT };
         match within(wait, self.store_second(store)).await {
@@ -115,7 +115,7 @@ impl ServiceClock {
         }
     }
 
-    async fn store_second(&self, store: &dyn Store) -> Result<(), Unavailable> {
+    async fn store_second(&self, store: &dyn Backend) -> Result<(), Unavailable> {
         if self.shown() <= self.stored.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -138,19 +138,12 @@ impl ServiceClock {
             storing.attempt = None;
             let stored = match result {
                 Ok(true) => Ok(second),
-                // Another instance has stored it, or a later one.
+                // A later one is stored.
                 Ok(false) => store.latest_second().await,
                 Err(error) => Err(error),
             };
             storing.failed_at = stored.is_err().then(monotonic_now);
             self.mark_stored(stored?);
-        }
-    }
-
-    /// Takes over a second that another instance has stored.
-    pub(super) fn observe(&self, second: i64) {
-        if second > self.stored.load(Ordering::Acquire) {
-            self.mark_stored(second);
         }
     }
 
@@ -250,23 +243,6 @@ mod tests {
         wall_clock.shift(3_600);
         again.catch_up(&store).await;
         assert!(again.now().unix() >= before.unix() + 3_600, "the wall clock is ahead again");
-    }
-
-    #[tokio::test]
-    async fn a_clock_takes_over_the_later_second_of_another_instance() {
-        let store = Memory::default();
-        let clock = ServiceClock::load(&store, WallClock::default()).await.unwrap();
-        let later = clock.now().unix() + 1_000;
-        clock.observe(later);
-        assert!(clock.now().unix() >= later && clock.peek() >= clock.now());
-        clock.observe(later - 500);
-        assert!(clock.now().unix() >= later);
-        // It learns of it when it stores a second, too.
-        let another = ServiceClock::load(&store, WallClock::default()).await.unwrap();
-        assert!(store.write(Write::SaveSecond(later + 1_000)).await.unwrap());
-        another.wall_clock.shift(60);
-        another.catch_up(&store).await;
-        assert!(another.now().unix() >= later + 1_000);
     }
 
     #[tokio::test]

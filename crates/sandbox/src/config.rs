@@ -24,8 +24,7 @@ pub struct Config {
     #[cfg(feature = "serve")]
     /// The address to listen on. Port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sqlite`). A database that any number of
-    /// sandboxes may share is given as a value: `Sandbox::start_on`.
+    /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sqlite`).
     pub database: String,
     /// The key from which client secrets are derived: at least 32 characters. Default: `GUICHET_INSTANCE_KEY`, or a key beside the
     /// database.
@@ -36,8 +35,8 @@ pub struct Config {
     /// The token of the control API: `ctl_` and at least 16 letters and digits. Default: `GUICHET_CONTROL_TOKEN`, or a new one at each
     /// start.
     pub control_token: Option<Secret>,
-    /// The file of the two keys, for a database that sandboxes share. If it does not exist, it is created, with the given keys, and new ones for
-    /// those that are not given. If it exists, a given key must be the one in the file. Every sandbox on the database needs the same keys.
+    /// The file of the two keys. If it does not exist, it is created, with the given keys, and new ones for those that are not given. If it
+    /// exists, a given key must be the one in the file. Default: a file beside the database, or new keys at each start in memory.
     pub keys: Option<PathBuf>,
     /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
     pub merchant_name: String,
@@ -89,7 +88,7 @@ impl Default for Config {
     }
 }
 
-/// Prints a PostgreSQL database without its address, which may contain a password.
+/// Prints an address of PostgreSQL, which a start refuses, without what may be a password.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let database = if self.database.starts_with("postgres") { "postgres://…" } else { &self.database };

@@ -3,7 +3,7 @@
 use super::unavailable::Unavailable;
 use guichet::flow::nearest;
 use guichet::protocol::{Operation, Spec};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
@@ -23,20 +23,12 @@ use strum::IntoStaticStr;
 /// assert_eq!(shop.faults().await?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Fault {
-    #[serde(deserialize_with = "known_operation")]
-    pub(super) operation: OperationName,
+    pub(super) operation: &'static str,
     #[serde(flatten)]
     pub(super) kind: FaultKind,
     pub(super) count: u32,
-}
-
-/// By a name of its own: serde would take a reference for a part of what it reads.
-type OperationName = &'static str;
-
-fn known_operation<'de, D: Deserializer<'de>>(name: D) -> Result<&'static str, D::Error> {
-    operation_named(&String::deserialize(name)?).map_err(serde::de::Error::custom)
 }
 
 /// How a call fails.
@@ -46,7 +38,7 @@ fn known_operation<'de, D: Deserializer<'de>>(name: D) -> Result<&'static str, D
 /// use guichet_sandbox::{Fault, FaultKind};
 /// assert_eq!(Fault::drop::<CreatePlan>().kind(), FaultKind::Drop);
 /// ```
-#[derive(Clone, Copy, Debug, Deserialize, Eq, IntoStaticStr, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, IntoStaticStr, PartialEq, Serialize)]
 #[non_exhaustive]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -74,12 +66,12 @@ pub enum FaultKind {
 }
 
 /// The most waiting faults of one merchant. One fault may be for many calls.
-pub const MAX_FAULTS: usize = 1000;
+pub(super) const MAX_FAULTS: usize = 1000;
 
 /// Why a fault was not added.
 #[derive(Debug)]
 pub enum AddFaultError {
-    /// The merchant has [`MAX_FAULTS`] waiting faults.
+    /// The merchant has 1,000 waiting faults, the most of one merchant.
     TooMany,
     /// The store failed.
     Unavailable(Unavailable),
@@ -245,7 +237,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_written_fault_is_read_back_whole() {
+    fn a_fault_is_written_whole() {
         let faults = [
             Fault::delay::<CreatePlan>(Duration::from_millis(30)),
             Fault::drop::<CreatePlan>(),
@@ -259,11 +251,10 @@ mod tests {
             let written = fault.to_json();
             assert_eq!(written["kind"], fault.kind.as_str());
             assert!(FaultKind::names().contains(&fault.kind.as_str()), "{fault:?} can be set by its name");
-            assert_eq!(serde_json::from_value::<Fault>(written).unwrap(), fault);
+            assert_eq!((&written["operation"], &written["count"]), (&json!("create_plan"), &json!(fault.count)));
         }
         let written =
             json!({ "operation": "create_plan", "kind": "status", "count": 1, "status": 503, "retry_after": null });
         assert_eq!(Fault::status::<CreatePlan>(503).to_json(), written);
-        assert!(serde_json::from_value::<Fault>(json!({ "operation": "x", "kind": "drop", "count": 1 })).is_err());
     }
 }

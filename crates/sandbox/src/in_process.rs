@@ -11,7 +11,7 @@ use super::rules::{EsimPackages, Fees};
 use super::server::{DropConnection, Dropped, host};
 use super::service::{Merchants, Service};
 use super::start_error::StartError;
-use super::store::Database;
+use super::store::Backend;
 use super::surroundings::{self, Surroundings};
 use super::tokens::InstanceKey;
 use super::unavailable::Unavailable;
@@ -48,11 +48,10 @@ impl InProcess {
         Self::open(config, None, None).await
     }
 
-    /// Checks the configuration, and then opens the database, which the configuration names unless it is given, and the keys. `address` is
-    /// where it listens.
+    /// Checks the configuration, and then opens the database, unless a backend is given, and the keys. `address` is where it listens.
     pub(super) async fn open(
         config: Config,
-        database: Option<Box<dyn Database>>,
+        backend: Option<Arc<dyn Backend>>,
         address: Option<SocketAddr>,
     ) -> Result<Self, StartError> {
         let base_url = match address {
@@ -66,19 +65,26 @@ impl InProcess {
         let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
         let hosts = config.allow_hosts.iter().map(|text| allowed_host(text)).collect::<Result<_, _>>()?;
         let control_token = control_token(&config)?;
-        let (keys, database) = open(&config, database).await?;
-        let clock = match ServiceClock::load(&*database.store, config.wall_clock.clone()).await {
-            Ok(clock) => Arc::new(clock),
+        let (keys, store) = open(&config, backend).await?;
+        let load = async {
+            let clock = ServiceClock::load(&*store, config.wall_clock.clone()).await;
+            let clock = Arc::new(clock.map_err(|error| StartError::Database(error.to_string()))?);
+            let first = keys.first_merchant(&config);
+            let merchants = Merchants::load(Arc::clone(&store), Arc::clone(&clock), first).await?;
+            Ok((clock, merchants))
+        };
+        let (clock, merchants) = match load.await {
+            Ok(loaded) => loaded,
             Err(error) => {
                 // Unlocks a file before the error is returned, so that the next start can open it.
-                database.close().await;
-                return Err(StartError::Database(error.to_string()));
+                store.close().await;
+                return Err(error);
             }
         };
         let service = Arc::new(Service {
-            store: Arc::clone(&database.store),
-            clock: Arc::clone(&clock),
-            merchants: Merchants::new(database, clock),
+            store,
+            clock,
+            merchants,
             fees: Fees::standard(),
             esim_packages: EsimPackages::standard(),
             instance_key: InstanceKey::new(&keys.instance),
@@ -137,7 +143,7 @@ impl InProcess {
 
     /// Closes the store; a store in memory is deleted. Later, each request that needs the store gets 503.
     pub async fn close(&self) {
-        self.service.merchants.close().await;
+        self.service.store.close().await;
     }
 }
 

@@ -21,7 +21,7 @@
 //! | none | [`InProcess`]: a function from request to response, in memory, also for wasm32 |
 //! | `serve` | `Sandbox`: the same on a port of this machine |
 //! | `sqlite` | a database file, which outlives the sandbox |
-//! | `sql`, `contract` | for those who write another backend: [`store`] |
+//! | `contract` | for those who write another backend, its tests: [`store`] |
 //!
 //! ```text
 //! /v1/…        the service, as documented and decided
@@ -32,8 +32,6 @@
 //!
 //! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,
 //! saves), `rules` (pure functions of the state) and `store` (memory, SQLite, or another crate's). `replies` writes the response.
-//!
-//! The crate `guichet-sandbox-postgres` lets any number of sandboxes share a PostgreSQL database.
 
 mod auth;
 mod clock;

@@ -1,63 +1,44 @@
-//! Opens the database of a sandbox, with its keys: memory, a file of SQLite, or a database that is given as a value.
+//! Opens the database of a sandbox, with its keys: memory, a file of SQLite, or a backend that is given as a value.
 
 use crate::config::Config;
 use crate::keys::{GivenKeys, Keys};
 use crate::start_error::StartError;
 #[cfg(feature = "sqlite")]
 use crate::store::Sqlite;
-use crate::store::{Backend, Database, Memory, OneInstance, Store};
-use crate::tokens::InstanceKey;
+use crate::store::{Backend, Memory};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Opens the database that is given, which other instances may share. Otherwise the one that the configuration names, which this instance
-/// has to itself.
-pub(super) async fn open(config: &Config, database: Option<Box<dyn Database>>) -> Result<(Keys, Backend), StartError> {
+/// Opens the backend that is given, or the database that the configuration names.
+pub(super) async fn open(
+    config: &Config,
+    backend: Option<Arc<dyn Backend>>,
+) -> Result<(Keys, Arc<dyn Backend>), StartError> {
     let given = GivenKeys::find(config)?;
-    if let Some(database) = database {
-        let keys = given.of_shared(config.keys.as_deref())?;
-        let key = InstanceKey::new(&keys.instance).fingerprint();
-        let backend = database.open(&key, keys.first_merchant(config)).await?;
-        return Ok((keys, backend));
+    let file = config.keys.as_deref();
+    if let Some(backend) = backend {
+        return Ok((given.in_file_or(file, || Ok(Keys::generate()))?, backend));
     }
-    if config.keys.is_some() {
-        return Err(StartError::Keys(
-            "Only a sandbox on PostgreSQL takes --keys. On SQLite the keys are beside the database, and in memory they are new at each start: set \
-             GUICHET_INSTANCE_KEY and GUICHET_SECRET_KEY to choose them."
-                .into(),
-        ));
-    }
-    let store: Arc<dyn Store>;
-    let keys = match Location::read(&config.database)? {
-        Location::Memory => {
-            store = Arc::new(Memory::default());
-            given.or_else(|| Ok(Keys::generate()))
-        }
+    match Location::read(&config.database)? {
+        Location::Memory => Ok((given.in_file_or(file, || Ok(Keys::generate()))?, Arc::new(Memory::default()))),
         #[cfg(feature = "sqlite")]
         Location::Sqlite(path) => {
-            let (sqlite, file) = Sqlite::open(&path).await?;
-            store = Arc::new(sqlite);
-            given.or_else(|| Keys::beside(&file))
+            let (sqlite, path) = Sqlite::open(&path).await?;
+            match given.in_file_or(file, || Keys::beside(&path)) {
+                Ok(keys) => Ok((keys, Arc::new(sqlite))),
+                Err(error) => {
+                    // Unlocks the file before the error is returned, so that the next start can open it.
+                    sqlite.close().await;
+                    Err(error)
+                }
+            }
         }
         #[cfg(not(feature = "sqlite"))]
-        Location::Sqlite(path) => {
-            return Err(StartError::Database(format!(
-                "This program has no SQLite for {}. Build it with the feature `sqlite` of guichet-sandbox, or give memory:.",
-                path.display()
-            )));
-        }
-    };
-    let loaded = async {
-        let keys = keys?;
-        let instances = OneInstance::load(&*store, keys.first_merchant(config)).await?;
-        Ok((keys, Backend { store: Arc::clone(&store), instances: Arc::new(instances) }))
-    };
-    let loaded = loaded.await;
-    if loaded.is_err() {
-        // Unlocks the file before the error is returned, so that the next start can open it.
-        store.close().await;
+        Location::Sqlite(path) => Err(StartError::Database(format!(
+            "This program has no SQLite for {}. Build it with the feature `sqlite` of guichet-sandbox, or give memory:.",
+            path.display()
+        ))),
     }
-    loaded
 }
 
 /// The location of a database.
@@ -80,10 +61,10 @@ impl Location {
             }
             ("sqlite", path) if !path.is_empty() => return Ok(Self::Sqlite(PathBuf::from(path))),
             ("postgres" | "postgresql", _) => {
-                "This program has no PostgreSQL. Start the sandbox by Sandbox::start_on with the database of the crate guichet-sandbox-postgres, or give sqlite: and a file.".into()
+                "The sandbox has no PostgreSQL. Let one sandbox on SQLite serve the whole team: give sqlite: and a file (sqlite:.guichet/sandbox.sqlite).".into()
             }
             _ => format!(
-                "The database address begins with \"{scheme}\". Give sqlite: and a file (sqlite:.guichet/sandbox.sqlite), postgres://USER:PASSWORD@HOST/DATABASE, or memory: to keep everything in memory."
+                "The database address begins with \"{scheme}\". Give sqlite: and a file (sqlite:.guichet/sandbox.sqlite), or memory: to keep everything in memory."
             ),
         }))
     }
@@ -99,7 +80,7 @@ mod tests {
         assert_eq!(Location::read("sqlite:.guichet/s.sqlite").unwrap(), Location::Sqlite(".guichet/s.sqlite".into()));
         assert_eq!(Location::read("sqlite:///srv/s.sqlite").unwrap(), Location::Sqlite("/srv/s.sqlite".into()));
         let error = Location::read("postgres://awa:hunter2@host/db").unwrap_err().to_string();
-        assert!(error.contains("Sandbox::start_on") && !error.contains("hunter2"), "{error}");
+        assert!(error.contains("give sqlite: and a file") && !error.contains("hunter2"), "{error}");
         for other in ["mysql://host/db", "sqlite:", "memory", "memory:x", ""] {
             assert!(Location::read(other).is_err(), "{other}");
         }
@@ -109,11 +90,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_sandbox_on_postgresql_takes_a_file_of_keys() {
-        for database in ["memory:", "sqlite:.guichet/sandbox.sqlite"] {
-            let config = Config { keys: Some("sandbox.keys".into()), database: database.into(), ..Config::default() };
-            let Err(error) = open(&config, None).await else { panic!("{database} took --keys") };
-            assert!(error.to_string().contains("Only a sandbox on PostgreSQL takes --keys"), "{error}");
+    async fn a_file_of_keys_is_created_once_and_then_read_whatever_the_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = Some(folder.path().join("sandbox.keys"));
+        let mut all = Vec::new();
+        for database in ["memory:".to_owned(), format!("sqlite:{}", folder.path().join("s.sqlite").display())] {
+            let config = Config { keys: keys.clone(), database, ..Config::default() };
+            let (keys, backend) = open(&config, None).await.unwrap();
+            backend.close().await;
+            all.push((keys.instance, keys.secret_key));
         }
+        let (keys, _) = open(&Config { keys, ..Config::default() }, Some(Arc::new(Memory::default()))).await.unwrap();
+        all.push((keys.instance, keys.secret_key));
+        assert!(all[0] == all[1] && all[1] == all[2]);
     }
 }

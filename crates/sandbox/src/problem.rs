@@ -176,8 +176,6 @@ impl From<Unavailable> for Problem {
     fn from(cause: Unavailable) -> Self {
         tracing::error!(cause = %printable(&cause), "the store is unavailable");
         let message = "The sandbox cannot store or read what this request needs now. Try again.";
-        let problem = Self::new(ErrorCode::Unavailable, message);
-        // A 503 with `retryable` would mean that nothing was executed.
-        if cause.may_be_stored() { problem.without_response() } else { problem }
+        Self::new(ErrorCode::Unavailable, message)
     }
 }

@@ -1,12 +1,11 @@
 //! The newest requests of a merchant, for tests. No credential, query, body or card is stored.
 
-use super::faults::{FaultKind, SPECS};
 use guichet::protocol::{CredentialKind, Spec};
 use guichet::values::Moment;
 use serde_json::{Value, json};
 
 /// The number of stored requests.
-pub const MAX_REQUESTS: usize = 1000;
+pub(super) const MAX_REQUESTS: usize = 1000;
 
 /// One request that reached the service. [`Tenant::requests`](super::Tenant::requests) lists them.
 ///
@@ -72,35 +71,11 @@ impl Request {
         }
     }
 
-    /// The request as JSON, as the control API and backends write it.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
+    /// The request as JSON, as the control API writes it.
+    pub(super) fn to_json(&self) -> Value {
         json!({
             "at": self.at.unix(), "operation": self.operation, "method": self.method, "path": self.path, "intent": self.intent,
             "credential": self.credential, "request_id": self.request_id, "status": self.status, "fault": self.fault,
-        })
-    }
-
-    /// Reads what [`Request::to_json`] has written. `None` for an operation that this version does not know.
-    #[must_use]
-    pub fn from_json(record: &Value) -> Option<Self> {
-        let text = |name: &str| record.get(name).and_then(Value::as_str);
-        let known = |known: &[&'static str], name: &str| {
-            let word = text(name)?;
-            known.iter().find(|known| **known == word).copied()
-        };
-        let operation = text("operation")?;
-        let spec = SPECS.iter().find(|spec| spec.name == operation)?;
-        Some(Self {
-            at: Moment::from_unix(record.get("at")?.as_i64()?),
-            operation: spec.name,
-            method: spec.method.as_str(),
-            path: spec.path,
-            intent: text("intent").map(str::to_owned),
-            credential: known(&["client_secret", "secret_key", "session_token", "none"], "credential")?,
-            request_id: text("request_id")?.to_owned(),
-            status: record.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok()),
-            fault: known(&FaultKind::names(), "fault"),
         })
     }
 }
@@ -116,16 +91,5 @@ mod tests {
         let spec = ReadPaymentIntent::SPEC;
         let request = Request::new(Moment::from_unix(1), &spec, Some("pi_x_secret_y"), None, "req_1");
         assert_eq!(request.intent, None);
-    }
-
-    #[test]
-    fn a_written_request_is_read_back_whole() {
-        let id = Some("pi_0123456789abcdefghijkl");
-        let spec = ReadPaymentIntent::SPEC;
-        let request = Request::new(Moment::from_unix(1), &spec, id, Some(CredentialKind::SecretKey), "req_1");
-        let request = Request { status: Some(200), fault: Some("delay"), ..request };
-        assert_eq!(Request::from_json(&request.to_json()), Some(request.clone()));
-        let of_another_version = json!({ "operation": "of_another_version" });
-        assert_eq!(Request::from_json(&of_another_version), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::in_process::InProcess;
 use super::start_error::StartError;
-use super::store::Database;
+use super::store::Backend;
 use super::tenant::{Clock, Tenant, run_on};
 use super::unavailable::Unavailable;
 use crate::server::{Limits, serve_within};
@@ -65,16 +65,15 @@ impl Sandbox {
         Self::launch(config, None).await
     }
 
-    /// Starts a sandbox on a database that is given as a value, such as that of the crate `guichet-sandbox-postgres`. `config.database` is
-    /// not read.
+    /// Starts a sandbox on a backend of your own, which it has to itself and closes at its end. `config.database` is not read.
     ///
     /// # Errors
     /// As [`Sandbox::start_with`].
-    pub async fn start_on(config: Config, database: impl Database) -> Result<Self, StartError> {
-        Self::launch(config, Some(Box::new(database))).await
+    pub async fn start_on(config: Config, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
+        Self::launch(config, Some(backend)).await
     }
 
-    async fn launch(config: Config, database: Option<Box<dyn Database>>) -> Result<Self, StartError> {
+    async fn launch(config: Config, backend: Option<Arc<dyn Backend>>) -> Result<Self, StartError> {
         let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("guichet-sandbox").enable_all().build();
         let runtime =
             runtime.map_err(|error| StartError::System(format!("The sandbox cannot start a thread: {error}.")))?;
@@ -83,7 +82,7 @@ impl Sandbox {
         let (stop, stopped) = oneshot::channel();
         let (end, ended) = oneshot::channel::<()>();
         let run = move || {
-            runtime.block_on(run(config, database, ready, stopped));
+            runtime.block_on(run(config, backend, ready, stopped));
             drop(end);
         };
         let thread = std::thread::Builder::new().name("guichet-sandbox".into()).spawn(run);
@@ -146,7 +145,7 @@ impl Sandbox {
     pub async fn reset(&self) -> Result<(), Unavailable> {
         let service = Arc::clone(&self.in_process.service);
         run_on(&self.runtime, async move {
-            for merchant in service.merchants.all().await? {
+            for merchant in service.merchants.all() {
                 service.merchants.reset(&merchant).await?;
             }
             Ok(())
@@ -178,11 +177,11 @@ impl std::fmt::Debug for Sandbox {
 /// Runs a sandbox until it is stopped.
 async fn run(
     config: Config,
-    database: Option<Box<dyn Database>>,
+    backend: Option<Arc<dyn Backend>>,
     ready: oneshot::Sender<Result<InProcess, StartError>>,
     stopped: oneshot::Receiver<()>,
 ) {
-    let (started, listener, limits) = match listen(config, database).await {
+    let (started, listener, limits) = match listen(config, backend).await {
         Ok(listening) => listening,
         Err(error) => return drop(ready.send(Err(error))),
     };
@@ -196,10 +195,9 @@ async fn run(
             () = serve_within(limits, listener, respond, stopped) => {}
             () = repeat(BILLING_INTERVAL, || service.bill_all()) => {}
             () = repeat(DELETION_INTERVAL, || service.delete_expired_keys()) => {}
-            () = service.merchants.run() => {}
         }
     }
-    service.merchants.close().await;
+    service.store.close().await;
 }
 
 /// Does work in the background, so that no request waits for it, until the future is dropped.
@@ -217,7 +215,7 @@ async fn repeat<F: Future<Output = Result<(), Unavailable>>>(interval: Duration,
 /// Listens, then opens the database and the keys.
 async fn listen(
     config: Config,
-    database: Option<Box<dyn Database>>,
+    backend: Option<Arc<dyn Backend>>,
 ) -> Result<(InProcess, TcpListener, Limits), StartError> {
     let limits = limits(&config)?;
     let mut probe = [0; 1];
@@ -225,7 +223,7 @@ async fn listen(
         .map_err(|error| StartError::System(format!("The system provides no randomness: {error}.")))?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| cannot_listen(config.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(config.listen, &error))?;
-    Ok((InProcess::open(config, database, Some(address)).await?, listener, limits))
+    Ok((InProcess::open(config, backend, Some(address)).await?, listener, limits))
 }
 
 fn limits(config: &Config) -> Result<Limits, StartError> {

@@ -60,7 +60,7 @@ impl Tenant {
     /// # Errors
     /// If the database cannot be read.
     pub async fn now(&self) -> Result<Moment, Unavailable> {
-        self.clock.run(|service, merchant| async move { Ok(service.merchants.again(&merchant).await?.peek()) }).await
+        Ok(self.clock.merchant.peek())
     }
 
     /// Makes the next calls of an operation by this merchant or its customers fail. [`Fault`] has an example.
@@ -68,7 +68,7 @@ impl Tenant {
     /// # Errors
     /// If 1,000 faults are waiting: use [`Fault::times`] instead. Or if the database cannot be written.
     pub async fn fault(&self, fault: Fault) -> Result<(), AddFaultError> {
-        self.clock.run(|_, merchant| async move { merchant.add_fault(fault).await }).await
+        self.clock.merchant.add_fault(fault)
     }
 
     /// The waiting faults.
@@ -76,7 +76,7 @@ impl Tenant {
     /// # Errors
     /// If the database cannot be read.
     pub async fn faults(&self) -> Result<Vec<Fault>, Unavailable> {
-        self.clock.run(|_, merchant| async move { merchant.faults().await }).await
+        Ok(self.clock.merchant.faults())
     }
 
     /// Removes all waiting faults.
@@ -84,16 +84,16 @@ impl Tenant {
     /// # Errors
     /// If the database cannot be written.
     pub async fn clear_faults(&self) -> Result<(), Unavailable> {
-        self.clock.run(|_, merchant| async move { merchant.clear_faults().await }).await
+        self.clock.merchant.clear_faults();
+        Ok(())
     }
 
-    /// The newest 1,000 requests of this merchant and its customers, oldest first. If other sandboxes share the database, their requests
-    /// are among them a second later at the latest.
+    /// The newest 1,000 requests of this merchant and its customers, oldest first.
     ///
     /// # Errors
     /// If the database cannot be read.
     pub async fn requests(&self) -> Result<Vec<Request>, Unavailable> {
-        self.clock.run(|_, merchant| async move { merchant.requests().await }).await
+        Ok(self.clock.merchant.requests())
     }
 
     /// The events of its newest 1,000 payments and eSIM orders, and the newest 1,000 events of its subscriptions, in order.
@@ -103,7 +103,7 @@ impl Tenant {
     pub async fn events(&self) -> Result<Vec<Event>, Unavailable> {
         let events = |service: Arc<Service>, merchant| async move {
             service.catch_up().await;
-            service.events(&service.merchants.again(&merchant).await?).await
+            service.events(&merchant).await
         };
         self.clock.run(events).await
     }
@@ -113,7 +113,7 @@ impl Tenant {
     /// # Errors
     /// If the database cannot be written.
     pub async fn reset(&self) -> Result<(), Unavailable> {
-        self.clock.run(|service, merchant| async move { service.merchants.reset(&merchant).await.map(drop) }).await
+        self.clock.run(|service, merchant| async move { service.merchants.reset(&merchant).await }).await
     }
 }
 

@@ -44,11 +44,6 @@ impl InstanceKey {
         Self(Hmac::new_from_slice(text.expose().as_bytes()).expect("HMAC takes a key of any length"))
     }
 
-    /// The stored form of this key, by which instances on one database compare theirs.
-    pub(super) fn fingerprint(&self) -> String {
-        hex::encode(self.derive("fingerprint"))
-    }
-
     /// The client secret of an intent.
     pub(super) fn client_secret(&self, id: &IntentId) -> ClientSecret {
         ClientSecret::new(format!("{id}_secret_{}", base62(&self.derive(id.as_str()), 43)))

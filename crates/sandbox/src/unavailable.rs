@@ -1,7 +1,6 @@
 //! The error of a database that fails.
 
-/// The database failed, for example because the disk is full. Nothing was stored, unless
-/// [`Unavailable::may_be_stored`] says so.
+/// The database failed, for example because the disk is full. Nothing was stored.
 ///
 /// ```no_run
 /// # async fn advance(shop: guichet_sandbox::Tenant) {
@@ -15,26 +14,13 @@
 #[error("The sandbox's database is unavailable: {reason}")]
 pub struct Unavailable {
     reason: String,
-    may_be_stored: bool,
 }
 
 impl Unavailable {
     /// An error with this reason.
     #[must_use]
     pub fn because(what: impl Into<String>) -> Self {
-        Self { reason: what.into(), may_be_stored: false }
-    }
-
-    /// An error of a database that did not report whether it has stored what it was given.
-    #[must_use]
-    pub fn perhaps_stored(what: impl Into<String>) -> Self {
-        Self { reason: what.into(), may_be_stored: true }
-    }
-
-    /// Whether the database may have stored what it was given.
-    #[must_use]
-    pub fn may_be_stored(&self) -> bool {
-        self.may_be_stored
+        Self { reason: what.into() }
     }
 
     /// Concurrent requests changed the same records at each attempt.

@@ -44,6 +44,8 @@
 
 mod database;
 #[cfg(feature = "postgres")]
+mod postgres_address;
+#[cfg(feature = "postgres")]
 mod postgres_sessions;
 #[cfg(feature = "redis")]
 mod redis_sessions;

@@ -3,6 +3,7 @@
 mod connections;
 
 use crate::database::{PlainHosts, attempt, milliseconds};
+use crate::postgres_address;
 use crate::sealed::{Hash, Sealer, token_hash};
 use connections::Connections;
 use guichet::native::{Client, KeepResult, KeptSession, Refused, SessionStore, install_crypto_provider};
@@ -153,7 +154,7 @@ impl PostgresSessionsBuilder<'_> {
     /// Kind `input` if the address cannot be parsed or has an unknown parameter, if the connection may be unencrypted, or if the tables
     /// belong to another role; `offline` if the database does not answer within 5 seconds, or refuses.
     pub async fn connect(self, url: &str) -> Result<PostgresSessions, Error> {
-        let address = guichet_postgres_address::parse(url).map_err(|message| Error::new(Kind::Input, message))?;
+        let address = postgres_address::parse(url).map_err(|message| Error::new(Kind::Input, message))?;
         let options = PgConnectOptions::from_url(&address).map_err(|_| {
             let message = "The parameters of the address of the PostgreSQL database cannot be read. Correct the text after the question mark, such as sslmode=verify-full.";
             Error::new(Kind::Input, message)

@@ -86,7 +86,7 @@ impl ControlApi {
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
         let query = query(&parts);
         let fields = Fields::of(call, fields, &query)?;
-        let merchant = self.merchant(merchant_id(&fields, &query)?).await?;
+        let merchant = self.merchant(merchant_id(&fields, &query)?)?;
         self.dispatch(call, &merchant, &fields).await
     }
 
@@ -119,14 +119,14 @@ impl ControlApi {
                     fields.whole("advance_seconds", invalid)?.ok_or_else(|| wrong("advance_seconds", invalid))?;
                 json!({ "now": self.service.advance(merchant, seconds).await?.unix() })
             }
-            Call::ListFaults => faults_of(merchant).await?,
+            Call::ListFaults => faults_of(merchant),
             Call::AddFault => {
-                merchant.add_fault(read_fault(fields)?).await?;
-                faults_of(merchant).await?
+                merchant.add_fault(read_fault(fields)?)?;
+                faults_of(merchant)
             }
             Call::ClearFaults => {
-                merchant.clear_faults().await?;
-                faults_of(merchant).await?
+                merchant.clear_faults();
+                faults_of(merchant)
             }
             Call::SetOperator => {
                 let operator = Operator::of_code(fields.required("code")?);
@@ -137,35 +137,34 @@ impl ControlApi {
                 let status = OperatorStatus::ALL.into_iter().find(|status| status.as_str() == named);
                 let words = || OperatorStatus::ALL.map(OperatorStatus::as_str).to_vec();
                 let status = status.ok_or_else(|| unknown("status", words()))?;
-                let merchant = self.service.merchants.set_operator(merchant, operator.code, status).await?;
-                operators_of(&merchant)
+                self.service.merchants.set_operator(merchant, operator.code, status).await?;
+                operators_of(merchant)
             }
             Call::ListRequests => {
-                let requests = merchant.requests().await?;
+                let requests = merchant.requests();
                 json!({ "requests": requests.iter().map(Request::to_json).collect::<Vec<_>>() })
             }
             Call::ListEvents => {
                 json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() })
             }
             Call::ResetMerchant => {
-                let merchant = self.service.merchants.reset(merchant).await?;
+                self.service.merchants.reset(merchant).await?;
                 json!({ "merchant": merchant.id(), "now": merchant.now().unix() })
             }
         };
         Ok(Bytes::from(reply.to_string()))
     }
 
-    async fn merchant(&self, id: Option<&str>) -> Result<Merchant, Problem> {
+    fn merchant(&self, id: Option<&str>) -> Result<Merchant, Problem> {
         match id {
-            None => Ok(self.service.merchants.first().await?),
-            Some(id) => self.service.merchants.by_id(id).await?.ok_or_else(|| Problem::missing("merchant")),
+            None => Ok(self.service.merchants.first()),
+            Some(id) => self.service.merchants.by_id(id).ok_or_else(|| Problem::missing("merchant")),
         }
     }
 }
 
-async fn faults_of(merchant: &Merchant) -> Result<Value, Problem> {
-    let faults = merchant.faults().await?;
-    Ok(json!({ "faults": faults.iter().map(Fault::to_json).collect::<Vec<_>>() }))
+fn faults_of(merchant: &Merchant) -> Value {
+    json!({ "faults": merchant.faults().iter().map(Fault::to_json).collect::<Vec<_>>() })
 }
 
 fn operators_of(merchant: &Merchant) -> Value {

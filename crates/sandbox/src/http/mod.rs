@@ -158,9 +158,9 @@ async fn answer(
     let is_known = known.is_some();
     let merchant = match known {
         Some(merchant) => merchant,
-        None => service.merchants.first().await?,
+        None => service.merchants.first(),
     };
-    let fault = if may_call { merchant.take_fault(route.spec.name).await? } else { None };
+    let fault = if may_call { merchant.take_fault(route.spec.name) } else { None };
     let kind = caller.as_ref().ok().map(Caller::kind);
     let received = Received::new(merchant.now(), &route.spec, id_of(&request.path), kind, request_id);
     let mut response = observe(&merchant, received, fault, route.spec.envelope, async {
@@ -214,7 +214,6 @@ where
     let operation = O::parse(fields).map_err(Problem::fields)?;
     // Reading the body or a fault may have taken time.
     service.catch_up().await;
-    let caller = caller.after_wait(&service.merchants).await?;
     service.handle(caller, operation).await
 }
 

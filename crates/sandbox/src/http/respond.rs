@@ -77,8 +77,7 @@ pub(crate) fn envelope(done: &Done, spec: &Spec) -> String {
     body.expect("a reply is plain words and numbers")
 }
 
-/// The response with an error. A client that sends too slowly gets none: its connection is closed. Nor does a request get one of which it
-/// is not known whether it was stored.
+/// The response with an error. A client that sends too slowly gets none: its connection is closed.
 pub(crate) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
     if problem.closes_connection { drop_connection() } else { error(problem, request_id, envelope) }
 }
@@ -110,20 +109,4 @@ pub(crate) fn plain(status: StatusCode, body: impl Into<Body>, request_id: &str)
         headers.insert(REQUEST_ID, request_id);
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::unavailable::Unavailable;
-
-    #[test]
-    fn a_request_that_may_be_stored_gets_no_response_which_could_say_that_it_is_not() {
-        let dropped = |unavailable: Unavailable| {
-            let response = refuse(unavailable.into(), "req_1", Envelope::Standard);
-            response.extensions().get::<DropConnection>().is_some()
-        };
-        assert!(dropped(Unavailable::perhaps_stored("its reply was lost")));
-        assert!(!dropped(Unavailable::because("the disk is full")));
-    }
 }

@@ -59,26 +59,16 @@ impl GivenKeys {
         Ok(given)
     }
 
-    /// Both keys, which every instance on a shared database needs: the given ones, or those in this file.
-    pub(super) fn of_shared(self, file: Option<&Path>) -> Result<Keys, StartError> {
+    /// The keys in this file. Without one the given keys, and others for those that are not given.
+    pub(super) fn in_file_or(
+        self,
+        file: Option<&Path>,
+        others: impl FnOnce() -> Result<Keys, StartError>,
+    ) -> Result<Keys, StartError> {
         match file {
             Some(file) => Keys::in_file(file, &self),
-            None => self.require_both(),
+            None => self.or_else(others),
         }
-    }
-
-    fn require_both(self) -> Result<Keys, StartError> {
-        let missing = match (self.instance, self.secret_key) {
-            (Some(instance), Some(secret_key)) => return Ok(Keys { instance, secret_key }),
-            (None, Some(_)) => format!("{INSTANCE_VARIABLE} is missing"),
-            (Some(_), None) => format!("{SECRET_VARIABLE} is missing"),
-            (None, None) => format!("{INSTANCE_VARIABLE} and {SECRET_VARIABLE} are missing"),
-        };
-        Err(StartError::Keys(format!(
-            "{missing}. Every sandbox on one PostgreSQL database needs the same keys. Set both variables: \
-             {INSTANCE_VARIABLE}=$(openssl rand -hex 32), and {SECRET_VARIABLE}={SECRET_KEY}$(openssl rand -hex 16). Or give --keys FILE: \
-             the first start creates the file."
-        )))
     }
 
     /// The given keys, and others for those that are not given.
@@ -151,11 +141,11 @@ mod tests {
     #[test]
     fn a_key_that_can_be_guessed_is_invalid() {
         for guessed in
-            ["sk_test_", "sk_test_1", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_test_4eC39HqLyjWDarjt T1zdp7dc"]
+            ["sk_test_", "sk_test_1", "sk_live_0123456789abcdefghijklmn", "sk_test_0123456789abcdef ghijklmn"]
         {
             assert!(!has_format(&Secret::new(guessed), SECRET_KEY), "{guessed}");
         }
-        assert!(has_format(&Secret::new("sk_test_4eC39HqLyjWDarjtT1zdp7dc"), SECRET_KEY));
+        assert!(has_format(&Secret::new("sk_test_0123456789abcdefghijklmn"), SECRET_KEY));
     }
 
     #[test]
@@ -177,9 +167,9 @@ mod tests {
     #[test]
     fn a_given_control_token_is_kept_and_one_that_can_be_guessed_is_refused() {
         let config = |token: &str| Config { control_token: Some(Secret::new(token)), ..Config::default() };
-        let given = control_token(&config("ctl_4eC39HqLyjWDarjt")).unwrap();
-        assert_eq!(given.expose(), "ctl_4eC39HqLyjWDarjt");
-        for guessed in ["ctl_", "token", "ctl_4eC39HqLyjWDar-t"] {
+        let given = control_token(&config("ctl_0123456789abcdef")).unwrap();
+        assert_eq!(given.expose(), "ctl_0123456789abcdef");
+        for guessed in ["ctl_", "token", "ctl_0123456789abcd-f"] {
             let Err(error) = control_token(&config(guessed)) else { panic!("{guessed} was taken") };
             assert!(error.to_string().contains("GUICHET_CONTROL_TOKEN"), "{error}");
         }

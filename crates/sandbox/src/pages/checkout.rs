@@ -101,19 +101,12 @@ pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>,
     let Some(merchant) = caller.known_merchant().cloned() else {
         return link_wrong(&pages, language, StatusCode::FORBIDDEN).await;
     };
-    let fault = match merchant.take_fault(spec.name).await {
-        Ok(fault) => fault,
-        Err(problem) => return trouble(&pages, language, &problem.into()).await,
-    };
+    let fault = merchant.take_fault(spec.name);
     let kind = Some(CredentialKind::ClientSecret);
     let received = Received::new(merchant.now(), &spec, Some(id.as_str()), kind, &tokens::id("req_"));
     let response = observe(&merchant, received, fault, spec.envelope, async {
         // Reading the body or a fault may have taken time.
         pages.service.catch_up().await;
-        let caller = match caller.after_wait(&pages.service.merchants).await {
-            Ok(caller) => caller,
-            Err(problem) => return trouble(&pages, language, &problem).await,
-        };
         match execute(&pages, &caller, &id, &form).await {
             Ok(()) => see_other(&format!("/checkout/{id}")),
             // The intent's status does not allow it: the page shows the status.

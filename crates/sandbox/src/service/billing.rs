@@ -1,11 +1,12 @@
 //! Runs the billing: applies what has become due in subscriptions, each event at its own time even if it runs later.
 
 use super::intents::new_intent;
+use super::merchants::MerchantLock;
 use super::{MAX_ROUNDS, Merchant, Service};
 use crate::problem::Problem;
 use crate::rules::billing::{Charge, Due, Subscription, SubscriptionState};
 use crate::rules::{Intent, IntentState, Status};
-use crate::store::{Billed, Customer, MerchantLock, Write};
+use crate::store::{Billed, Customer, Write};
 use crate::unavailable::Unavailable;
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Email, MerchantReference, Moment, printable};
@@ -22,16 +23,15 @@ impl Service {
     /// The events of one subscription are applied in order. Subscriptions are independent of each other, so several are written in one
     /// commit.
     pub(crate) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
-        // Without a lock: it may take as long as another statement.
         if self.store.due(merchant.id(), merchant.now(), 1).await?.is_empty() {
             return Ok(());
         }
-        let lock = merchant.lock().await?;
+        let lock = merchant.lock().await;
         self.bill_locked(merchant, &lock).await
     }
 
     /// Applies everything that is due by now. One run at a time: a clock move and a reset wait for it too.
-    async fn bill_locked(&self, merchant: &Merchant, _lock: &MerchantLock) -> Result<(), Unavailable> {
+    async fn bill_locked(&self, merchant: &Merchant, _lock: &MerchantLock<'_>) -> Result<(), Unavailable> {
         let mut conflicts_in_a_row = 0;
         while conflicts_in_a_row < MAX_ROUNDS {
             let until = merchant.now();
@@ -58,33 +58,27 @@ impl Service {
     /// Moves a merchant's clock forward, applies everything that is due by then, and returns the clock's new time.
     pub(crate) async fn advance(&self, merchant: &Merchant, seconds: u32) -> Result<Moment, Unavailable> {
         self.catch_up().await;
-        let merchant = self.merchants.advance(merchant, seconds).await?;
+        self.merchants.advance(merchant, seconds).await?;
         let now = merchant.now();
-        self.bill(&merchant).await?;
+        self.bill(merchant).await?;
         Ok(now)
     }
 
-    /// Applies everything that is due by now for every merchant, except for those for which another instance does.
+    /// Applies everything that is due by now for every merchant.
     pub(crate) async fn bill_all(&self) -> Result<(), Unavailable> {
         let due = self.store.merchants_due(self.clock.peek()).await?;
         if !due.is_empty() {
             self.catch_up().await;
         }
         for id in due {
+            let Some(merchant) = self.merchants.by_id(&id) else { continue };
+            let lock = merchant.lock().await;
             // An error of one merchant does not stop the billing of the others.
-            if let Err(error) = self.bill_unless_elsewhere(&id).await {
+            if let Err(error) = self.bill_locked(&merchant, &lock).await {
                 tracing::error!(error = %printable(error), merchant = %id, "the due events of subscriptions were not applied");
             }
         }
         Ok(())
-    }
-
-    async fn bill_unless_elsewhere(&self, id: &str) -> Result<(), Unavailable> {
-        let Some(merchant) = self.merchants.by_id(id).await? else { return Ok(()) };
-        match merchant.lock_unless_elsewhere().await? {
-            Some(lock) => self.bill_locked(&merchant, &lock).await,
-            None => Ok(()),
-        }
     }
 }
 

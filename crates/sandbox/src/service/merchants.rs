@@ -1,33 +1,55 @@
-//! The merchants of the service. The instances that share the database keep them: each request reads its merchant, and uses nothing of it
-//! for another request.
+//! The merchants of the service: all of them are in memory, since they are few.
 
 use crate::clock::ServiceClock;
-use crate::rules::OperatorStatus;
-use crate::store::{Backend, By, MerchantRow, SharedMerchant, Write};
+use crate::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS};
+use crate::requests::{MAX_REQUESTS, Request};
+use crate::rules::{OperatorStatus, OperatorStatuses};
+use crate::start_error::StartError;
+use crate::store::{Backend, MerchantRow, Write};
 use crate::tokens::{self, SECRET_KEY};
 use crate::unavailable::Unavailable;
 use guichet::values::{Moment, Secret};
-use std::ops::Deref;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// One merchant, as a request sees it.
+/// One merchant. Every request sees the same state of it.
 #[derive(Clone)]
 pub(crate) struct Merchant {
-    shared: Arc<dyn SharedMerchant>,
+    state: Arc<State>,
     clock: Arc<ServiceClock>,
-    /// When it was read, by the service's clock.
-    read_at: Moment,
 }
 
-impl Deref for Merchant {
-    type Target = dyn SharedMerchant;
-
-    fn deref(&self) -> &Self::Target {
-        &*self.shared
-    }
+struct State {
+    id: String,
+    name: String,
+    clock_offset: AtomicI64,
+    operators: RwLock<OperatorStatuses>,
+    /// Held while due work runs, while the clock is moved, and while a reset runs.
+    billing: tokio::sync::Mutex<()>,
+    faults: Mutex<Vec<Fault>>,
+    requests: Mutex<VecDeque<Request>>,
 }
+
+/// Keeps billing, clock moves and resets of one merchant apart, until it is dropped.
+pub(crate) type MerchantLock<'a> = tokio::sync::MutexGuard<'a, ()>;
 
 impl Merchant {
+    /// Its id.
+    pub(crate) fn id(&self) -> &str {
+        &self.state.id
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.state.name
+    }
+
+    /// The offset of its clock from the service's, in seconds; never negative.
+    pub(crate) fn clock_offset(&self) -> i64 {
+        self.state.clock_offset.load(Ordering::Acquire)
+    }
+
     /// The time on which its responses depend: the service's clock plus its offset. It is stored.
     pub(crate) fn now(&self) -> Moment {
         self.clock.now().plus(self.clock_offset())
@@ -38,119 +60,219 @@ impl Merchant {
     pub(crate) fn peek(&self) -> Moment {
         self.clock.peek().plus(self.clock_offset())
     }
+
+    /// How the operators work for it.
+    pub(crate) fn operators(&self) -> OperatorStatuses {
+        self.state.operators.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_operators(&self, operators: OperatorStatuses) {
+        *self.state.operators.write().unwrap_or_else(PoisonError::into_inner) = operators;
+    }
+
+    /// Waits until no billing, clock move or reset of the merchant runs, and keeps others out.
+    pub(crate) async fn lock(&self) -> MerchantLock<'_> {
+        self.state.billing.lock().await
+    }
+
+    fn lock_faults(&self) -> MutexGuard<'_, Vec<Fault>> {
+        self.state.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_requests(&self) -> MutexGuard<'_, VecDeque<Request>> {
+        self.state.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a fault after the others.
+    pub(crate) fn add_fault(&self, fault: Fault) -> Result<(), AddFaultError> {
+        let mut faults = self.lock_faults();
+        if faults.len() >= MAX_FAULTS {
+            return Err(AddFaultError::TooMany);
+        }
+        if fault.count > 0 {
+            faults.push(fault);
+        }
+        Ok(())
+    }
+
+    /// Takes the oldest fault of this operation, if there is one, and decrements its count.
+    pub(crate) fn take_fault(&self, operation: &str) -> Option<FaultKind> {
+        let mut faults = self.lock_faults();
+        let position = faults.iter().position(|fault| fault.operation == operation)?;
+        let kind = faults[position].kind;
+        faults[position].count -= 1;
+        if faults[position].count == 0 {
+            faults.remove(position);
+        }
+        Some(kind)
+    }
+
+    /// The waiting faults, in the order they were added.
+    pub(crate) fn faults(&self) -> Vec<Fault> {
+        self.lock_faults().clone()
+    }
+
+    /// Removes the waiting faults.
+    pub(crate) fn clear_faults(&self) {
+        self.lock_faults().clear();
+    }
+
+    /// Lists a request that has arrived.
+    pub(crate) fn add_request(&self, request: Request) {
+        let mut requests = self.lock_requests();
+        if requests.len() == MAX_REQUESTS {
+            requests.pop_front();
+        }
+        requests.push_back(request);
+    }
+
+    /// Records the status of a request's response.
+    pub(crate) fn record_status(&self, request_id: &str, status: u16) {
+        let mut requests = self.lock_requests();
+        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
+            request.status = Some(status);
+        }
+    }
+
+    /// The newest [`MAX_REQUESTS`] requests, oldest first.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.lock_requests().iter().cloned().collect()
+    }
 }
 
 /// All merchants.
 pub(crate) struct Merchants {
     clock: Arc<ServiceClock>,
-    database: Backend,
+    store: Arc<dyn Backend>,
+    first: Merchant,
+    table: RwLock<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    by_id: HashMap<String, Merchant>,
+    by_key: HashMap<String, Merchant>,
+}
+
+impl Table {
+    fn add(&mut self, row: MerchantRow, clock: &Arc<ServiceClock>) -> Merchant {
+        let state = State {
+            id: row.id.clone(),
+            name: row.name,
+            clock_offset: AtomicI64::new(row.clock_offset),
+            operators: RwLock::new(row.operators),
+            billing: tokio::sync::Mutex::default(),
+            faults: Mutex::default(),
+            requests: Mutex::default(),
+        };
+        let merchant = Merchant { state: Arc::new(state), clock: Arc::clone(clock) };
+        self.by_id.insert(row.id, merchant.clone());
+        self.by_key.insert(row.key_fingerprint, merchant.clone());
+        merchant
+    }
 }
 
 impl Merchants {
-    pub(crate) fn new(database: Backend, clock: Arc<ServiceClock>) -> Self {
-        Self { clock, database }
-    }
-
-    fn of_request(&self, shared: Arc<dyn SharedMerchant>) -> Merchant {
-        // No response may depend on an earlier second than one that another instance has shown.
-        self.clock.observe(shared.latest_second());
-        Merchant { shared, clock: Arc::clone(&self.clock), read_at: self.clock.now() }
-    }
-
-    async fn find(&self, by: By<'_>) -> Result<Option<Merchant>, Unavailable> {
-        Ok(self.database.instances.merchant(by).await?.map(|shared| self.of_request(shared)))
+    /// Loads the merchants. Stores this first one if there is none; otherwise the first one gets this one's key.
+    pub(crate) async fn load(
+        store: Arc<dyn Backend>,
+        clock: Arc<ServiceClock>,
+        first: MerchantRow,
+    ) -> Result<Self, StartError> {
+        let database_error = |error: Unavailable| StartError::Database(error.to_string());
+        let mut rows = store.merchants().await.map_err(database_error)?;
+        if rows.iter().skip(1).any(|another| another.key_fingerprint == first.key_fingerprint) {
+            return Err(StartError::Keys(
+                "GUICHET_SECRET_KEY is the key of another merchant of this database, and cannot be the first one's too. Unset it to start the \
+                 sandbox, and set it for what that merchant sends."
+                    .into(),
+            ));
+        }
+        let write = match rows.first_mut() {
+            None => {
+                rows.push(first.clone());
+                Some(Write::AddMerchant(first))
+            }
+            Some(stored) if stored.key_fingerprint != first.key_fingerprint => {
+                tracing::warn!(merchant = %stored.id, "the first merchant's secret key differs from that of the last start");
+                stored.key_fingerprint.clone_from(&first.key_fingerprint);
+                Some(Write::ChangeKey { merchant: stored.id.clone(), key_fingerprint: first.key_fingerprint })
+            }
+            Some(_) => None,
+        };
+        if let Some(write) = write {
+            store.write(write).await.map_err(database_error)?;
+        }
+        let mut table = Table::default();
+        let all: Vec<_> = rows.into_iter().map(|row| table.add(row, &clock)).collect();
+        let first = all.into_iter().next().expect("there is a first merchant: it was added above");
+        Ok(Self { clock, store, first, table: RwLock::new(table) })
     }
 
     /// The first merchant.
-    pub(crate) async fn first(&self) -> Result<Merchant, Unavailable> {
-        self.find(By::First).await?.ok_or_else(|| Unavailable::because("the first merchant is missing"))
+    pub(crate) fn first(&self) -> Merchant {
+        self.first.clone()
     }
 
     /// A merchant by its id.
-    pub(crate) async fn by_id(&self, id: &str) -> Result<Option<Merchant>, Unavailable> {
-        self.find(By::Id(id)).await
+    pub(crate) fn by_id(&self, id: &str) -> Option<Merchant> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.get(id).cloned()
     }
 
     /// A merchant by the fingerprint of its secret key.
-    pub(crate) async fn by_key(&self, key_fingerprint: &str) -> Result<Option<Merchant>, Unavailable> {
-        self.find(By::Key(key_fingerprint)).await
+    pub(crate) fn by_key(&self, key_fingerprint: &str) -> Option<Merchant> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).by_key.get(key_fingerprint).cloned()
     }
 
     /// Every merchant.
     #[cfg(feature = "serve")]
-    pub(crate) async fn all(&self) -> Result<Vec<Merchant>, Unavailable> {
-        let all = self.database.instances.merchants().await?;
-        Ok(all.into_iter().map(|shared| self.of_request(shared)).collect())
-    }
-
-    /// A merchant that was read before, as it is now.
-    pub(crate) async fn again(&self, merchant: &Merchant) -> Result<Merchant, Unavailable> {
-        self.stored(merchant.id()).await
-    }
-
-    /// A merchant as it is now, for a request that may have waited since it read its merchant. A request that took less than a second
-    /// did not wait.
-    pub(crate) async fn after_wait(&self, merchant: Merchant) -> Result<Merchant, Unavailable> {
-        if merchant.read_at == self.clock.now() { Ok(merchant) } else { self.again(&merchant).await }
-    }
-
-    async fn stored(&self, id: &str) -> Result<Merchant, Unavailable> {
-        self.by_id(id).await?.ok_or_else(|| Unavailable::because("a merchant is missing"))
+    pub(crate) fn all(&self) -> Vec<Merchant> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).by_id.values().cloned().collect()
     }
 
     /// Creates a merchant. Its secret key is returned this once.
     pub(crate) async fn make(&self, name: &str) -> Result<(Merchant, Secret), Unavailable> {
         let secret_key = tokens::secret(SECRET_KEY);
         let row = MerchantRow::new(name, &secret_key);
-        let id = row.id.clone();
-        self.database.store.write(Write::AddMerchant(row.clone())).await?;
-        self.database.instances.merchant_added(row);
-        Ok((self.stored(&id).await?, secret_key))
+        self.store.write(Write::AddMerchant(row.clone())).await?;
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        Ok((table.add(row, &self.clock), secret_key))
     }
 
-    /// Moves a merchant's clock forward. Returns the merchant with its new time.
-    pub(crate) async fn advance(&self, merchant: &Merchant, seconds: u32) -> Result<Merchant, Unavailable> {
+    /// Moves a merchant's clock forward.
+    pub(crate) async fn advance(&self, merchant: &Merchant, seconds: u32) -> Result<(), Unavailable> {
         let seconds = i64::from(seconds);
         // The database and the memory change together: no reset can run in between.
-        let _lock = merchant.lock().await?;
-        self.database.store.write(Write::AdvanceClock { merchant: merchant.id().to_owned(), seconds }).await?;
-        merchant.clock_moved(seconds);
-        self.again(merchant).await
+        let _lock = merchant.lock().await;
+        self.store.write(Write::AdvanceClock { merchant: merchant.id().to_owned(), seconds }).await?;
+        merchant.state.clock_offset.fetch_add(seconds, Ordering::AcqRel);
+        Ok(())
     }
 
-    /// Changes how an operator works for a merchant. Returns the merchant with its new statuses.
+    /// Changes how an operator works for a merchant.
     pub(crate) async fn set_operator(
         &self,
         merchant: &Merchant,
         code: &str,
         status: OperatorStatus,
-    ) -> Result<Merchant, Unavailable> {
-        let _lock = merchant.lock().await?;
-        let operators = self.again(merchant).await?.operators().with(code, status);
+    ) -> Result<(), Unavailable> {
+        let _lock = merchant.lock().await;
+        let operators = merchant.operators().with(code, status);
         let merchant_id = merchant.id().to_owned();
-        self.database.store.write(Write::SetOperators { merchant: merchant_id, operators: operators.clone() }).await?;
-        merchant.operators_changed(operators);
-        self.again(merchant).await
+        self.store.write(Write::SetOperators { merchant: merchant_id, operators: operators.clone() }).await?;
+        merchant.set_operators(operators);
+        Ok(())
     }
 
-    /// Deletes everything of a merchant but its name and its key. Its clock shows the service's time again. Returns the merchant as it is
-    /// then.
-    pub(crate) async fn reset(&self, merchant: &Merchant) -> Result<Merchant, Unavailable> {
-        let _lock = merchant.lock().await?;
-        self.database.store.write(Write::Reset { merchant: merchant.id().to_owned() }).await?;
-        merchant.was_reset();
-        self.again(merchant).await
-    }
-
-    /// Does what the instances do in the background, as long as this is polled.
-    #[cfg(feature = "serve")]
-    pub(crate) async fn run(&self) {
-        self.database.instances.run().await;
-    }
-
-    /// Closes the database.
-    pub(crate) async fn close(&self) {
-        self.database.close().await;
+    /// Deletes everything of a merchant but its name and its key. Its clock shows the service's time again.
+    pub(crate) async fn reset(&self, merchant: &Merchant) -> Result<(), Unavailable> {
+        let _lock = merchant.lock().await;
+        self.store.write(Write::Reset { merchant: merchant.id().to_owned() }).await?;
+        merchant.state.clock_offset.store(0, Ordering::Release);
+        merchant.set_operators(OperatorStatuses::default());
+        merchant.lock_faults().clear();
+        merchant.lock_requests().clear();
+        Ok(())
     }
 }
 
@@ -158,7 +280,15 @@ impl Merchants {
 mod tests {
     use super::*;
     use crate::WallClock;
-    use crate::store::{Memory, OneInstance, Sqlite, Store};
+    use crate::store::{Memory, Sqlite};
+    use guichet::operations::{CreatePlan, ListPlans};
+    use guichet::protocol::Operation as _;
+
+    async fn merchants(store: Arc<dyn Backend>) -> Merchants {
+        let clock = Arc::new(ServiceClock::load(&*store, WallClock::default()).await.unwrap());
+        let first = MerchantRow::new("Shop", &Secret::new("sk_test_1"));
+        Merchants::load(store, clock, first).await.unwrap()
+    }
 
     #[tokio::test]
     async fn a_clock_moved_during_a_reset_shows_the_stored_time() {
@@ -166,12 +296,9 @@ mod tests {
         a_clock_moved_during_a_reset(Arc::new(Sqlite::without_file().await)).await;
     }
 
-    async fn a_clock_moved_during_a_reset(store: Arc<dyn Store>) {
-        let clock = Arc::new(ServiceClock::load(&*store, WallClock::default()).await.unwrap());
-        let first = MerchantRow::new("Shop", &Secret::new("sk_test_1"));
-        let instances = Arc::new(OneInstance::load(&*store, first).await.unwrap());
-        let merchants = Merchants::new(Backend { store: Arc::clone(&store), instances }, clock);
-        let merchant = merchants.first().await.unwrap();
+    async fn a_clock_moved_during_a_reset(store: Arc<dyn Backend>) {
+        let merchants = merchants(Arc::clone(&store)).await;
+        let merchant = merchants.first();
         for reset_first in [true, false] {
             let (reset, advance) = (merchants.reset(&merchant), merchants.advance(&merchant, 1_000));
             if reset_first {
@@ -184,5 +311,48 @@ mod tests {
             let stored = store.merchants().await.unwrap()[0].clock_offset;
             assert_eq!(merchant.clock_offset(), stored);
         }
+    }
+
+    #[tokio::test]
+    async fn a_fault_is_taken_as_often_as_it_says() {
+        let merchants = merchants(Arc::new(Memory::default())).await;
+        let merchant = merchants.first();
+        let faults = [
+            Fault::status::<CreatePlan>(503).retry_after(7),
+            Fault::drop::<ListPlans>().times(2),
+            Fault::drop::<CreatePlan>(),
+        ];
+        for fault in faults.clone() {
+            merchant.add_fault(fault).unwrap();
+        }
+        assert_eq!(merchant.faults(), faults);
+        assert_eq!(merchant.take_fault(CreatePlan::SPEC.name), Some(faults[0].kind()), "the oldest");
+        assert_eq!(merchant.take_fault(ListPlans::SPEC.name), Some(FaultKind::Drop));
+        assert_eq!(merchant.faults(), [Fault::drop::<ListPlans>(), Fault::drop::<CreatePlan>()]);
+        merchant.clear_faults();
+        assert_eq!(merchant.take_fault(ListPlans::SPEC.name), None);
+        for _ in 0..MAX_FAULTS {
+            merchant.add_fault(Fault::drop::<ListPlans>()).unwrap();
+        }
+        assert!(merchant.add_fault(Fault::drop::<ListPlans>()).is_err());
+        merchants.reset(&merchant).await.unwrap();
+        assert_eq!(merchant.faults(), []);
+    }
+
+    #[tokio::test]
+    async fn the_newest_requests_are_listed_with_their_statuses() {
+        let merchants = merchants(Arc::new(Memory::default())).await;
+        let merchant = merchants.first();
+        let request =
+            |number: usize| Request::new(Moment::from_unix(1), &ListPlans::SPEC, None, None, &format!("req_{number}"));
+        for number in 1..=MAX_REQUESTS + 2 {
+            merchant.add_request(request(number));
+        }
+        merchant.record_status("req_4", 404);
+        let newest = merchant.requests();
+        assert_eq!((newest.len(), &newest[0]), (MAX_REQUESTS, &request(3)));
+        assert_eq!(newest[1], Request { status: Some(404), ..request(4) });
+        merchants.reset(&merchant).await.unwrap();
+        assert_eq!(merchant.requests(), []);
     }
 }

@@ -24,7 +24,7 @@ use super::clock::ServiceClock;
 use super::problem::Problem;
 use super::replies::Reply;
 use super::rules::{EsimPackages, Fees};
-use super::store::{After, List, Store};
+use super::store::{After, Backend, List};
 use super::tokens::InstanceKey;
 use axum::http::StatusCode;
 use guichet::protocol::Operation;
@@ -39,7 +39,7 @@ const MAX_ROUNDS: u32 = 100;
 
 /// The state and the settings of the service.
 pub(super) struct Service {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Backend>,
     pub(super) clock: Arc<ServiceClock>,
     pub(super) merchants: Merchants,
     pub(super) fees: Fees,

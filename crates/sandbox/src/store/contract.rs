@@ -1,27 +1,21 @@
 //! The tests of the contract, which every backend runs: [`check`]. And the records of which they are made.
 //!
 //! ```no_run
-//! # use guichet_sandbox::store::{Backend, MerchantRow};
-//! # async fn open_twice(first: MerchantRow) -> Vec<Backend> { Vec::new() }
+//! # use guichet_sandbox::store::Backend;
+//! # async fn open_empty() -> std::sync::Arc<dyn Backend> { unimplemented!() }
 //! use guichet_sandbox::store::contract;
 //!
-//! // Opens an empty database, with one or more instances on it.
-//! contract::check(async |first| open_twice(first).await);
+//! contract::check(async || open_empty().await);
 //! ```
 
 #![allow(clippy::missing_panics_doc, clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 use super::{
     After, Backend, Billed, Customer, EsimOrder, Fulfilment, IdempotentRequest, Intent, List, Memory, MerchantRow,
-    Plan, Session, Store, Subscription, Write,
+    Plan, Session, Subscription, Write,
 };
-use crate::faults::{Fault, FaultKind};
-use crate::requests::Request;
 use crate::rules::billing::{Offer, SubscriptionState, Terms as SubscriptionTerms};
 use crate::rules::{Behaviour, IntentState, OperatorStatus, OperatorStatuses, PayingWith, Terms};
-use crate::store::{By, SharedMerchant};
-use guichet::operations::{CreatePlan, ListPlans};
-use guichet::protocol::Operation;
 use guichet::values::{
     Amount, BillingCycle, Currency, EsimOrderId, EsimPackageId, IntentId, Moment, PlanCode, PlanId, PlanKey,
     SubscriptionId,
@@ -30,23 +24,25 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
 
 const DAY: i64 = 86_400;
 
-/// Tests a backend, and panics if it breaks the contract. `open` makes an empty database with this first merchant, and opens it for one
-/// instance or more.
-pub fn check(open: impl AsyncFn(MerchantRow) -> Vec<Backend>) {
+/// Tests a backend, and panics if it breaks the contract. `open` makes an empty database and opens it.
+pub fn check(open: impl AsyncFn() -> Arc<dyn Backend>) {
     // On one thread: a writer's task begins only when all writes of a group are queued.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let open = async || open(MerchantRow { place: 0, ..merchant(0) }).await;
+    let open = async || {
+        let store = open().await;
+        assert!(store.write(Write::AddMerchant(MerchantRow { place: 0, ..merchant(0) })).await.unwrap());
+        store
+    };
     macro_rules! promises {
         ($($promise:ident)*) => {
             runtime.block_on(async {$(
                 println!("{}", stringify!($promise));
-                let opened = open().await;
-                $promise(&opened).await;
-                close(&opened).await;
+                let store = open().await;
+                $promise(&*store).await;
+                store.close().await;
             )*});
         };
     }
@@ -58,33 +54,22 @@ pub fn check(open: impl AsyncFn(MerchantRow) -> Vec<Backend>) {
         charges_that_begin_in_one_write_are_listed_by_their_time
         an_id_with_u0000_is_unknown
         a_closed_store_is_unavailable
-        a_merchant_is_found_by_its_id_by_its_key_and_as_the_first
-        a_fault_is_taken_as_often_as_it_says_by_whichever_instance
-        requests_are_listed_with_their_statuses_in_every_instance
-        one_holder_of_a_merchants_lock_keeps_the_others_out
     }
     let mut runner =
         TestRunner::new(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() });
     let histories = prop::collection::vec(group(), 1..12);
     let tested = runner.run(&histories, |history| {
         runtime.block_on(async {
-            let opened = open().await;
-            every_history_has_the_same_effects_and_is_read_the_same(&opened, history).await;
-            close(&opened).await;
+            let store = open().await;
+            every_history_has_the_same_effects_and_is_read_the_same(&*store, history).await;
+            store.close().await;
         });
         Ok(())
     });
     tested.unwrap_or_else(|error| panic!("{error}"));
 }
 
-async fn close(opened: &[Backend]) {
-    for instance in opened {
-        instance.close().await;
-    }
-}
-
-async fn a_write_without_effect_does_not_undo_its_group(opened: &[Backend]) {
-    let store = &opened[0].store;
+async fn a_write_without_effect_does_not_undo_its_group(store: &dyn Backend) {
     let group = vec![
         Write::AddIntent(Box::new(intent(1, "ORDER-1", None))),
         Write::AddIntent(Box::new(intent(2, "ORDER-1", None))),
@@ -99,8 +84,7 @@ async fn a_write_without_effect_does_not_undo_its_group(opened: &[Backend]) {
     assert_eq!(customers, ["cus_1"], "one contact is one customer: the first");
 }
 
-async fn an_intent_is_saved_only_as_the_version_that_was_read(opened: &[Backend]) {
-    let store = &opened[0].store;
+async fn an_intent_is_saved_only_as_the_version_that_was_read(store: &dyn Backend) {
     let (first, customer) = intent(1, "ORDER-1", None);
     assert!(store.add_intent(first.clone(), customer).await.unwrap());
     assert!(store.save_intent(first.clone()).await.unwrap());
@@ -110,8 +94,7 @@ async fn an_intent_is_saved_only_as_the_version_that_was_read(opened: &[Backend]
     assert_eq!(store.intent(&first.id).await.unwrap().unwrap().version, 3, "of two, one was stored");
 }
 
-async fn an_idempotency_key_is_free_again_exactly_when_it_expires(opened: &[Backend]) {
-    let store = &opened[0].store;
+async fn an_idempotency_key_is_free_again_exactly_when_it_expires(store: &dyn Backend) {
     let request = |now: i64| IdempotentRequest { now: Moment::from_unix(now), ..request("m0", 1) };
     assert!(store.add_esim_order(order(1), Some(request(0))).await.unwrap());
     assert!(!store.add_esim_order(order(2), Some(request(DAY - 1))).await.unwrap());
@@ -122,8 +105,7 @@ async fn an_idempotency_key_is_free_again_exactly_when_it_expires(opened: &[Back
     assert_eq!(store.made(&request(DAY)).await.unwrap().unwrap().id, "eso_3");
 }
 
-async fn a_reset_deletes_one_merchants_objects_with_those_of_its_group(opened: &[Backend]) {
-    let store = &opened[0].store;
+async fn a_reset_deletes_one_merchants_objects_with_those_of_its_group(store: &dyn Backend) {
     assert!(store.write(Write::AdvanceClock { merchant: "m0".into(), seconds: 60 }).await.unwrap());
     let operators = OperatorStatuses::default().with("mtn_cm", OperatorStatus::Closed);
     assert!(store.write(Write::SetOperators { merchant: "m0".into(), operators: operators.clone() }).await.unwrap());
@@ -145,8 +127,7 @@ async fn a_reset_deletes_one_merchants_objects_with_those_of_its_group(opened: &
     assert!(store.add_intent(again, customer).await.unwrap(), "its reference is free again");
 }
 
-async fn charges_that_begin_in_one_write_are_listed_by_their_time(opened: &[Backend]) {
-    let store = &opened[0].store;
+async fn charges_that_begin_in_one_write_are_listed_by_their_time(store: &dyn Backend) {
     let charged = |number: u32, at: i64| {
         let charge = Intent { created_at: Moment::from_unix(at), ..intent(number, &format!("R-{number}"), None).0 };
         Billed { charges: vec![charge], ..billed(number, "m0", "a@example.com", 1, None) }
@@ -160,128 +141,24 @@ async fn charges_that_begin_in_one_write_are_listed_by_their_time(opened: &[Back
     assert_eq!(subscription.customer_id, "cus_1", "three with one contact are one customer");
 }
 
-async fn an_id_with_u0000_is_unknown(opened: &[Backend]) {
-    let store = &opened[0].store;
+async fn an_id_with_u0000_is_unknown(store: &dyn Backend) {
     let (one, customer) = intent(1, "ORDER-1", None);
     store.add_intent(one, customer).await.unwrap();
     assert!(store.intent(&IntentId::new("pi_1\0").unwrap()).await.unwrap().is_none());
     assert!(store.intent_by_reference("m0", "ORDER-1\0").await.unwrap().is_none());
     assert!(store.position(List::Intents, "m0", "\0").await.unwrap().is_none());
     assert!(store.plan_by_key("m0", &PlanKey::new("\0").unwrap()).await.unwrap().is_none());
-    assert!(opened[0].instances.merchant(By::Id("m0\0")).await.unwrap().is_none());
     assert!(store.intents("m0", None, 9).await.unwrap().len() == 1, "the next read works");
 }
 
-async fn a_closed_store_is_unavailable(opened: &[Backend]) {
-    let store = &opened[0].store;
+async fn a_closed_store_is_unavailable(store: &dyn Backend) {
     store.close().await;
     assert!(store.merchants().await.is_err());
     assert!(store.write(Write::AddMerchant(merchant(1))).await.is_err());
     assert!(store.queue(Write::SaveSecond(1)).await.is_err());
 }
 
-/// The first merchant, as two instances see it: the same instance, if there is one alone.
-async fn first_in_two(opened: &[Backend]) -> [Arc<dyn SharedMerchant>; 2] {
-    let first = async |instance: &Backend| instance.instances.merchant(By::First).await.unwrap().unwrap();
-    [first(&opened[0]).await, first(&opened[opened.len() - 1]).await]
-}
-
-async fn a_merchant_is_found_by_its_id_by_its_key_and_as_the_first(opened: &[Backend]) {
-    let [one, other] = [&opened[0], &opened[opened.len() - 1]];
-    assert!(one.store.write(Write::AddMerchant(merchant(2))).await.unwrap());
-    one.instances.merchant_added(merchant(2));
-    for by in [By::Id("m2"), By::Key("k2")] {
-        let found = other.instances.merchant(by).await.unwrap().unwrap();
-        assert_eq!((found.id(), found.name(), found.clock_offset()), ("m2", "Shop", 0));
-    }
-    assert!(other.instances.merchant(By::Key("m2")).await.unwrap().is_none());
-    assert_eq!(other.instances.merchants().await.unwrap().len(), 2);
-    let [first, _] = first_in_two(opened).await;
-    assert_eq!(first.id(), "m0");
-    assert!(one.store.write(Write::AdvanceClock { merchant: "m0".into(), seconds: 60 }).await.unwrap());
-    first.clock_moved(60);
-    let operators = OperatorStatuses::default().with("orange_cm", OperatorStatus::Delayed);
-    let write = Write::SetOperators { merchant: "m0".into(), operators: operators.clone() };
-    assert!(one.store.write(write).await.unwrap());
-    first.operators_changed(operators.clone());
-    let [first, elsewhere] = first_in_two(opened).await;
-    assert_eq!((first.operators(), elsewhere.operators()), (operators.clone(), operators));
-    assert_eq!((first.clock_offset(), elsewhere.clock_offset()), (60, 60));
-}
-
-async fn a_fault_is_taken_as_often_as_it_says_by_whichever_instance(opened: &[Backend]) {
-    let [one, _] = first_in_two(opened).await;
-    let faults = [
-        Fault::status::<CreatePlan>(503).retry_after(7),
-        Fault::drop::<ListPlans>().times(2),
-        Fault::drop::<CreatePlan>(),
-    ];
-    for fault in faults.clone() {
-        one.add_fault(fault).await.unwrap();
-    }
-    let [one, other] = first_in_two(opened).await;
-    assert_eq!(other.faults().await.unwrap(), faults);
-    let (create, list) = (CreatePlan::SPEC.name, ListPlans::SPEC.name);
-    assert_eq!(other.take_fault(create).await.unwrap(), Some(faults[0].kind()), "the oldest");
-    assert_eq!(one.take_fault(list).await.unwrap(), Some(FaultKind::Drop));
-    assert_eq!(one.faults().await.unwrap(), [Fault::drop::<ListPlans>(), Fault::drop::<CreatePlan>()]);
-    one.clear_faults().await.unwrap();
-    assert_eq!(other.take_fault(list).await.unwrap(), None);
-    for _ in 0..super::MAX_FAULTS {
-        one.add_fault(Fault::drop::<ListPlans>()).await.unwrap();
-    }
-    assert!(one.add_fault(Fault::drop::<ListPlans>()).await.is_err());
-    assert!(opened[0].store.write(Write::Reset { merchant: "m0".into() }).await.unwrap());
-    one.was_reset();
-    assert_eq!(other.faults().await.unwrap(), []);
-}
-
-async fn requests_are_listed_with_their_statuses_in_every_instance(opened: &[Backend]) {
-    let request = |name: &str| Request::new(Moment::from_unix(1), &ListPlans::SPEC, None, None, name);
-    let [one, _] = first_in_two(opened).await;
-    let [_, other] = first_in_two(opened).await;
-    one.add_request(request("req_1"));
-    other.add_request(request("req_2"));
-    other.record_status("req_2", 200);
-    let answered = Request { status: Some(200), ..request("req_2") };
-    assert_eq!(one.requests().await.unwrap().first(), Some(&request("req_1")));
-    assert_eq!(other.requests().await.unwrap(), [request("req_1"), answered.clone()]);
-    one.record_status("req_1", 404);
-    let ended = Request { status: Some(404), ..request("req_1") };
-    assert_eq!(one.requests().await.unwrap(), [ended, answered]);
-    for number in 3..=super::MAX_REQUESTS + 2 {
-        let [one, _] = first_in_two(opened).await;
-        one.add_request(request(&format!("req_{number}")));
-    }
-    let newest = one.requests().await.unwrap();
-    assert_eq!((newest.len(), &newest[0]), (super::MAX_REQUESTS, &request("req_3")));
-    assert!(opened[0].store.write(Write::Reset { merchant: "m0".into() }).await.unwrap());
-    one.was_reset();
-    assert_eq!(other.requests().await.unwrap(), []);
-}
-
-async fn one_holder_of_a_merchants_lock_keeps_the_others_out(opened: &[Backend]) {
-    let [one, other] = first_in_two(opened).await;
-    let held = one.lock().await.unwrap();
-    let waits = async |merchant: &Arc<dyn SharedMerchant>| {
-        tokio::time::timeout(Duration::from_millis(100), merchant.lock()).await.is_err()
-    };
-    assert!(waits(&one).await && waits(&other).await);
-    if opened.len() > 1 {
-        assert!(other.lock_unless_elsewhere().await.unwrap().is_none());
-    }
-    drop(held);
-    drop(other.lock().await.unwrap());
-    // A database may free it a moment after it was dropped.
-    let is_free = async {
-        while one.lock_unless_elsewhere().await.unwrap().is_none() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(5), is_free).await.expect("it is free");
-}
-
-async fn every_history_has_the_same_effects_and_is_read_the_same(opened: &[Backend], history: Vec<Vec<Step>>) {
+async fn every_history_has_the_same_effects_and_is_read_the_same(store: &dyn Backend, history: Vec<Vec<Step>>) {
     let memory = Memory::default();
     assert!(memory.write(Write::AddMerchant(MerchantRow { place: 0, ..merchant(0) })).await.unwrap());
     let mut known = Known::default();
@@ -293,15 +170,13 @@ async fn every_history_has_the_same_effects_and_is_read_the_same(opened: &[Backe
             writes.push(known.write(step, &before, &memory).await);
         }
         let effects = memory.commit(writes.clone()).await.unwrap();
-        let instance = &opened[done % opened.len()].store;
-        assert_eq!(effects, instance.commit(writes.clone()).await.unwrap(), "{writes:#?}");
+        assert_eq!(effects, store.commit(writes.clone()).await.unwrap(), "{writes:#?}");
         // Reading everything takes time: it is done after some groups, and at the end.
         if done % 4 != 0 && done + 1 < groups {
             continue;
         }
         let expected = known.read_all(&memory).await;
-        // An instance reads what another has written.
-        let read = known.read_all(&*opened[(done + 1) % opened.len()].store).await;
+        let read = known.read_all(store).await;
         for (expected, read) in expected.iter().zip(&read) {
             assert_eq!(expected, read);
         }
@@ -370,7 +245,7 @@ struct Known {
 
 impl Known {
     /// The write of a step.
-    async fn write(&mut self, step: &Step, before: &Self, store: &dyn Store) -> Write {
+    async fn write(&mut self, step: &Step, before: &Self, store: &dyn Backend) -> Write {
         self.last += 1;
         let number = self.last;
         let name = |merchant: &u32| format!("m{merchant}");
@@ -469,7 +344,7 @@ impl Known {
     }
 
     /// Everything that can be read.
-    async fn read_all(&self, store: &dyn Store) -> Vec<String> {
+    async fn read_all(&self, store: &dyn Backend) -> Vec<String> {
         let mut all = vec![
             text(&store.latest_second().await),
             text(&store.merchants().await),
@@ -524,7 +399,7 @@ impl Known {
         all
     }
 
-    async fn read_lists(&self, store: &dyn Store, merchant: &str, after: After, limit: i64, all: &mut Vec<String>) {
+    async fn read_lists(&self, store: &dyn Backend, merchant: &str, after: After, limit: i64, all: &mut Vec<String>) {
         all.extend([
             text(&store.customers(merchant, after, limit).await),
             text(&store.due(merchant, Moment::from_unix(12 * DAY), limit).await),

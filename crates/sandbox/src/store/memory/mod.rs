@@ -109,3 +109,15 @@ impl Row for SubscriptionRow {
         RowKeys { id: self.subscription.id.as_str(), merchant: &self.subscription.merchant, name: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Backend, contract};
+    use std::sync::Arc;
+
+    #[test]
+    fn memory_keeps_the_contract() {
+        contract::check(async || Arc::new(Memory::default()) as Arc<dyn Backend>);
+    }
+}

@@ -8,14 +8,14 @@ use super::{Memory, SubscriptionRow, Tables};
 use crate::rules::billing::{Plan, Subscription};
 use crate::rules::{EsimOrder, IdempotentRequest, Intent, Session};
 use crate::store::{
-    After, Customer, List, Made, MerchantRow, PendingWrite, Position, Store, SubscriptionEvent, Unavailable, Write,
+    After, Backend, Customer, List, Made, MerchantRow, PendingWrite, Position, SubscriptionEvent, Unavailable, Write,
 };
 use async_trait::async_trait;
 use guichet::values::{EsimOrderId, IntentId, Moment, PlanKey, SubscriptionId};
 use std::future::ready;
 
 #[async_trait]
-impl Store for Memory {
+impl Backend for Memory {
     async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         let effect = self.write(write).await?;
         Ok(Box::pin(ready(Ok(effect))))

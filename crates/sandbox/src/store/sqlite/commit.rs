@@ -3,13 +3,15 @@
 //! **Conflicts are not SQL errors.** Statements have `ON CONFLICT …` or `WHERE version = …`, so that one rejected row does not roll back
 //! the rows beside it. If a statement does fail, the whole group is rolled back, and no write in it is acknowledged.
 
-use super::bind;
 use super::file::DatabaseFile;
+use super::group::write_group;
 use super::insert::Insert;
-use crate::store::sql::{GroupCommit, GroupTransaction, NewRow, Value, are_among, write_group};
+use super::writer::GroupCommit;
+use super::writes::NewRow;
+use super::{Value, bind};
 use crate::store::{Unavailable, Write};
 use sqlx::{SqliteConnection, SqlitePool};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The statements that add rows, by table. Each is built once.
 type Inserts = HashMap<&'static str, Insert>;
@@ -69,32 +71,26 @@ pub(super) struct OpenGroup<'a> {
     inserts: &'a mut Inserts,
 }
 
-impl GroupTransaction for OpenGroup<'_> {
-    const SAVE_INTENT: &'static str =
-        "UPDATE intents SET state = $3, version = version + 1 WHERE id = $1 AND version = $2";
-    const SAVE_SUBSCRIPTION: &'static str =
-        "UPDATE subscriptions SET state = $3, due_at = $4, version = version + 1 WHERE id = $1 AND version = $2";
-    const FULFIL: &'static str =
-        "UPDATE esim_orders SET paid_by = $2, fulfilled_at = $3 WHERE id = $1 AND paid_by IS NULL";
-    const DEACTIVATE_PLAN: &'static str = "UPDATE plans SET active = FALSE WHERE id = $1";
-    const REVOKE_SESSION: &'static str =
-        "UPDATE sessions SET revoked_at = $2 WHERE fingerprint = $1 AND revoked_at IS NULL";
-    /// `CROSS JOIN` reads the merchants first, which are few, so that the index finds the expired keys.
-    const DELETE_EXPIRED_KEYS: &'static str = "DELETE FROM idempotency_keys WHERE (merchant, operation, fingerprint) IN \
-        (SELECT merchant, operation, fingerprint FROM merchants CROSS JOIN idempotency_keys \
-        WHERE idempotency_keys.merchant = merchants.id \
-        AND idempotency_keys.expires_at <= $1 + merchants.clock_offset \
-        ORDER BY merchants.id, expires_at, operation, fingerprint LIMIT $2)";
-    const RESET: &'static [&'static str] = &["UPDATE merchants SET clock_offset = 0, operators = '{}' WHERE id = $1"];
-
-    async fn add<R: NewRow>(&mut self, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {
+impl OpenGroup<'_> {
+    /// Adds rows, in this order. Returns which of them the table did not refuse.
+    pub(super) async fn add<R: NewRow>(&mut self, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {
         let new = || Insert::new(R::TABLE, R::COLUMNS, R::ON_CONFLICT);
         let insert = self.inserts.entry(R::TABLE).or_insert_with(new);
         let keys = insert.run(self.connection, &rows, |statement, row| row.iter().fold(statement, bind)).await?;
-        Ok(are_among(&rows, keys.into_iter().collect()))
+        let mut keys: HashSet<String> = keys.into_iter().collect();
+        let is_among = |row: &Vec<Value<'_>>| match row.first() {
+            Some(Value::Text(Some(key))) => keys.remove(&**key),
+            _ => false,
+        };
+        Ok(rows.iter().map(is_among).collect())
     }
 
-    async fn change(&mut self, statement: &'static str, rows: Vec<Vec<Value<'_>>>) -> Result<Vec<bool>, sqlx::Error> {
+    /// Executes a statement for each of these rows, which are different ones. Returns for which it has changed a row.
+    pub(super) async fn change(
+        &mut self,
+        statement: &'static str,
+        rows: Vec<Vec<Value<'_>>>,
+    ) -> Result<Vec<bool>, sqlx::Error> {
         let mut changed = Vec::with_capacity(rows.len());
         for values in rows {
             changed.push(self.execute(statement, &values).await?);
@@ -102,7 +98,8 @@ impl GroupTransaction for OpenGroup<'_> {
         Ok(changed)
     }
 
-    async fn execute(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<bool, sqlx::Error> {
+    /// Executes a statement. Returns whether it has changed a row.
+    pub(super) async fn execute(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<bool, sqlx::Error> {
         let statement = values.iter().fold(sqlx::query(statement), bind);
         Ok(statement.execute(&mut *self.connection).await?.rows_affected() > 0)
     }

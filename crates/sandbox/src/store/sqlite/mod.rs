@@ -2,17 +2,22 @@
 
 mod commit;
 mod file;
+mod group;
 mod insert;
 mod open;
+mod reads;
+mod rows;
 #[cfg(test)]
 mod tests;
+mod writer;
+mod writes;
 
 use super::Unavailable;
-use super::sql::{SqlStore, Value, Writer};
-use async_trait::async_trait;
 use insert::Statement;
 use sqlx::SqlitePool;
 use sqlx::sqlite::SqliteRow;
+use std::borrow::Cow;
+use writer::Writer;
 
 /// An open database.
 #[derive(Debug)]
@@ -21,17 +26,45 @@ pub(crate) struct Sqlite {
     writer: Writer,
 }
 
-#[async_trait]
-impl SqlStore for Sqlite {
-    type Row = SqliteRow;
-
+impl Sqlite {
+    /// Executes a read.
     async fn rows(&self, text: &'static str, values: &[Value<'_>]) -> Result<Vec<SqliteRow>, Unavailable> {
         Ok(values.iter().fold(sqlx::query(text), bind).fetch_all(&self.readers).await?)
     }
+}
 
-    fn writer(&self) -> &Writer {
-        &self.writer
+impl From<sqlx::Error> for Unavailable {
+    fn from(error: sqlx::Error) -> Self {
+        Self::because(error.to_string())
     }
+}
+
+/// A value of a statement. `None` is NULL.
+#[derive(Clone, Debug)]
+enum Value<'a> {
+    Flag(bool),
+    Number(Option<i64>),
+    Text(Option<Cow<'a, str>>),
+}
+
+/// Makes a value from what a record has.
+macro_rules! from {
+    ($($type:ty => |$value:ident| $made:expr,)+) => {
+        $(impl<'a> From<$type> for Value<'a> {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        })+
+    };
+}
+
+from! {
+    bool => |flag| Self::Flag(flag),
+    i64 => |number| Self::Number(Some(number)),
+    Option<i64> => |number| Self::Number(number),
+    &'a str => |text| Self::Text(Some(text.into())),
+    String => |text| Self::Text(Some(text.into())),
+    Option<String> => |text| Self::Text(text.map(Cow::Owned)),
 }
 
 /// Binds the next value of a statement.

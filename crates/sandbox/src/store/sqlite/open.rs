@@ -3,8 +3,8 @@
 use super::Sqlite;
 use super::commit::Committer;
 use super::file::DatabaseFile;
+use super::writer::Writer;
 use crate::start_error::StartError;
-use crate::store::sql::Writer;
 use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 const GROUP: usize = 256;
 
 /// A database whose commits are worth sharing, because each waits for a disk.
-pub trait GroupCommit: Send + 'static {
+pub(super) trait GroupCommit: Send + 'static {
     /// Commits a group. Returns for each write, in order, whether it had an effect; a conflict has none.
     fn commit(&mut self, group: Vec<Write>) -> impl Future<Output = Vec<Result<bool, Unavailable>>> + Send;
 
@@ -27,15 +27,14 @@ struct Job {
 
 /// The handle of the writer task: the only one that writes to its database.
 #[derive(Debug)]
-pub struct Writer {
+pub(super) struct Writer {
     jobs: Mutex<Option<mpsc::Sender<Job>>>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Writer {
     /// Starts the writer task. When the task ends, it closes the database.
-    #[must_use]
-    pub fn start(mut database: impl GroupCommit) -> Self {
+    pub(super) fn start(mut database: impl GroupCommit) -> Self {
         let (jobs, receiver) = mpsc::channel(4 * GROUP);
         let task = tokio::spawn(async move {
             write_groups(&mut database, receiver).await;
@@ -45,10 +44,7 @@ impl Writer {
     }
 
     /// Queues a write. It is committed even if the caller drops the returned future.
-    ///
-    /// # Errors
-    /// If the writer was closed.
-    pub async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
+    pub(super) async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
         let jobs = self.jobs.lock().map_err(|_| Unavailable::closed())?.clone().ok_or_else(Unavailable::closed)?;
         let (done, pending) = oneshot::channel();
         jobs.send(Job { write, done }).await.map_err(|_| Unavailable::closed())?;
@@ -56,7 +52,7 @@ impl Writer {
     }
 
     /// Finishes queued writes and ends the task.
-    pub async fn close(&self) {
+    pub(super) async fn close(&self) {
         drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task

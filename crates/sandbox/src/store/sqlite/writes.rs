@@ -1,4 +1,4 @@
-//! The rows and statements of writes that are the same in every database. A [`GroupTransaction`](super::GroupTransaction) has the others.
+//! The rows and statements of writes.
 
 use super::Value;
 use crate::rules::billing::Plan;
@@ -6,7 +6,7 @@ use crate::rules::{EsimOrder, IdempotentRequest, Intent, Session};
 use crate::store::{Billed, Customer, MerchantRow, SubscriptionEvent};
 
 /// A row that is added to a table.
-pub trait NewRow {
+pub(super) trait NewRow {
     /// The table.
     const TABLE: &'static str;
     /// The columns. The first one is a text that tells the row from the others of a group.
@@ -157,8 +157,35 @@ pub(super) const SET_OPERATORS: &str = "UPDATE merchants SET operators = $1 WHER
 pub(super) const CHANGE_KEY: &str = "UPDATE merchants SET key_fingerprint = $1 WHERE id = $2 \
      AND NOT EXISTS (SELECT 1 FROM merchants AS other WHERE other.key_fingerprint = $1 AND other.id <> $2)";
 
-/// Deletes everything of the merchant `$1` but the merchant itself.
-pub(super) const DELETE_RECORDS: [&str; 8] = [
+/// Stores the next state of an intent whose version has not changed since it was read: id, version, state.
+pub(super) const SAVE_INTENT: &str =
+    "UPDATE intents SET state = $3, version = version + 1 WHERE id = $1 AND version = $2";
+
+/// Stores the next state of a subscription whose version has not changed since it was read: id, version, state, when it is due.
+pub(super) const SAVE_SUBSCRIPTION: &str =
+    "UPDATE subscriptions SET state = $3, due_at = $4, version = version + 1 WHERE id = $1 AND version = $2";
+
+/// Stores the fulfilment of an order: id, payment, time. A fulfilled order does not change.
+pub(super) const FULFIL: &str =
+    "UPDATE esim_orders SET paid_by = $2, fulfilled_at = $3 WHERE id = $1 AND paid_by IS NULL";
+
+/// Deactivates the plan `$1`.
+pub(super) const DEACTIVATE_PLAN: &str = "UPDATE plans SET active = FALSE WHERE id = $1";
+
+/// Revokes a session: fingerprint, time. A revoked one keeps its time of revocation.
+pub(super) const REVOKE_SESSION: &str =
+    "UPDATE sessions SET revoked_at = $2 WHERE fingerprint = $1 AND revoked_at IS NULL";
+
+/// Deletes at most `$2` keys that have expired by their merchants' clocks; `$1` is the service's. `CROSS JOIN` reads the merchants first,
+/// which are few, so that the index finds the expired keys.
+pub(super) const DELETE_EXPIRED_KEYS: &str = "DELETE FROM idempotency_keys WHERE (merchant, operation, fingerprint) IN \
+    (SELECT merchant, operation, fingerprint FROM merchants CROSS JOIN idempotency_keys \
+    WHERE idempotency_keys.merchant = merchants.id \
+    AND idempotency_keys.expires_at <= $1 + merchants.clock_offset \
+    ORDER BY merchants.id, expires_at, operation, fingerprint LIMIT $2)";
+
+/// Deletes everything of the merchant `$1` but its name and its key, and resets its clock and its operators.
+pub(super) const DELETE_RECORDS: [&str; 9] = [
     "DELETE FROM intents WHERE merchant = $1",
     "DELETE FROM plans WHERE merchant = $1",
     "DELETE FROM subscriptions WHERE merchant = $1",
@@ -167,4 +194,5 @@ pub(super) const DELETE_RECORDS: [&str; 8] = [
     "DELETE FROM idempotency_keys WHERE merchant = $1",
     "DELETE FROM customers WHERE merchant = $1",
     "DELETE FROM sessions WHERE merchant = $1",
+    "UPDATE merchants SET clock_offset = 0, operators = '{}' WHERE id = $1",
 ];

@@ -1,14 +1,14 @@
-//! The reads of every store in SQL.
+//! The reads.
 
-use super::rows::{self, StoredRow};
-use super::{SqlStore, Value};
+use super::{Sqlite, Value, rows};
 use crate::rules::billing::{Plan, Subscription};
 use crate::rules::{EsimOrder, IdempotentRequest, Intent, Session};
 use crate::store::{
-    After, Customer, List, Made, MerchantRow, PendingWrite, Position, Store, SubscriptionEvent, Unavailable, Write,
+    After, Backend, Customer, List, Made, MerchantRow, PendingWrite, Position, SubscriptionEvent, Unavailable, Write,
 };
 use async_trait::async_trait;
 use guichet::values::{EsimOrderId, IntentId, Moment, PlanKey, SubscriptionId};
+use sqlx::Row as _;
 
 /// The SQL of a list: its columns, table and condition; `$1` is the merchant. Keyset pagination, so that new entries are neither skipped
 /// nor repeated.
@@ -46,24 +46,24 @@ macro_rules! subscriptions {
 }
 
 /// The merchants with due subscriptions; `$1` is the service's clock, and each merchant has its own offset.
-pub const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
+pub(super) const MERCHANTS_DUE: &str = "SELECT id FROM merchants WHERE EXISTS (SELECT 1 FROM subscriptions \
      WHERE subscriptions.merchant = merchants.id AND due_at <= $1 + clock_offset) ORDER BY id";
 
 /// The statement that reads a page of a table, as a test explains it.
-#[must_use]
-pub fn newest(table: &str) -> String {
+#[cfg(test)]
+pub(super) fn newest(table: &str) -> String {
     newest_first!("* FROM table WHERE merchant = $1").replace("table", table)
 }
 
 #[async_trait]
-impl<T: SqlStore> Store for T {
+impl Backend for Sqlite {
     async fn queue(&self, write: Write) -> Result<PendingWrite, Unavailable> {
-        self.writer().queue(write).await
+        self.writer.queue(write).await
     }
 
     async fn latest_second(&self) -> Result<i64, Unavailable> {
         let row = first(self.rows("SELECT latest FROM service_clock", &[]).await?);
-        row.ok_or_else(|| Unavailable::because("its clock is missing"))?.number("latest")
+        Ok(row.ok_or_else(|| Unavailable::because("its clock is missing"))?.try_get("latest")?)
     }
 
     async fn made(&self, request: &IdempotentRequest) -> Result<Option<Made>, Unavailable> {
@@ -82,7 +82,7 @@ impl<T: SqlStore> Store for T {
             List::Subscriptions => "SELECT seq FROM subscriptions WHERE merchant = $1 AND id = $2",
         };
         let row = first(self.rows(text, &[merchant.into(), id.into()]).await?);
-        row.map(|row| row.number("seq").map(Position)).transpose()
+        row.map(|row| Ok(Position(row.try_get("seq")?))).transpose()
     }
 
     async fn intent(&self, id: &IntentId) -> Result<Option<Intent>, Unavailable> {
@@ -151,7 +151,8 @@ impl<T: SqlStore> Store for T {
     }
 
     async fn merchants_due(&self, wall: Moment) -> Result<Vec<String>, Unavailable> {
-        self.rows(MERCHANTS_DUE, &[wall.unix().into()]).await?.iter().map(|row| row.owned("id")).collect()
+        let rows = self.rows(MERCHANTS_DUE, &[wall.unix().into()]).await?;
+        rows.iter().map(|row| Ok(row.try_get("id")?)).collect()
     }
 
     async fn subscription_events(&self, merchant: &str, limit: i64) -> Result<Vec<SubscriptionEvent>, Unavailable> {
@@ -189,7 +190,7 @@ impl<T: SqlStore> Store for T {
     }
 
     async fn close(&self) {
-        self.writer().close().await;
+        self.writer.close().await;
     }
 }
 

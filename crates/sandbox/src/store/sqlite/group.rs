@@ -1,85 +1,48 @@
 //! Writes a group: the rows of all its writes, one table after the other.
 
-use super::writes::{ADVANCE_CLOCK, CHANGE_KEY, DELETE_RECORDS, ReservedKey, SAVE_SECOND, SET_OPERATORS};
-use super::{NewRow, Value};
+use super::Value;
+use super::commit::OpenGroup;
+use super::writes::{self, NewRow, ReservedKey};
 use crate::rules::billing::Plan;
 use crate::rules::{EsimOrder, Intent, Session};
 use crate::store::{Billed, Customer, Write};
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// An open transaction of a database, with the statements that each database has of its own.
-pub trait GroupTransaction: Send {
-    /// Stores the next state of an intent whose version has not changed since it was read: id, version, state.
-    const SAVE_INTENT: &'static str;
-    /// Stores the next state of a subscription whose version has not changed since it was read: id, version, state, when it is due.
-    const SAVE_SUBSCRIPTION: &'static str;
-    /// Stores the fulfilment of an order: id, payment, time. A fulfilled order does not change.
-    const FULFIL: &'static str;
-    /// Deactivates a plan: id.
-    const DEACTIVATE_PLAN: &'static str;
-    /// Revokes a session: fingerprint, time. A revoked one keeps its time of revocation.
-    const REVOKE_SESSION: &'static str;
-    /// Deletes at most `$2` keys that have expired by their merchants' clocks; `$1` is the service's.
-    const DELETE_EXPIRED_KEYS: &'static str;
-    /// Reset what the merchant `$1` has beside its records: its clock, its operators, and what no other database has.
-    const RESET: &'static [&'static str];
-
-    /// Adds rows, in this order. Returns which of them the table did not refuse.
-    fn add<R: NewRow>(
-        &mut self,
-        rows: Vec<Vec<Value<'_>>>,
-    ) -> impl Future<Output = Result<Vec<bool>, sqlx::Error>> + Send;
-
-    /// Executes one of the statements for each of these rows, which are different ones. Returns for which it has changed a row.
-    fn change(
-        &mut self,
-        statement: &'static str,
-        rows: Vec<Vec<Value<'_>>>,
-    ) -> impl Future<Output = Result<Vec<bool>, sqlx::Error>> + Send;
-
-    /// Executes a statement. Returns whether it has changed a row.
-    fn execute(
-        &mut self,
-        statement: &'static str,
-        values: &[Value<'_>],
-    ) -> impl Future<Output = Result<bool, sqlx::Error>> + Send;
-}
-
 /// Executes the writes of a group in an open transaction. Returns whether each had an effect.
 ///
 /// # Errors
 /// If a statement fails. The transaction must be rolled back.
-pub async fn write_group<T: GroupTransaction>(open: &mut T, group: &[Write]) -> Result<Vec<bool>, sqlx::Error> {
+pub(super) async fn write_group(open: &mut OpenGroup<'_>, group: &[Write]) -> Result<Vec<bool>, sqlx::Error> {
     let mut effects = vec![true; group.len()];
     let mut rows = Rows::default();
     for (position, write) in reserve(open, group, &mut effects).await? {
         rows.add(position, write);
     }
     for (statement, changes) in [
-        (T::SAVE_INTENT, std::mem::take(&mut rows.saved_intents)),
-        (T::DEACTIVATE_PLAN, std::mem::take(&mut rows.deactivated)),
-        (T::FULFIL, std::mem::take(&mut rows.fulfilled)),
-        (T::REVOKE_SESSION, std::mem::take(&mut rows.revoked)),
+        (writes::SAVE_INTENT, std::mem::take(&mut rows.saved_intents)),
+        (writes::DEACTIVATE_PLAN, std::mem::take(&mut rows.deactivated)),
+        (writes::FULFIL, std::mem::take(&mut rows.fulfilled)),
+        (writes::REVOKE_SESSION, std::mem::take(&mut rows.revoked)),
     ] {
         change(open, statement, changes, &mut effects).await?;
     }
     rows.create(open, &mut effects).await?;
     // Last, so that objects created in the same group are deleted too.
     for merchant in rows.resets {
-        for statement in DELETE_RECORDS.iter().chain(T::RESET) {
+        for statement in writes::DELETE_RECORDS {
             open.execute(statement, &[merchant.into()]).await?;
         }
     }
     for (position, second) in rows.seconds {
-        effects[position] = open.execute(SAVE_SECOND, &[second.into()]).await?;
+        effects[position] = open.execute(writes::SAVE_SECOND, &[second.into()]).await?;
     }
     Ok(effects)
 }
 
 /// Adds rows, in this order. Returns which of them the table did not refuse.
 async fn add<'a, R: NewRow + 'a>(
-    open: &mut impl GroupTransaction,
+    open: &mut OpenGroup<'_>,
     rows: impl IntoIterator<Item = &'a R>,
 ) -> Result<Vec<bool>, sqlx::Error> {
     let rows: Vec<_> = rows.into_iter().map(R::values).collect();
@@ -87,8 +50,8 @@ async fn add<'a, R: NewRow + 'a>(
 }
 
 /// Executes the writes whose order matters, and reserves the idempotency keys. Returns the writes that are left.
-async fn reserve<'a, T: GroupTransaction>(
-    open: &mut T,
+async fn reserve<'a>(
+    open: &mut OpenGroup<'_>,
     group: &'a [Write],
     effects: &mut [bool],
 ) -> Result<Vec<(usize, &'a Write)>, sqlx::Error> {
@@ -107,20 +70,20 @@ async fn reserve<'a, T: GroupTransaction>(
             // No other group gives the key to a merchant meanwhile.
             Write::ChangeKey { merchant, key_fingerprint } => {
                 let values = [key_fingerprint.as_str().into(), merchant.as_str().into()];
-                effects[position] = open.execute(CHANGE_KEY, &values).await?;
+                effects[position] = open.execute(writes::CHANGE_KEY, &values).await?;
             }
             Write::AdvanceClock { merchant, seconds } => {
                 let values = [(*seconds).into(), merchant.as_str().into()];
-                effects[position] = open.execute(ADVANCE_CLOCK, &values).await?;
+                effects[position] = open.execute(writes::ADVANCE_CLOCK, &values).await?;
             }
             Write::SetOperators { merchant, operators } => {
                 let values = [operators.text().into(), merchant.as_str().into()];
-                effects[position] = open.execute(SET_OPERATORS, &values).await?;
+                effects[position] = open.execute(writes::SET_OPERATORS, &values).await?;
             }
             Write::DeleteExpiredKeys { wall, limit } => {
                 take(open, std::mem::take(&mut reserved), effects).await?;
                 let values = [wall.unix().into(), (*limit).into()];
-                effects[position] = open.execute(T::DELETE_EXPIRED_KEYS, &values).await?;
+                effects[position] = open.execute(writes::DELETE_EXPIRED_KEYS, &values).await?;
             }
             write => left.push((position, write)),
         }
@@ -131,7 +94,7 @@ async fn reserve<'a, T: GroupTransaction>(
 }
 
 async fn take(
-    open: &mut impl GroupTransaction,
+    open: &mut OpenGroup<'_>,
     reserved: Vec<(usize, ReservedKey<'_>)>,
     effects: &mut [bool],
 ) -> Result<(), sqlx::Error> {
@@ -162,7 +125,7 @@ impl<'a> Change<'a> {
 
 /// Changes rows, and takes the effect from the writes whose row does not allow it.
 async fn change(
-    open: &mut impl GroupTransaction,
+    open: &mut OpenGroup<'_>,
     statement: &'static str,
     changes: Vec<Change<'_>>,
     effects: &mut [bool],
@@ -231,8 +194,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Creates rows, those of lists in the group's order, and changes subscriptions with what they create.
-    async fn create<T: GroupTransaction>(&mut self, open: &mut T, effects: &mut [bool]) -> Result<(), sqlx::Error> {
-        self.sessions.sort_unstable_by_key(|session| &*session.fingerprint);
+    async fn create(&self, open: &mut OpenGroup<'_>, effects: &mut [bool]) -> Result<(), sqlx::Error> {
         add(open, self.sessions.iter().copied()).await?;
         let added = add(open, self.plans.iter().map(|(_, plan)| *plan)).await?;
         keep(effects, self.plans.iter().map(|(position, _)| *position), added);
@@ -252,11 +214,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes the subscriptions with their events. Returns those that were stored.
-    async fn bill<T: GroupTransaction>(
-        &self,
-        open: &mut T,
-        effects: &mut [bool],
-    ) -> Result<Vec<&'a Billed>, sqlx::Error> {
+    async fn bill(&self, open: &mut OpenGroup<'_>, effects: &mut [bool]) -> Result<Vec<&'a Billed>, sqlx::Error> {
         let mut stored = vec![true; self.billed.len()];
         let (mut new, mut saved) = (Vec::new(), Vec::new());
         for (row, (_, billed)) in self.billed.iter().enumerate() {
@@ -267,7 +225,7 @@ impl<'a> Rows<'a> {
                 None => saved.push(Change::new(row, subscription.id.as_str(), values)),
             }
         }
-        change(open, T::SAVE_SUBSCRIPTION, saved, &mut stored).await?;
+        change(open, writes::SAVE_SUBSCRIPTION, saved, &mut stored).await?;
         let added = add(open, new.iter().map(|(_, billed)| *billed)).await?;
         keep(&mut stored, new.iter().map(|(row, _)| *row), added);
         keep(effects, self.billed.iter().map(|(position, _)| *position), stored.iter().copied());
@@ -280,9 +238,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Splits rows so that no part has a key twice, because a statement changes a row at most once. Rows of one key keep their order. The
-/// rows of a part are sorted by key: two instances lock them in the same order.
-fn rounds<T, K: Eq + Hash + Ord>(rows: Vec<T>, key: impl Fn(&T) -> K) -> Vec<Vec<T>> {
+/// Splits rows so that no part has a key twice, because a statement changes a row at most once. Rows of one key keep their order.
+fn rounds<T, K: Eq + Hash>(rows: Vec<T>, key: impl Fn(&T) -> K) -> Vec<Vec<T>> {
     let mut seen: HashMap<K, usize> = HashMap::new();
     let mut rounds: Vec<Vec<T>> = Vec::new();
     for row in rows {
@@ -292,9 +249,6 @@ fn rounds<T, K: Eq + Hash + Ord>(rows: Vec<T>, key: impl Fn(&T) -> K) -> Vec<Vec
         }
         rounds[*number].push(row);
         *number += 1;
-    }
-    for round in &mut rounds {
-        round.sort_unstable_by_key(|row| key(row));
     }
     rounds
 }

@@ -1,17 +1,7 @@
-//! Reads the address of a PostgreSQL database for `guichet-sandbox-postgres` and `guichet-sessions`, which document it.
-//! Applications need not depend on it. It has no features; Rust 1.95 or newer.
+//! Reads the address of a PostgreSQL database.
 //!
 //! sqlx logs a parameter that it does not know with its value, which may be a mistyped password, and ignores it. So an address is
 //! checked here before sqlx reads it, and no error repeats what may be a secret.
-//!
-//! ```
-//! let address = guichet_postgres_address::parse("postgres://shop:hunter2@db.example.com/shop?sslmode=verify-full")?;
-//! assert_eq!(address.host_str(), Some("db.example.com"));
-//!
-//! let error = guichet_postgres_address::parse("postgres://db.example.com/shop?passwrod=hunter2").unwrap_err();
-//! assert_eq!(error, "Unknown parameter `passwrod` in the address of the PostgreSQL database. Did you mean `password`?");
-//! # Ok::<(), String>(())
-//! ```
 
 use guichet::flow::nearest;
 use guichet::values::printable;
@@ -43,7 +33,7 @@ const PARAMETERS: [&str; 18] = [
 ///
 /// # Errors
 /// A message that contains no part of the address but the name of an unknown parameter.
-pub fn parse(address: &str) -> Result<Url, String> {
+pub(crate) fn parse(address: &str) -> Result<Url, String> {
     let url = Url::parse(address).ok().filter(is_whole).ok_or_else(|| {
         "The address of the PostgreSQL database cannot be read. Give postgres://USER:PASSWORD@HOST:PORT/DATABASE, and write the characters / ? # & @ : of a password as %2F %3F %23 %26 %40 %3A.".to_owned()
     })?;
