@@ -1,7 +1,6 @@
 //! The time from the import to the first fee on the page, compared with the same page in hand-written TypeScript: a cheap phone on
 //! a slow network, with an empty cache. Both get a session from the merchant's server, then the fee from the service. The separate
-//! wasm file is measured twice: as it is, and in a page that preloads it, as the README says. The last row is a client in TypeScript
-//! with the package's behaviour (`pages/client.ts`), in place of the package.
+//! wasm file is measured twice: as it is, and in a page that preloads it, as the README says.
 
 use crate::chromium::Chromium;
 use crate::measure::{Pairs, Row, milliseconds};
@@ -14,16 +13,14 @@ const TIMES: usize = 20;
 pub async fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (ours, which, preloaded, bar) in [
-        ("/ours.js", "wasm inside", None, Some(1.60)),
-        ("/beside.js", "wasm beside", None, Some(1.60)),
-        ("/beside.js", "wasm beside and preloaded", Some("/core/guichet_core_bg.wasm"), Some(1.30)),
-        ("/typescript.js", "a whole client in TypeScript", None, None),
+        ("/ours.js", "wasm inside", None, 1.60),
+        ("/beside.js", "wasm beside", None, 1.60),
+        ("/beside.js", "wasm beside and preloaded", Some("/core/guichet_core_bg.wasm"), 1.30),
     ] {
         let what = format!("browser: import to first fee, {which}, over hand-written TypeScript");
-        rows.push(match (measured(ours, preloaded).await, bar) {
-            (Err(why), _) => Row::skipped(&what, &why),
-            (Ok(pairs), Some(bar)) => Row::at_most(&what, bar, &pairs, milliseconds),
-            (Ok(pairs), None) => Row::informs(&what, &pairs, milliseconds),
+        rows.push(match measured(ours, preloaded).await {
+            Err(why) => Row::skipped(&what, &why),
+            Ok(pairs) => Row::at_most(&what, bar, &pairs, milliseconds),
         });
     }
     rows

@@ -56,7 +56,6 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         ("guichet-vue", all_of, "vue.js"),
         ("guichet-words", all_of, "words.js"),
         ("guichet-hosted-words", all_of, "hosted-words.js"),
-        ("typescript-client", all_of, &path(&root().join("benches/bars/pages/client.ts"))),
     ] {
         let page = folder.join(format!("{name}.js"));
         fs::write(&page, source.replace("\"guichet\"", &format!("\"{}\"", path(&packed.folder.join(entry)))))?;
@@ -87,8 +86,6 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
         "guichet/vue",
         "guichet/words",
         "guichet/hosted-words",
-        // The same behaviour written by hand, to compare with.
-        "TypeScript client",
     ];
     let parts: Vec<(&str, Weight)> = names.into_iter().zip(parts.iter().copied()).collect();
     let (hosted, react, vue) = (parts[2].1, parts[3].1, parts[4].1);

@@ -1,3 +1,0 @@
-import { PaymentClient } from "./client";
-
-export const client = (baseUrl: string, merchant: string) => new PaymentClient({ baseUrl, merchant });
