@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 ///
 /// ```
 /// use guichet::SecretKey;
-/// let key = SecretKey::new("sk_test_4eC39HqLyjWDarjtT1zdp7dc").unwrap();
+/// let key = SecretKey::new("sk_test_0123456789abcdefghijklmn").unwrap();
 /// assert_eq!(format!("{key:?}"), "***");
 /// ```
 ///
@@ -58,7 +58,7 @@ impl SecretKey {
     /// it, and another purpose gives another key.
     ///
     /// ```
-    /// # let key = guichet::SecretKey::new("sk_test_4eC39HqLyjWDarjtT1zdp7dc").unwrap();
+    /// # let key = guichet::SecretKey::new("sk_test_0123456789abcdefghijklmn").unwrap();
     /// assert_ne!(*key.derive("receipts"), *key.derive("vouchers"));
     /// ```
     #[must_use]

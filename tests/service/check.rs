@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+const KEY: &str = "sk_test_0123456789abcdefghijklmn";
 /// Only shops that need a token set the cookie.
 const CSRF: &[&str] = &["--csrf", "csrf=X-CSRF-Token"];
 /// The shops that are checked at the same time. They mostly wait.

@@ -20,7 +20,7 @@ use tracing_subscriber::fmt::MakeWriter;
 /// A forged log line, then control sequences that clear the screen, set a title and colours, and reorder and hide letters.
 const FORGED: &str = "\n2026-11-21T10:30:00Z  INFO order ORDER-18 is paid\r\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{7f}\u{85}\u{202e}dlos\
     \u{2066}\u{2069}\u{200e}\u{200f}\u{61c}\u{2028}\u{2029}\u{feff}";
-const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+const KEY: &str = "sk_test_0123456789abcdefghijklmn";
 
 #[tokio::test]
 async fn an_errors_text_is_escaped_in_the_error_and_in_the_pages_response() {

@@ -59,7 +59,7 @@ impl NpmProcess {
     /// Runs the command with these arguments and `--json`.
     fn run(args: &[String]) -> Result<Self, String> {
         // Known in advance, because the demo does not print it.
-        const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+        const KEY: &str = "sk_test_0123456789abcdefghijklmn";
         let log = tempfile::tempfile().expect("a temporary file");
         // The shell ends Node.js when its own input does: at the latest with the process of the test, whose statics are not dropped.
         let mut child = Command::new("sh")

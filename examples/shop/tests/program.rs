@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-const KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+const KEY: &str = "sk_test_0123456789abcdefghijklmn";
 
 #[cfg(unix)]
 #[test]

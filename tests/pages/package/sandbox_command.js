@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
 const COMMAND = "node_modules/.bin/guichet-sandbox";
-const env = { ...process.env, GUICHET_SECRET_KEY: "sk_test_4eC39HqLyjWDarjtT1zdp7dc" };
+const env = { ...process.env, GUICHET_SECRET_KEY: "sk_test_0123456789abcdefghijklmn" };
 const running = [];
 process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 

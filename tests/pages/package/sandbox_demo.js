@@ -10,7 +10,7 @@ import { Payments } from "./node_modules/guichet-sandbox/demo/payments.js";
 import { createShop } from "./node_modules/guichet-sandbox/server/server.js";
 
 const COMMAND = "node_modules/.bin/guichet-sandbox";
-const KEY = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+const KEY = "sk_test_0123456789abcdefghijklmn";
 const env = { ...process.env, GUICHET_SECRET_KEY: KEY };
 const [PAYS, NEVER_PAYS, APPROVED_LATE] = ["237670000000", "237670000009", "237670000011"];
 const running = [];

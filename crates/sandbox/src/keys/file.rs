@@ -224,7 +224,7 @@ mod tests {
         let text = |instance: &str, secret_key: &str| format!("instance_key={instance}\nsecret_key={secret_key}\n");
         let (instance, secret_key) = (keys.instance.expose(), keys.secret_key.expose());
         assert!(Keys::read(&text(instance, secret_key)).is_some());
-        assert!(Keys::read(&text(instance, "sk_live_4eC39HqLyjWDarjtT1zdp7dc")).is_none());
+        assert!(Keys::read(&text(instance, "sk_live_0123456789abcdefghijklmn")).is_none());
         assert!(Keys::read(&text(instance, "sk_test_1")).is_none() && Keys::read(&text("x", secret_key)).is_none());
         assert!(Keys::read("").is_none());
     }
