@@ -133,6 +133,7 @@ impl Method {
             | Self::AsksForCode
             | Self::AsksForRedirect
             | Self::Blocked
+            | Self::FailsThenPays
             | Self::TooPoor => Some((0, false)),
         }
     }
@@ -156,6 +157,7 @@ fn method() -> impl Strategy<Value = Method> {
         AsksForCode,
         AsksForRedirect,
         Blocked,
+        FailsThenPays,
         Hangs,
         Pays,
         Pays,

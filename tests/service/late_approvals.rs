@@ -70,6 +70,7 @@ fn step() -> impl Strategy<Value = Step> {
         "237670000013",
         "237670000013",
         "237670000013",
+        "237670000014",
     ];
     prop_oneof![
         4 => prop::sample::select(vec![20_u32, 290, 310, 610, 86_000]).prop_map(|seconds| Step::Advance { seconds }),

@@ -263,13 +263,14 @@ async fn every_phone_of_the_decisions_table_does_what_its_row_says() {
                 "succeed" | "succeeds" => (&read["status"], "succeeded"),
                 "stays" => (&read["status"], code),
                 "asks" => (&read["next_action"]["type"], "otp"),
+                "fails" => (&read["status"], "failed"),
                 _ => (&read["last_payment_error"]["code"], code),
             };
             assert_eq!(found, expected, "{number}: {result}");
             tried.push(number);
         }
     }
-    assert_eq!(tried.len(), 14 * 2 + 2, "{tried:?}");
+    assert_eq!(tried.len(), 15 * 2 + 2, "{tried:?}");
 }
 
 #[tokio::test]
@@ -299,6 +300,27 @@ async fn a_late_approval_succeeds_while_nothing_is_processing() {
         assert_eq!((&paid["attempts"], &paid["duplicate_payments"]), (&json!(1), &json!([])));
         assert_eq!(paid["approvable_until"], Value::Null, "{number}: no other attempt was declined");
     }
+}
+
+#[tokio::test]
+async fn one_phones_payment_alone_succeeds_after_it_was_shown_as_failed() {
+    let (_sandbox, shop) = shop().await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let failed = shop.attach(&intent, phone("237670000014")).await.body["data"].clone();
+    assert_eq!((&failed["status"], &failed["last_payment_error"]), (&json!("failed"), &Value::Null));
+    assert_eq!(failed.get("approvable_until"), None, "this service does not know until when");
+    shop.tenant.clock().advance(50).await.unwrap();
+    assert_eq!(shop.read_intent(&intent).await["status"], "failed");
+    shop.tenant.clock().advance(10).await.unwrap();
+    let listed = shop.call("GET", "/v1/payment-intents", Value::Null).await.body["data"][0].clone();
+    assert_eq!(listed["status"], "succeeded");
+    let paid = shop.read_intent(&intent).await;
+    assert_eq!(paid, listed);
+    assert_eq!((&paid["attempts"], &paid["duplicate_payments"]), (&json!(1), &json!([])));
+    assert_eq!(paid.get("approvable_until"), Some(&Value::Null));
+    let events = shop.tenant.events().await.unwrap();
+    let kinds: Vec<_> = events.iter().filter_map(|event| event.kind.strip_prefix("payment_intent.")).collect();
+    assert_eq!(kinds, ["created", "processing", "failed", "succeeded"]);
 }
 
 #[tokio::test]

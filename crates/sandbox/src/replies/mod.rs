@@ -76,7 +76,8 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
             message: decline.message().to_owned(),
             approvable_until: Some(ApprovableUntil::from(state.declined_until())),
         }),
-        approvable_until: Some(ApprovableUntil::from(state.approvable_until())),
+        // A service that reports an attempt as failed too early cannot say until when.
+        approvable_until: (!state.succeeds_after_failing()).then(|| ApprovableUntil::from(state.approvable_until())),
         attempts: Some(state.attempts),
         created_at: Some(intent.created_at.unix()),
         expires_at: Some(intent.expires_at.to_string()),

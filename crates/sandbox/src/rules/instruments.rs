@@ -26,6 +26,8 @@ pub(crate) enum Behaviour {
     ApprovedLate { after: u32, decline: Decline, approved_after: u32 },
     /// Declined after `after` seconds.
     Declines { after: u32, decline: Decline },
+    /// Reported as failed at once, without a reason, although it succeeds after `succeeds_after` seconds.
+    FailsThenSucceeds { succeeds_after: u32 },
     /// Never ends.
     Hangs,
     /// The first two attempts are declined at once, the third succeeds.
@@ -87,6 +89,7 @@ fn test_phone(last_seven: &str) -> Behaviour {
         "0000011" => Behaviour::ApprovedLate { after: 300, decline: Decline::PayerTimeout, approved_after: 300 },
         "0000012" => Behaviour::ApprovedLate { after: 0, decline: Decline::ProviderUnavailable, approved_after: 600 },
         "0000013" => Behaviour::ApprovedLate { after: 5, decline: Decline::RejectedByPayer, approved_after: 240 },
+        "0000014" => Behaviour::FailsThenSucceeds { succeeds_after: 60 },
         _ => Behaviour::Succeeds { after: 2 },
     }
 }

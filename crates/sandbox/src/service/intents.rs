@@ -129,13 +129,13 @@ impl Service {
         Ok(Event::of(&self.current_intents(intents, now).await?, &happened, &orders))
     }
 
-    /// The state of an intent at this time. `None` if a reset has deleted it meanwhile. If time alone made its status final, the status is
+    /// The state of an intent at this time. `None` if a reset has deleted it meanwhile. If time alone led to a final status, the status is
     /// stored before it is returned.
     pub(super) async fn current_intent(&self, mut intent: Intent, now: Moment) -> Result<Option<Intent>, Unavailable> {
         for _ in 0..MAX_ROUNDS {
-            let was_final = intent.state.final_since().is_some();
+            let before = intent.state.status;
             intent = intent.at(now);
-            if was_final || intent.state.final_since().is_none() {
+            if intent.state.status == before || intent.state.final_since().is_none() {
                 return Ok(Some(intent));
             }
             if self.store.save_intent(intent.clone()).await? {
@@ -153,9 +153,9 @@ impl Service {
         let mut ended = Vec::new();
         let mut all = Vec::with_capacity(intents.len());
         for intent in intents {
-            let was_final = intent.state.final_since().is_some();
+            let before = intent.state.status;
             let intent = intent.at(now);
-            if !was_final && intent.state.final_since().is_some() {
+            if intent.state.status != before && intent.state.final_since().is_some() {
                 ended.push(intent.clone());
             }
             all.push(intent);

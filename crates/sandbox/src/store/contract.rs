@@ -15,9 +15,12 @@ use super::{
     Plan, Session, Subscription, Write,
 };
 use crate::rules::billing::{Offer, SubscriptionState, Terms as SubscriptionTerms};
-use crate::rules::{Behaviour, IntentState, OperatorStatus, OperatorStatuses, PayingWith, Terms};
+use crate::rules::{
+    Behaviour, IntentState, OperatorStatus, OperatorStatuses, PayingWith, Status, Terms, read_instrument,
+};
+use guichet::operations::Instrument;
 use guichet::values::{
-    Amount, BillingCycle, Currency, EsimOrderId, EsimPackageId, IntentId, Moment, PlanCode, PlanId, PlanKey,
+    Amount, BillingCycle, Currency, EsimOrderId, EsimPackageId, IntentId, Moment, Phone, PlanCode, PlanId, PlanKey,
     SubscriptionId,
 };
 use proptest::prelude::*;
@@ -49,6 +52,7 @@ pub fn check(open: impl AsyncFn() -> Arc<dyn Backend>) {
     promises! {
         a_write_without_effect_does_not_undo_its_group
         an_intent_is_saved_only_as_the_version_that_was_read
+        an_intent_that_was_stored_as_failed_is_saved_as_succeeded
         an_idempotency_key_is_free_again_exactly_when_it_expires
         a_reset_deletes_one_merchants_objects_with_those_of_its_group
         charges_that_begin_in_one_write_are_listed_by_their_time
@@ -92,6 +96,22 @@ async fn an_intent_is_saved_only_as_the_version_that_was_read(store: &dyn Backen
     let both = vec![first.clone(), Intent { version: 2, ..first.clone() }];
     assert!(!store.write(Write::SaveIntents(both)).await.unwrap());
     assert_eq!(store.intent(&first.id).await.unwrap().unwrap().version, 3, "of two, one was stored");
+}
+
+async fn an_intent_that_was_stored_as_failed_is_saved_as_succeeded(store: &dyn Backend) {
+    let phone = Instrument::mobile_money(Phone::new("237670000014").unwrap());
+    let (mut one, customer) = intent(1, "ORDER-1", Some(1));
+    one.state = one.state.attach(&one.terms, read_instrument(&phone).unwrap(), Moment::from_unix(1)).unwrap().unwrap();
+    assert!(store.add_intent(one.clone(), customer).await.unwrap());
+    let paid = one.clone().at(Moment::from_unix(61));
+    assert_eq!((one.state.status, paid.state.status), (Status::Failed, Status::Succeeded));
+    assert!(store.save_intent(paid.clone()).await.unwrap());
+    let read = [
+        store.intent(&one.id).await.unwrap(),
+        store.intents("m0", None, 9).await.unwrap().pop(),
+        store.intents_of_esim_order("m0", &order(1).id).await.unwrap().pop(),
+    ];
+    assert!(read.iter().all(|read| read.as_ref().is_some_and(|read| read.state == paid.state)), "{read:?}");
 }
 
 async fn an_idempotency_key_is_free_again_exactly_when_it_expires(store: &dyn Backend) {

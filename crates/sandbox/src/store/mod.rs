@@ -13,7 +13,8 @@
 //!   intents join their list in the group's order, and after them the charges that began, in order of their time. A reset comes last: it
 //!   deletes what the same group has created.
 //! - **Versions.** An intent or a subscription is saved only if its stored version is the one that was read. The stored version is then
-//!   one greater. Only the state is saved: everything else never changes.
+//!   one greater. Only the state is saved: everything else never changes. A store does not judge the state: an intent that was stored as
+//!   failed may be saved as succeeded, which one test phone's does.
 //! - **Uniqueness.** A merchant's reference, a plan's code and a secret key are unique: a later write has no effect. A customer's contact
 //!   is unique too: if it exists, the stored customer stays, and the write still counts as one with an effect. An inactive plan keeps its
 //!   code.

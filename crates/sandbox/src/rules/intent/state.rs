@@ -1,6 +1,7 @@
 //! The states of a payment intent, `decisions.md` 3: what each event changes, and the state at a time.
 //!
-//! **A final status is final, and no attempt is made while another is under way.**
+//! **A final status is final, and no attempt is made while another is under way.** One test phone alone breaks the first rule, as real
+//! services do: its payment is `failed`, and then `succeeded`.
 
 use super::{Cancellation, NextAction, Status, Terms};
 use crate::rules::{Behaviour, Decline, PayingWith};
@@ -22,7 +23,7 @@ pub(crate) struct IntentState {
     pub(crate) attempts: u32,
     pub(crate) paying_with: Option<PayingWith>,
     pub(crate) next_action: Option<NextAction>,
-    /// The end of the attempt under way.
+    /// The end of the attempt under way, or of one that was reported as failed although it succeeds.
     pub(crate) settlement: Option<Settlement>,
     /// Why the last attempt was declined.
     pub(crate) declined: Option<Decline>,
@@ -103,6 +104,8 @@ impl IntentState {
             Behaviour::AsksForCode | Behaviour::AsksForRedirect => {
                 Some(Settlement::at(now, Some(Decline::AuthenticationRequired)))
             }
+            // The next charge of a period begins when one has failed, so a failed charge stays so.
+            Behaviour::FailsThenSucceeds { .. } => Some(Settlement::at(now, Some(Decline::Generic))),
             behaviour => settlement(behaviour, nth, now),
         };
         Self { paying_with: Some(with), max_attempts: 1, ..Self::new() }.attempt(settlement, now)
@@ -122,6 +125,11 @@ impl IntentState {
     /// Until when the attempt that was declined last may still be approved, in Unix seconds. `None`: the decline is final.
     pub(crate) fn declined_until(&self) -> Option<i64> {
         self.approvable.iter().find(|(attempt, _)| *attempt == self.attempts).map(|(_, until)| *until)
+    }
+
+    /// Whether the payment is shown as failed, and succeeds all the same.
+    pub(crate) fn succeeds_after_failing(&self) -> bool {
+        self.status == Status::Failed && self.settlement.is_some()
     }
 
     /// Until when any declined attempt may still be approved, in Unix seconds. `None` if no such attempt was made.
@@ -144,7 +152,7 @@ impl IntentState {
 
     /// The next event that time alone causes, and when.
     fn next(&self, expires_at: Moment) -> Option<(i64, TimeEvent)> {
-        let settlement = self.settlement.filter(|_| self.status == Status::Processing);
+        let settlement = self.settlement.filter(|_| self.status == Status::Processing || self.succeeds_after_failing());
         let approval = self.late_approvals.first();
         // If an attempt ends after the expiry with a decline, the intent expires at that time.
         let since = self.status_history.last().map_or(0, |(at, _)| *at);
@@ -300,6 +308,11 @@ impl IntentState {
         match behaviour {
             Behaviour::AsksForCode => Self { next_action: Some(NextAction::Otp), ..self },
             Behaviour::AsksForRedirect => Self { next_action: Some(NextAction::Redirect), ..self },
+            Behaviour::FailsThenSucceeds { .. } => {
+                let mut failed = self.attempt(settlement(behaviour, 1, now), now);
+                failed.transition_to(Status::Failed, now.unix());
+                failed
+            }
             behaviour => {
                 let settlement = settlement(behaviour, self.attempts + 1, now);
                 self.attempt(settlement, now)
@@ -358,6 +371,7 @@ fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement>
         // Only the customer's action starts the attempt.
         Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::Hangs => None,
         Behaviour::Declines { after, decline } => ends(after, Some(decline)),
+        Behaviour::FailsThenSucceeds { succeeds_after } => ends(succeeds_after, None),
         Behaviour::RecoversAtTheThird { decline } => ends(0, (nth < MAX_ATTEMPTS).then_some(decline)),
         Behaviour::Succeeds { after } => ends(after, None),
     }
@@ -392,6 +406,7 @@ mod tests {
             ("0000011", vec![(299, Processing), (300, RequiresAction), (300, Succeeded)]),
             ("0000012", vec![(0, RequiresAction), (0, RequiresAction), (0, Failed), (600, Failed)]),
             ("0000013", vec![(4, Processing), (5, RequiresAction), (5, RequiresAction), (5, Failed), (245, Failed)]),
+            ("0000014", vec![(0, Failed), (59, Failed), (60, Succeeded), (90_000, Succeeded)]),
             ("1234567", vec![(1, Processing), (2, Succeeded)]),
         ];
         for (digits, sights) in table {
@@ -471,6 +486,40 @@ mod tests {
             let again = late.clone().at(START.plus(900_000), expiry);
             assert_eq!(again, late, "{why}: it is reported once");
         }
+    }
+
+    #[test]
+    fn the_payment_of_one_phone_alone_succeeds_after_it_was_shown_as_failed() {
+        let expiry = Intent::expiry(START);
+        let earlier = attached(&IntentState::new(), "0000012", START).at(START, expiry);
+        let failed = attached(&earlier, "0000014", START.plus(9)).at(START.plus(9), expiry);
+        assert_eq!((failed.status, failed.declined, failed.attempts), (Failed, None, 2));
+        assert!(failed.succeeds_after_failing());
+        assert!(failed.attach(&terms(), phone("0000000"), START.plus(9)).is_err(), "it takes no other method");
+        assert_eq!(failed.attach(&terms(), phone("0000014"), START.plus(9)), Ok(None));
+        let paid = failed.at(START.plus(69), expiry);
+        assert_eq!((paid.status, paid.final_since()), (Succeeded, Some(START.plus(69))));
+        assert!(!paid.succeeds_after_failing());
+        assert_eq!(paid.duplicate_payments, []);
+        let later = paid.at(START.plus(600), expiry);
+        assert_eq!(
+            (later.status, later.duplicate_payments.len()),
+            (Succeeded, 1),
+            "the first attempt is approved, too"
+        );
+        for number in (0..100).filter(|number| *number != 14) {
+            let mut state = IntentState::new();
+            for _ in 0..MAX_ATTEMPTS {
+                if state.status == RequiresAction {
+                    state = attached(&state, &format!("{number:07}"), START).at(START, expiry);
+                }
+            }
+            let later = state.clone().at(START.plus(500_000), expiry);
+            assert!(state.status != Failed || later.status == Failed, "{number}");
+        }
+        let charge = IntentState::off_session(phone("0000014"), 1, START);
+        let charge = charge.at(START.plus(90_000), expiry);
+        assert_eq!((charge.status, charge.declined), (Failed, Some(Decline::Generic)), "the charge of a subscription");
     }
 
     #[test]
