@@ -13,7 +13,7 @@ pub async fn rows() -> Vec<Row> {
     vec![
         measured()
             .await
-            .map_or_else(|why| Row::skipped(WHAT, &why), |pairs| Row::at_most(WHAT, 1.15, &pairs, microseconds)),
+            .map_or_else(|why| Row::skipped(WHAT, &why), |pairs| Row::at_most(WHAT, 1.10, &pairs, microseconds)),
     ]
 }
 

@@ -38,46 +38,26 @@ impl Connection {
 /// Builds the request with this number.
 pub type Make = Arc<dyn Fn(u64) -> Request<Body> + Send + Sync>;
 
-/// Measures the successful requests per second over `connections` connections.
-pub async fn rate(base_url: &str, connections: usize, until: Until, numbers: &Arc<AtomicU64>, make: &Make) -> f64 {
+/// Measures the successful requests per second over `connections` connections, for this time.
+pub async fn rate(base_url: &str, connections: usize, time: Duration, numbers: &Arc<AtomicU64>, make: &Make) -> f64 {
     let mut open = Vec::new();
     for _ in 0..connections {
         open.push(Connection::open(base_url).await);
     }
     let begun = Instant::now();
-    let first = numbers.load(Ordering::Relaxed);
     let mut work = JoinSet::new();
     for mut connection in open {
         let (numbers, make) = (Arc::clone(numbers), Arc::clone(make));
         work.spawn(async move {
             let mut answered = 0_u64;
-            loop {
-                let number = numbers.fetch_add(1, Ordering::Relaxed);
-                if until.is_over(begun, number - first) {
-                    return answered;
-                }
-                let (status, body) = connection.send(make(number)).await;
+            while begun.elapsed() < time {
+                let (status, body) = connection.send(make(numbers.fetch_add(1, Ordering::Relaxed))).await;
                 assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
                 answered += 1;
             }
+            answered
         });
     }
     let answered: u64 = work.join_all().await.into_iter().sum();
     answered as f64 / begun.elapsed().as_secs_f64()
-}
-
-/// When to stop.
-#[derive(Clone, Copy)]
-pub enum Until {
-    Passed(Duration),
-    Answered(u64),
-}
-
-impl Until {
-    fn is_over(self, begun: Instant, sent: u64) -> bool {
-        match self {
-            Self::Passed(time) => begun.elapsed() >= time,
-            Self::Answered(count) => sent >= count,
-        }
-    }
 }

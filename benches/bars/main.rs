@@ -29,9 +29,7 @@ mod map;
 mod measure;
 mod million;
 mod native;
-mod page;
 mod pages;
-mod peers;
 #[path = "../../tests/support/port.rs"]
 mod port;
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -48,7 +46,7 @@ mod start;
 use measure::Row;
 
 /// The names of the benchmarks.
-const BARS: [&str; 8] = ["native", "sessions", "creates", "start", "page", "million", "call", "first-fee"];
+const BARS: [&str; 7] = ["native", "sessions", "creates", "start", "million", "call", "first-fee"];
 
 fn main() {
     // cargo adds this argument.
@@ -74,7 +72,6 @@ fn main() {
             "sessions" => runtime.block_on(sessions::rows()),
             "creates" => runtime.block_on(creates::rows()),
             "start" => runtime.block_on(start::rows()),
-            "page" => runtime.block_on(page::rows()),
             "million" => runtime.block_on(million::rows()),
             "call" => runtime.block_on(call::rows()),
             "first-fee" => runtime.block_on(first_fee::rows()),

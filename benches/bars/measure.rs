@@ -39,6 +39,11 @@ impl Row {
         }
     }
 
+    /// For information: there is no bar.
+    pub fn informs(what: &str, pairs: &Pairs, shown: impl Fn(f64) -> String) -> Self {
+        Self { met: None, ..Self::of(what, "none".to_owned(), pairs, shown, |_| true) }
+    }
+
     /// Ours alone, which may take at most `limit`.
     pub fn within(what: &str, limit: Duration, took: &[f64]) -> Self {
         let (middle, least, most) = (median(took), quantile(took, 0.0), quantile(took, 1.0));

@@ -40,11 +40,6 @@ impl Running {
         Self { base_url: first_line(&mut child).trim().to_owned(), secret_key: String::new(), child }
     }
 
-    /// A server with a given address.
-    pub fn at(base_url: String, child: Child) -> Self {
-        Self { child, base_url, secret_key: String::new() }
-    }
-
     /// Stops it with SIGTERM and waits until everything is stored.
     pub fn stop(mut self) {
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();

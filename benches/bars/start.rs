@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const TIMES: usize = 20;
-const LIMIT: Duration = Duration::from_millis(100);
+const LIMIT: Duration = Duration::from_millis(50);
 
 pub async fn rows() -> Vec<Row> {
     let folder = folder("start");

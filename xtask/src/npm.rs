@@ -64,11 +64,6 @@ impl Tools {
         Self::newest_of(&format!("tests/pages/package/frameworks/{name}/package.json"), &format!("npm-{name}"))
     }
 
-    /// The newest versions of the packages in `benches/bars/peers.json`, which the benchmarks compare with.
-    pub fn peers() -> Result<Self> {
-        Self::newest_of("benches/bars/peers.json", "npm-peers")
-    }
-
     fn newest_of(wanted: &str, folder: &str) -> Result<Self> {
         let wanted = fs::read_to_string(root().join(wanted))?;
         let folder = root().join("target").join(folder);
