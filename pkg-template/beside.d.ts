@@ -1,2 +1,2 @@
-// The same client, with its wasm in a file of its own beside it: fewer bytes, for a bundler that carries such files.
+// The same client, with its wasm in a file beside it, which the first call loads: fewer bytes, for a bundler that carries such files.
 export * from "./guichet.js";

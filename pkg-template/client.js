@@ -11,10 +11,10 @@ const CALL = "signal timeoutMs";
 const WAIT = `${CALL} budgetMs onStatus`;
 
 /**
- * Makes `createGuichet` for one way of getting the wasm: embedded, or a file beside the script. Every method checks the names of its
- * arguments and hands them to the wasm.
+ * Makes `createGuichet` for one way of getting the wasm: embedded, or a file beside the script, in whose place `replace` gets another if it
+ * is missing. Every method checks the names of its arguments and hands them to the wasm.
  */
-export const creator = (wasm, isBeside) => (options) => {
+export const creator = (wasm, replace) => (options) => {
   const given = { ...options };
   try {
     only(options, "option", OPTIONS);
@@ -36,7 +36,7 @@ export const creator = (wasm, isBeside) => (options) => {
   let closed;
 
   const open = async () => {
-    await load(init, given.wasm, wasm, isBeside);
+    await load(init, given.wasm, wasm, replace);
     if (!closed) client = guarded(() => new Client(given, report));
   };
   const ready = async () => {
@@ -161,7 +161,7 @@ class SessionState {
 
 /** What the wasm calls. It holds the session weakly: else the wasm would keep a client whose listeners know the client. */
 function reporter(session) {
-  const weak = new WeakRef(session);
+  const weak = globalThis.WeakRef ? new WeakRef(session) : { deref: () => session }; // older Workers have none
   return (status) => weak.deref()?.report(status);
 }
 

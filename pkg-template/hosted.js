@@ -1,7 +1,6 @@
 import { needs_base_url, only, only_options, refuse_secret_key } from "./arguments.js";
 import { call, explained, guarded } from "./calls.js";
 import init, { HostedPage } from "./core/guichet_hosted.js";
-import { imported, unpacked } from "./inside.js";
 import { load } from "./load.js";
 import { needs_page } from "./page.js";
 
@@ -10,7 +9,7 @@ export { GuichetError } from "./error.js";
 const CALL = "signal timeoutMs";
 const MOVE = `${CALL} budgetMs onStatus`;
 
-const inside = async () => unpacked(await imported(() => import("./core/inline_hosted.js")));
+const embedded = async () => (await import("./core/inline_hosted.js")).default();
 
 /** Opens the checkout of one payment intent. Every method checks the names of its options and hands its arguments to the wasm. */
 export const openHostedCheckout = (...args) => explaining(open(...args));
@@ -24,7 +23,7 @@ async function open(options, how) {
   refuse_secret_key(options);
   only(options, "option", "baseUrl intent paths redirectOrigins fetch wasm onCall");
   needs_base_url(options);
-  await load(init, options.wasm, inside);
+  await load(init, options.wasm, embedded);
   const page = guarded(() => new HostedPage({ ...options }));
   const method = (name, known) => (...args) => explaining(checked(name, known, args));
   const checked = async (name, known, args) => {

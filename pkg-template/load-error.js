@@ -1,19 +1,16 @@
-import { GuichetError } from "./error.js";
-import { imported } from "./inside.js";
-
 // Why the wasm was not loaded, for the developer, and the wasm in its place. `load.js` imports this file when that has happened.
 
 let embedded;
 
 /**
- * Returns the embedded wasm if the file beside the script is missing or is no wasm: the console says so once. Otherwise throws the error of
- * the load. `failure`: the cause, with the address, the response or the bytes that it is about, or what the start of the wasm has thrown.
- * `given`: the page's option `wasm`.
+ * Returns the embedded wasm, which `replace` gets, if the file beside the script is missing or is no wasm: the console says so once. Otherwise
+ * throws the error of the load. `failure`: the cause, with the address, the response or the bytes that it is about, or what the start of the
+ * wasm has thrown. `given`: the page's option `wasm`.
  */
-export async function replacement(failure, given, isBeside) {
-  const error = await loadError(failure, given);
-  if (!isBeside || given || error.kind !== "wasm_missing") throw error;
-  embedded ??= imported(() => import("./embedded.js")).then((it) => it.embedded()).then((wasm) => {
+export async function replacement(GuichetError, failure, given, replace) {
+  const error = await loadError(GuichetError, failure, given);
+  if (!replace || given || error.kind !== "wasm_missing") throw error;
+  embedded ??= replace().then((wasm) => {
     console.warn(`guichet/beside has loaded the embedded wasm, which costs bytes. ${error.message}`);
     return wasm;
   });
@@ -23,7 +20,7 @@ export async function replacement(failure, given, isBeside) {
   });
 }
 
-async function loadError(failure, given) {
+async function loadError(GuichetError, failure, given) {
   const isLoad = Object.hasOwn(failure, "wasm");
   const { cause, wasm } = isLoad ? failure : { cause: failure };
   const errorOf = (kind, found, fix, retryable = false) =>
@@ -31,7 +28,7 @@ async function loadError(failure, given) {
   const blocked = (found, fix) => errorOf("wasm_blocked", found, fix);
   const missing = (found, fix = FIX) => errorOf("wasm_missing", `is missing: ${found}`, fix);
   const offline = (found, fix = "Try again") => errorOf("offline", `could not be loaded: ${found}`, `${fix}.`, true);
-  if (!(await runs(SMALLEST))) return blocked("is not allowed here", "The page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.");
+  if (!(await runs(SMALLEST))) return blocked("is not allowed here", typeof document === "undefined" ? COMPILED : "The page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.");
   if (!WebAssembly.validate(FEATURES)) return blocked("needs a newer browser", "The oldest are Chrome and Edge 100, Firefox 97 and Safari 15.4.");
   if (!isLoad) {
     if (!(cause instanceof WebAssembly.LinkError || cause instanceof TypeError)) return blocked("could not be started here", `The browser says: ${cause}`);
@@ -51,6 +48,7 @@ async function loadError(failure, given) {
     if (/^https?:/.test(address)) return offline(`no reply from ${address}`, connection);
     return missing(`this \`fetch\` reads no ${address}`, "Pass the file's bytes by the option `wasm`, or import `guichet`, which embeds it.");
   }
+  if (/\bURL\b/.test(cause)) return missing("this script is no module, so it knows no address", "Import `guichet`, which embeds it, or pass its address by the option `wasm`.");
   if (wasm === undefined) return offline("a file of the package did not arrive", connection);
   if (given) return missing("the option `wasm` is no wasm", "Pass the module's address, response, bytes, or the compiled module.");
   return missing("the text that the package holds it in was changed", "Leave the folder core/ of the package as it is.");
@@ -71,6 +69,8 @@ const FEATURES = Uint8Array.of(
 );
 
 const FIX = "Serve the package's core/guichet_core_bg.wasm there (for guichet/hosted: core/guichet_hosted_bg.wasm) as application/wasm, pass its address by the option `wasm`, or import `guichet` without that option, which embeds it.";
+
+const COMPILED = "Import the package's core/guichet_core_bg.wasm as a compiled module, as Cloudflare's Workers do, and pass it by the option `wasm`.";
 
 /** An address without its query, which may hold a secret, or its scheme alone: a `data:` URL holds the whole file. */
 function shown(address) {

@@ -1,5 +1,4 @@
 import { GuichetError } from "./error.js";
-import { imported } from "./inside.js";
 
 // The compiled modules of the page, by their source.
 const modules = new Map();
@@ -8,9 +7,9 @@ const instances = new Map();
 
 /**
  * Loads a core, from the page's `wasm` option or else from the package's own wasm. After a failure the next call tries again.
- * `isBeside`: the package's own wasm is a file, in whose place the embedded wasm is loaded if it is missing.
+ * `replace`: gets the wasm in place of the package's own, if that is a file that is missing.
  */
-export async function load(init, given, own, isBeside) {
+export async function load(init, given, own, replace) {
   if (instances.has(init)) return instances.get(init);
   const source = given ?? own;
   try {
@@ -24,11 +23,11 @@ export async function load(init, given, own, isBeside) {
     await instances.get(init);
   } catch (failure) {
     modules.delete(source);
-    // That file is seldom needed.
-    const { replacement } = await imported(() => import("./load-error.js")).catch(() => {
+    // That file is seldom needed. It imports nothing, so that a bundler makes no third file of what both would share.
+    const { replacement } = await import("./load-error.js").catch(() => {
       throw new GuichetError("offline", "guichet's wasm could not be loaded. Check the connection, and reload the page.", { retryable: true, cause: failure.cause ?? failure });
     });
-    await load(init, undefined, await replacement(failure, given, isBeside));
+    await load(init, undefined, await replacement(GuichetError, failure, given, replace));
   }
 }
 

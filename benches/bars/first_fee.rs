@@ -1,66 +1,82 @@
-//! The time from the import to the first fee on the page, compared with the same page in hand-written TypeScript: a cheap phone on
-//! a slow network, with an empty cache. Both get a session from the merchant's server, then the fee from the service. The separate
-//! wasm file is measured twice: as it is, and in a page that preloads it, as the README says.
+//! The time from the import to the first fee on the page, compared with the same page with a hand-written client: a cheap phone on a slow
+//! network, with an empty cache. Both get a session from the merchant's server, then the fee from the service. Each page is built alone, by
+//! each bundler's defaults. The separate wasm file is measured twice: as it is, and in a page that preloads it, as the guide says.
 
 use crate::chromium::Chromium;
 use crate::measure::{Pairs, Row, milliseconds};
 use crate::pages::Shop;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
-const TIMES: usize = 20;
+const TIMES: usize = 10;
+const BUNDLERS: [&str; 4] = ["esbuild", "esbuild-splitting", "vite", "webpack"];
 
 pub async fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (ours, which, preloaded, bar) in [
-        ("/ours.js", "wasm inside", None, 1.60),
-        ("/beside.js", "wasm beside", None, 1.60),
-        ("/beside.js", "wasm beside and preloaded", Some("/core/guichet_core_bg.wasm"), 1.30),
-    ] {
-        let what = format!("browser: import to first fee, {which}, over hand-written TypeScript");
-        rows.push(match measured(ours, preloaded).await {
-            Err(why) => Row::skipped(&what, &why),
-            Ok(pairs) => Row::at_most(&what, bar, &pairs, milliseconds),
-        });
+    for bundler in BUNDLERS {
+        for (page, which, bar) in [
+            ("inside/index.html", "wasm inside", 1.60),
+            ("beside/index.html", "wasm beside", 1.60),
+            ("beside/preloaded.html", "wasm beside and preloaded", 1.30),
+        ] {
+            let what = format!("browser: import to first fee, {which}, by {bundler}, over a hand-written page");
+            rows.push(match measured(bundler, page).await {
+                Err(why) => Row::skipped(&what, &why),
+                Ok((pairs, [ours, other])) => {
+                    Row::at_most(&what, bar, &pairs, milliseconds).with_remarks(&ours.to_string(), &other.to_string())
+                }
+            });
+        }
     }
     rows
 }
 
-async fn measured(ours: &str, preloaded: Option<&str>) -> Result<Pairs, String> {
+async fn measured(bundler: &str, page: &str) -> Result<(Pairs, [Requests; 2]), String> {
     let shop = Shop::open("first-fee").await?;
     let browser = Chromium::start().await?;
     browser.script_timeout(Duration::from_secs(60)).await;
     browser.cdp("Network.enable", json!({})).await;
     browser.cdp("Network.setCacheDisabled", json!({ "cacheDisabled": true })).await;
+    // A cheap phone on a slow network.
+    let network = json!({ "offline": false, "latency": 150, "downloadThroughput": 1_600_000 / 8, "uploadThroughput": 750_000 / 8 });
+    browser.cdp("Network.emulateNetworkConditions", network).await;
+    browser.cdp("Emulation.setCPUThrottlingRate", json!({ "rate": 6 })).await;
+    let pages = [format!("{}/{bundler}-{page}", shop.url), format!("{}/{bundler}-hand/index.html", shop.url)];
     let mut pairs = Pairs::default();
+    let mut requests = [Requests::default(); 2];
     // The first of each is a warm-up.
     for turn in 0..=TIMES {
-        let one = first(&browser, &shop, ours, preloaded, 2 * turn).await;
-        let two = first(&browser, &shop, "/hand.js", None, 2 * turn + 1).await;
+        let (one, ours) = first(&browser, &shop, &pages[0], 2 * turn).await;
+        let (two, other) = first(&browser, &shop, &pages[1], 2 * turn + 1).await;
         if turn > 0 {
             pairs.ours.push(one);
             pairs.other.push(two);
         }
+        requests = [ours, other];
     }
     browser.close().await;
-    Ok(pairs)
+    Ok((pairs, requests))
 }
 
-async fn first(browser: &Chromium, shop: &Shop, made: &str, preloaded: Option<&str>, number: usize) -> f64 {
-    slow(browser, false).await;
-    browser.open(&shop.url).await;
-    slow(browser, true).await;
+/// The requests of a page, and how many of them were one after the other.
+#[derive(Clone, Copy, Default)]
+struct Requests {
+    count: usize,
+    rounds: u64,
+}
+
+impl std::fmt::Display for Requests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} requests, {} deep", self.count, self.rounds)
+    }
+}
+
+async fn first(browser: &Chromium, shop: &Shop, page: &str, number: usize) -> (f64, Requests) {
     // A new address each time: a browser sends a CORS preflight once per address.
-    let amount = (45_000 + number).to_string();
-    let [made, service, amount, preloaded] =
-        [json!(made), json!(shop.sandbox.base_url), json!(amount), json!(preloaded)];
-    browser.resolve(&format!("first({made}, {service}, {amount}, {preloaded})")).await.as_f64().unwrap()
-}
-
-/// Turns the emulation of a cheap phone on a slow network on or off.
-async fn slow(browser: &Chromium, slow: bool) {
-    let (latency, down, up, rate) = if slow { (150, 1_600_000 / 8, 750_000 / 8, 6) } else { (0, -1, -1, 1) };
-    let network = json!({ "offline": false, "latency": latency, "downloadThroughput": down, "uploadThroughput": up });
-    browser.cdp("Network.emulateNetworkConditions", network).await;
-    browser.cdp("Emulation.setCPUThrottlingRate", json!({ "rate": rate })).await;
+    let amount = 45_000 + number;
+    browser.open(&format!("{page}?service={}&amount={amount}", shop.sandbox.base_url)).await;
+    let first: Value = browser.resolve("first").await;
+    assert!(first["text"].as_str().is_some_and(|text| text.ends_with(" XAF")), "{page}: {first}");
+    let count = first["requests"].as_array().unwrap().len();
+    (first["seconds"].as_f64().unwrap(), Requests { count, rounds: first["rounds"].as_u64().unwrap() })
 }

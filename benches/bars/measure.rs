@@ -39,6 +39,13 @@ impl Row {
         }
     }
 
+    /// The same with a remark on each side.
+    pub fn with_remarks(mut self, ours: &str, other: &str) -> Self {
+        self.ours = format!("{} ({ours})", self.ours);
+        self.other = format!("{} ({other})", self.other);
+        self
+    }
+
     /// For information: there is no bar.
     pub fn informs(what: &str, pairs: &Pairs, shown: impl Fn(f64) -> String) -> Self {
         Self { met: None, ..Self::of(what, "none".to_owned(), pairs, shown, |_| true) }

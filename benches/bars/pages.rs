@@ -1,5 +1,5 @@
-//! The compared pages, one with the package and one written by hand, and the server that serves them. `cargo xtask bench` has bundled
-//! and compressed both, as a shop would.
+//! The compared pages, with the package and with a hand-written client, and the server that serves them. `cargo xtask bench` has bundled and
+//! compressed them, as a shop would.
 
 use crate::servers::{self, Running};
 use axum::Router;
@@ -33,7 +33,7 @@ impl Shop {
         let shop = Arc::new(Merchant { made: made.into(), session: answer(&session) });
         let url = servers::in_a_thread(move || {
             Router::new()
-                .route("/", get(async || page()))
+                .route("/", get(async || calls()))
                 .route(
                     "/merchant/session",
                     post(async |State(shop): State<Arc<Merchant>>| shop.session.clone().into_response()),
@@ -55,17 +55,21 @@ fn answer(session: &CreatedSession) -> ([(header::HeaderName, &'static str); 1],
     ([(header::CONTENT_TYPE, "application/json")], body.to_string())
 }
 
-/// The page, with cross-origin isolation: a browser gives such a page timers with microseconds.
-fn page() -> Response {
+/// The page of the calls, with cross-origin isolation: a browser gives such a page timers with microseconds.
+fn calls() -> Response {
     let isolated = [
         (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (header::HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"),
     ];
-    (isolated, Html(include_str!("pages/page.html"))).into_response()
+    (isolated, Html(include_str!("pages/calls.html"))).into_response()
 }
 
-/// A bundle, compressed once, as a server sends it.
+/// A page, or a file of it, compressed once, as a server sends it.
 async fn file(State(shop): State<Arc<Merchant>>, Path(path): Path<String>) -> Response {
+    if path.ends_with(".html") {
+        return std::fs::read_to_string(shop.made.join(path))
+            .map_or(StatusCode::NOT_FOUND.into_response(), |page| Html(page).into_response());
+    }
     let kind = if path.ends_with(".wasm") { "application/wasm" } else { "text/javascript" };
     match std::fs::read(shop.made.join(format!("{path}.br"))) {
         Ok(bytes) => ([(header::CONTENT_TYPE, kind), (header::CONTENT_ENCODING, "br")], bytes).into_response(),

@@ -1,4 +1,3 @@
-import * as text from "./core/inline.js";
-import { unpacked } from "./core/inside.js";
+import wasm from "./core/inline.js";
 
-export default () => new WebAssembly.Module(unpacked(text));
+export default () => new WebAssembly.Module(wasm());

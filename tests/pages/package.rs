@@ -5,12 +5,13 @@
 use crate::support::browser::{Browser, until};
 use crate::support::wait::TIMEOUT;
 use crate::support::{http, npm_tools, port, root};
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::{HeaderValue, Response};
-use axum::middleware::{map_request, map_response_with_state};
+use axum::middleware::{map_request, map_response, map_response_with_state};
+use axum::routing::post;
+use axum::{Json, Router};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, MerchantReference};
 use guichet::{Client, SecretKey};
@@ -41,6 +42,53 @@ macro_rules! pages_made_by {
 }
 
 pages_made_by!(plain vite vite_4 vite_5 vite_6 vite_7 webpack esbuild rollup parcel);
+
+/// If the entry shared a module with a part that loads on demand, a bundler would make a second file of it, a round trip later.
+#[tokio::test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn the_first_fee_needs_one_script_and_as_many_rounds_as_by_hand() {
+    let (service, browser) = (Service::open().await, Browser::start("first-fee").await);
+    let session = Json(json!({ "session_token": service.token }));
+    let folder = consumers().join("out/first-fee");
+    let pages = Router::new()
+        .route("/merchant/session", post(async move || session.clone()))
+        .fallback_service(ServeDir::new(&folder))
+        // As over a network: requests that a page sends together overlap.
+        .layer(map_response(async |response: Response<Body>| {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            response
+        }));
+    let url = http::serve(pages).await;
+    for bundler in ["esbuild", "esbuild-iife", "esbuild-splitting", "vite", "webpack"] {
+        for (page, files) in [("hand", &["js"][..]), ("inside", &["js"]), ("beside", &["js", "wasm"])] {
+            let page = format!("{bundler}-{page}/index.html");
+            let parameters = format!("service={}&amount=5000", service.sandbox.base_url());
+            browser.open(&format!("{url}/{page}?{parameters}")).await;
+            let first = browser.run_async("return await first").await;
+            if page.starts_with("esbuild-iife-beside/") {
+                assert!(
+                    first["text"].as_str().is_some_and(|text| text.contains("Import `guichet`")),
+                    "{page}: {first}"
+                );
+                continue;
+            }
+            let requests: Vec<&str> = first["requests"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let mut found: Vec<&str> = requests
+                .iter()
+                .filter(|request| request.starts_with(&url) && !request.ends_with("/session"))
+                .filter_map(|request| Some(request.rsplit_once('.')?.1))
+                .collect();
+            found.sort_unstable();
+            assert_eq!(found, files, "{page}: {first}");
+            // The script, the session and the fee. The wasm comes beside the session.
+            assert_eq!(first["rounds"], 3, "{page}: {first}");
+        }
+    }
+    // A bundler that writes one file puts the embedded wasm into the page of `guichet` alone.
+    let length = |page: &str| fs::metadata(folder.join(page).join("main.js")).expect("the bundle").len();
+    let wasm = fs::metadata(folder.join("esbuild-beside/core/guichet_core_bg.wasm")).expect("the wasm").len();
+    assert!(length("esbuild-inside") > wasm && length("esbuild-beside") < wasm / 2);
+}
 
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
@@ -209,6 +257,8 @@ async fn guarded(State(policy): State<HeaderValue>, mut response: Response<Body>
 /// A sandbox with a session and an unpaid payment.
 struct Service {
     sandbox: Sandbox,
+    /// The session's token.
+    token: String,
     /// The parameters in the page's address.
     parameters: String,
 }
@@ -231,7 +281,7 @@ impl Service {
             .append_pair("token", session.session_token.expose())
             .append_pair("checkout", intent.checkout_url.expect("a checkout address").expose())
             .finish();
-        Self { sandbox, parameters }
+        Self { token: session.session_token.expose().to_owned(), sandbox, parameters }
     }
 
     /// Opens the page and checks what it shows and whether it has requested a wasm file.

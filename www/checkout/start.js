@@ -4,7 +4,7 @@
 // What checkout.js imports, loaded in parallel. A test compares them.
 const MODULES = [
   "checkout.js", "fields.js", "view.js", "package/hosted.js", "package/hosted-words.js", "package/arguments.js", "package/calls.js",
-  "package/core/guichet_hosted.js", "package/inside.js", "package/load.js", "package/page.js", "package/error.js", "package/words.js",
+  "package/core/guichet_hosted.js", "package/load.js", "package/page.js", "package/error.js", "package/words.js",
 ];
 const WASM = "package/core/guichet_hosted_bg.wasm";
 // How long the server takes it that the script runs, in seconds, and how often this is renewed.

@@ -11,7 +11,8 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use crate::cargo::{at_root, cargo, root, run, run_reading};
-use crate::npm::{Tools, run_quietly};
+use crate::consumers::{copy, first_fee};
+use crate::npm::{self, Tools, run_quietly};
 use crate::package::Packed;
 use crate::steps::Steps;
 use crate::{package, setup};
@@ -27,7 +28,7 @@ pub fn command(names: &[String]) -> Result<()> {
     steps.step("set-up: the browser", setup::chromium)?;
     steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
     let packed = package::optimized(&mut steps, &tools)?;
-    let pages = steps.step("bundle the compared pages", |_| pages(&packed, &tools))?;
+    let pages = steps.step("bundle the compared pages", |remark| pages(&packed, remark))?;
     steps.step("build in release mode", |_| run(cargo(BENCH).arg("--no-run")))?;
     let rows =
         steps.step("measure", |_| measured(cargo(BENCH).arg("--").args(names).env("GUICHET_BENCH_PAGES", pages)))?;
@@ -43,25 +44,25 @@ pub fn command(names: &[String]) -> Result<()> {
 }
 
 /// Bundles and compresses the pages with the package and those without, as a shop would serve them.
-fn pages(packed: &Packed, tools: &Tools) -> Result<PathBuf> {
+fn pages(packed: &Packed, remark: &mut String) -> Result<PathBuf> {
     const COMPRESS: &str = "const { brotliCompressSync } = require('node:zlib'), fs = require('node:fs');
         for (const file of process.argv.slice(1)) fs.writeFileSync(`${file}.br`, brotliCompressSync(fs.readFileSync(file)))";
+    let tools = Tools::locked()?;
     let sources = root().join("benches/bars/pages");
-    let made = root().join("target/bench-pages");
-    let alias = |name: &str, entry: &str| format!("--alias:{name}={}", packed.folder.join(entry).display());
-    run_quietly(
-        tools
-            .node("esbuild", "esbuild")?
-            .args(["hand.ts", "ours.ts", "beside.ts"].map(|page| sources.join(page)))
-            .args(["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=error"])
-            .args([alias("guichet", "guichet.js"), alias("guichet/beside", "beside.js")])
-            .arg(format!("--outdir={}", made.display())),
-    )?;
-    fs::create_dir_all(made.join("core"))?;
-    let wasm = made.join("core/guichet_core_bg.wasm");
-    fs::copy(packed.wasm(), &wasm)?;
-    let bundles = ["hand.js", "ours.js", "beside.js"].map(|page| made.join(page));
-    run_quietly(at_root("node").args(["--eval", COMPRESS]).args(bundles).arg(wasm))?;
+    let (project, made) = (root().join("target/bench-project"), root().join("target/bench-pages"));
+    npm::remove(&project)?;
+    npm::remove(&made)?;
+    copy(&packed.folder, &project.join("node_modules/guichet"))?;
+    first_fee(&tools, &project, &made, remark)?;
+    for file in ["calls.js", "hand.js"] {
+        fs::copy(sources.join(file), project.join(file))?;
+    }
+    let mut esbuild = tools.node("esbuild", "esbuild")?;
+    esbuild.args(["calls.js", "--bundle", "--minify", "--format=esm", &format!("--outdir={}", made.display())]);
+    run_quietly(esbuild.current_dir(&project))?;
+    let mut files = package::files(&made)?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "js" || extension == "wasm"));
+    run_quietly(at_root("node").args(["--eval", COMPRESS]).args(files))?;
     Ok(made)
 }
 

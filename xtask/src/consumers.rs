@@ -25,6 +25,7 @@ mod test_runners;
 mod types;
 pub mod works_with;
 
+pub use bundlers::first_fee;
 pub use project::copy;
 
 use project::Project;
@@ -65,6 +66,9 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains
     let builds = || {
         let mut checks = vec![
             check("pages by every bundler", &|remark| project.bundle(newest, toolchains, remark)),
+            check("the page of the first fee", &|remark| {
+                first_fee(newest, &project.folder, &project.folder.with_file_name("out").join("first-fee"), remark)
+            }),
             check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
             check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
             check("pages in Vue", &|remark| project.develop_in_vue(newest, remark)),

@@ -70,14 +70,29 @@ pub fn watch_callbacks(glue: &str) -> Result<String> {
     Ok(format!("import {{ in_background }} from '../calls.js';\n{watched}"))
 }
 
-/// Turns off the fallbacks for engines without `FinalizationRegistry` and `encodeInto`, and for wasm without `realloc`, so that a page's
-/// bundler removes them: every engine that runs the wasm has both, and the wasm has it. This saves 0.1 KB.
-pub fn turn_fallbacks_off(glue: &str) -> Result<String> {
-    const CONDITIONS: [&str; 3] = [
-        "(typeof FinalizationRegistry === 'undefined')",
-        "(!('encodeInto' in cachedTextEncoder))",
-        "(realloc === undefined)",
+/// Creates the coders of text at their first use: an import must not fail where they are missing, as in the jsdom of Jest.
+pub fn create_coders_at_first_use(glue: &str) -> Result<String> {
+    const CHANGES: [(&str, &str); 4] = [
+        (
+            "let cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });\ncachedTextDecoder.decode();",
+            "let cachedTextDecoder;",
+        ),
+        ("if (numBytesDecoded >= MAX", "if (!cachedTextDecoder || numBytesDecoded >= MAX"),
+        ("const cachedTextEncoder = new TextEncoder();", "let cachedTextEncoder;"),
+        (" = cachedTextEncoder.encodeInto(", " = (cachedTextEncoder ??= new TextEncoder()).encodeInto("),
     ];
+    let mut glue = glue.to_owned();
+    for (theirs, ours) in CHANGES {
+        ensure!(glue.contains(theirs), "the glue has no `{theirs}`");
+        glue = glue.replace(theirs, ours);
+    }
+    Ok(glue)
+}
+
+/// Turns off the fallbacks for engines without `encodeInto`, and for wasm without `realloc`, so that a page's bundler removes them: every
+/// engine that runs the wasm has the former, and the wasm has the latter. This saves 0.1 KB.
+pub fn turn_fallbacks_off(glue: &str) -> Result<String> {
+    const CONDITIONS: [&str; 2] = ["(!('encodeInto' in cachedTextEncoder))", "(realloc === undefined)"];
     let mut glue = glue.to_owned();
     for condition in CONDITIONS {
         ensure!(glue.contains(condition), "the glue has no fallback `{condition}`");

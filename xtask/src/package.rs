@@ -194,6 +194,7 @@ fn generate(name: &str, wasm: &[u8], folder: &Path) -> Result<()> {
     bindgen.input_module(name, shrink::remove_panic_messages(wasm)?);
     let mut output = bindgen.generate_output().context("the glue could not be generated")?;
     let glue = glue::turn_fallbacks_off(&glue::watch_callbacks(&glue::replace_loader(output.js())?)?)?;
+    let glue = glue::create_coders_at_first_use(&glue)?;
     let glue = glue::shorten_names(output.wasm_mut(), &glue)?;
     fs::create_dir_all(folder)?;
     fs::write(folder.join(format!("{name}.js")), glue)?;

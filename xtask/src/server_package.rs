@@ -17,8 +17,6 @@ use crate::steps::Steps;
 const MODULE: &str = "guichet_server";
 /// The limit of the wasm and the JavaScript in bytes after brotli.
 const LIMIT: usize = 80_000;
-/// Decodes the wasm that is kept as text.
-const DECODER: &str = "inside.js";
 
 /// Builds the package, or keeps the one that is up to date.
 pub fn build(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
@@ -29,10 +27,9 @@ pub fn build(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
 
 fn package(wasm: &[u8], version: &str, tools: &Tools) -> Result<Packed> {
     let template = root().join("pkg-template/server");
-    let decoder = root().join("pkg-template").join(DECODER);
     let folder = root().join("target/npm/server");
     let symbols = folder.with_extension("symbols");
-    let stamp = package::stamp(&[wasm], version, &[package::files(&template)?, vec![decoder.clone()]].concat())?;
+    let stamp = package::stamp(&[wasm], version, &package::files(&template)?)?;
     package::up_to_date(folder, &[stamp], |new| {
         package::write_template(&template, new, version)?;
         let core = new.join("core");
@@ -41,9 +38,7 @@ fn package(wasm: &[u8], version: &str, tools: &Tools) -> Result<Packed> {
         bindgen.generate(&core).context("the glue could not be generated")?;
         let file = core.join(format!("{MODULE}_bg.wasm"));
         package::optimize(tools, &file, &symbols)?;
-        fs::write(core.join("inline.js"), inline::module(&fs::read(&file)?))?;
-        fs::copy(decoder, core.join(DECODER))?;
-        Ok(())
+        Ok(fs::write(core.join("inline.js"), inline::module(&fs::read(&file)?))?)
     })
 }
 

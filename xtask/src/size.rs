@@ -47,10 +47,10 @@ pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     let mut made = Vec::new();
     for (name, source, entry) in [
         ("shop-inside", &*shop, "guichet.js"),
-        ("shop-beside", &*shop, "beside.js"),
+        ("shop-beside", &*shop, "beside-alone.js"),
         ("shop-error", error, "guichet.js"),
         ("guichet", all_of, "guichet.js"),
-        ("guichet-beside", all_of, "beside.js"),
+        ("guichet-beside", all_of, "beside-alone.js"),
         ("guichet-hosted", all_of, "hosted.js"),
         ("guichet-react", all_of, "react.js"),
         ("guichet-vue", all_of, "vue.js"),

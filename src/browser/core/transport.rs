@@ -1,6 +1,6 @@
 //! One call over the browser's `fetch`: it executes the actions of [`Call`] (send, wait, done) and reads the reply.
 
-use super::browser::random_u32;
+use super::browser::{page, random_u32};
 use super::error::{CallError, Pending, check_no_secret_key};
 use super::flights::SingleFlight;
 use super::reply::{Received, Reply, ReplyContent};
@@ -148,7 +148,9 @@ impl Outgoing {
             init.set_body(&body.into());
         }
         init.set_signal(signal.as_ref());
-        if self.policy != FetchPolicy::Public {
+        // Cloudflare's Workers know neither the former, before November 2024, nor `redirect: "error"`.
+        let is_page = page().is_some();
+        if is_page && self.policy != FetchPolicy::Public {
             init.set_cache(RequestCache::NoStore);
         }
         let credentials = match self.policy {
@@ -159,7 +161,7 @@ impl Outgoing {
         init.set_credentials(credentials);
         if credentials == RequestCredentials::Omit {
             init.set_referrer_policy(ReferrerPolicy::NoReferrer);
-            init.set_redirect(RequestRedirect::Error);
+            init.set_redirect(if is_page { RequestRedirect::Error } else { RequestRedirect::Manual });
         }
         if self.policy == FetchPolicy::KeepAlive {
             set(&init, "keepalive", &JsValue::TRUE); // web-sys has no setter for it

@@ -16,7 +16,7 @@ in_every_browser!(
 
 // The package's own JavaScript, which is the same in every engine.
 in_chromium!(
-    a_file_that_a_load_needed_and_did_not_get_is_requested_again,
+    a_load_whose_explanation_is_missing_too_is_offline_and_tried_again,
     invalid_wasm_is_an_error_and_does_not_block_the_next_client,
     after_a_panic_every_call_is_rejected_until_the_page_is_reloaded,
     calls_at_once_load_the_wasm_once,
@@ -77,7 +77,7 @@ async fn a_file_beside_the_script_that_is_missing_is_replaced_by_the_embedded_wa
 }
 
 /// Firefox does not repeat an import that has failed.
-async fn a_file_that_a_load_needed_and_did_not_get_is_requested_again(engine: Engine) {
+async fn a_load_whose_explanation_is_missing_too_is_offline_and_tried_again(engine: Engine) {
     const WHY: &str = "/package/load-error.js";
     let shop = Storefront::open().await;
     let browser = engine.start("again").await;
@@ -91,9 +91,8 @@ async fn a_file_that_a_load_needed_and_did_not_get_is_requested_again(engine: En
         ))
         .await;
     assert_eq!(found, json!(["offline", true, "status 404"]));
-    shop.remove_responses(WHY);
-    let found = browser.run_async(WORKS).await;
-    assert_eq!(found[0], "wasm_missing", "{found}");
+    shop.remove_responses(WASM);
+    assert_eq!(browser.run_async(WORKS).await, true);
 }
 
 async fn a_missing_wasm_is_an_error_that_says_what_was_received_and_is_tried_again(engine: Engine) {
@@ -127,6 +126,7 @@ async fn a_page_that_loses_its_network_while_loading_continues_when_it_is_back(e
     let shop = Storefront::open().await;
     let browser = engine.start_with_proxy("lost-load").await;
     shop.visit(&browser, "{}").await;
+    browser.run_async(BESIDE).await;
     browser.proxy().disconnect();
     let result = browser.run_async(WORKS).await;
     assert_eq!(result[0], "offline", "{result}");

@@ -10,6 +10,7 @@ use super::Toolchains;
 use super::project::{Project, block, copy};
 use crate::cargo::root;
 use crate::npm::{Tools, run_quietly};
+use crate::package;
 
 /// The entries of the package that a page may import, and the folders of their pages.
 pub const ENTRIES: [(&str, &str); 2] = [("inside", "guichet"), ("beside", "guichet/beside")];
@@ -66,6 +67,37 @@ struct Page<'a> {
 
 type Build = fn(&Page<'_>) -> Result<()>;
 
+/// Builds the page of the first fee in a project that has the package, by each bundler's defaults: with both entries, with the hand-written
+/// client in their place, and `preloaded.html`, which preloads the file of the wasm. The bench measures them, and a test counts their requests.
+pub fn first_fee(tools: &Tools, project: &Path, out: &Path, remark: &mut String) -> Result<()> {
+    const BUNDLERS: [(&str, Build); 5] = [
+        ("esbuild", esbuild),
+        ("esbuild-iife", esbuild_iife),
+        ("esbuild-splitting", esbuild_splitting),
+        ("vite", vite),
+        ("webpack", webpack),
+    ];
+    let sources = root().join("benches/bars/pages");
+    let main = fs::read_to_string(sources.join("main.js"))?;
+    for (name, import) in ENTRIES.into_iter().chain([("hand", "./hand.js")]) {
+        let folder = project.join("first-fee").join(name);
+        fs::create_dir_all(&folder)?;
+        for file in ["index.html", "hand.js"] {
+            fs::copy(sources.join(file), folder.join(file))?;
+        }
+        fs::write(folder.join("main.js"), main.replace("\"guichet\"", &format!("\"{import}\"")))?;
+        for (bundler, make) in BUNDLERS {
+            let main = format!("first-fee/{name}/main.js");
+            let page = Page { tools, project, main, out: out.join(format!("{bundler}-{name}")) };
+            make(&page).with_context(|| format!("{bundler} cannot build the page of the first fee, {name}"))?;
+            page.preload_wasm()?;
+        }
+    }
+    let versions = ["esbuild", "vite", "webpack"].map(|name| Ok(format!("{name} {}", tools.version(name)?)));
+    *remark = versions.into_iter().collect::<Result<Vec<_>>>()?.join(", ");
+    Ok(())
+}
+
 /// The first two are in the gate.
 const BUNDLERS: [(&str, Build); 10] = [
     ("plain", plain),
@@ -113,9 +145,22 @@ fn webpack(page: &Page<'_>) -> Result<()> {
 }
 
 fn esbuild(page: &Page<'_>) -> Result<()> {
-    page.html("type=\"module\"")?;
+    esbuild_with(page, "type=\"module\"", &["--format=esm"])
+}
+
+fn esbuild_splitting(page: &Page<'_>) -> Result<()> {
+    esbuild_with(page, "type=\"module\"", &["--format=esm", "--splitting"])
+}
+
+/// As a script that is no module.
+fn esbuild_iife(page: &Page<'_>) -> Result<()> {
+    esbuild_with(page, "defer", &["--format=iife"])
+}
+
+fn esbuild_with(page: &Page<'_>, script: &str, how: &[&str]) -> Result<()> {
+    page.html(script)?;
     let out = format!("--outdir={}", page.out.display());
-    page.run(page.tools.node("esbuild", "esbuild")?.args([&page.main, "--bundle", "--minify", "--format=esm", &out]))?;
+    page.run(page.tools.node("esbuild", "esbuild")?.args([&page.main, "--bundle", "--minify", &out]).args(how))?;
     page.copy_wasm()
 }
 
@@ -150,6 +195,20 @@ impl Page<'_> {
             let wasm = "core/guichet_core_bg.wasm";
             fs::create_dir_all(self.out.join("core"))?;
             fs::copy(self.project.join("node_modules/guichet").join(wasm), self.out.join(wasm))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the page once more with the preload of `docs/loading.md`, if it has a file of wasm.
+    fn preload_wasm(&self) -> Result<()> {
+        let is_wasm = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "wasm");
+        if let Some(wasm) = package::files(&self.out)?.into_iter().find(is_wasm) {
+            let link = format!(
+                "<link rel=\"preload\" as=\"fetch\" crossorigin href=\"./{}\">\n</head>",
+                wasm.strip_prefix(&self.out)?.display()
+            );
+            let html = fs::read_to_string(self.out.join("index.html"))?;
+            fs::write(self.out.join("preloaded.html"), html.replacen("</head>", &link, 1))?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 21] = [
     (
         "esbuild",
         &[(TOOLS, "esbuild")],
-        "with `guichet/beside`, pass `--splitting` and copy `core/guichet_core_bg.wasm` to `core/` beside its output",
+        "with `guichet/beside`, pass `--format=esm` and copy `core/guichet_core_bg.wasm` to `core/` beside its output",
     ),
     ("Rollup", &[NEWEST], "with `guichet/beside`, copy the same file"),
     ("Parcel", &[NEWEST], "it writes an import map into the page, which a Content-Security-Policy must allow"),

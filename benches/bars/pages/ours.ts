@@ -1,3 +1,0 @@
-import { createGuichet } from "guichet";
-
-export const client = (baseUrl: string, merchant: string) => createGuichet({ baseUrl, merchant });
