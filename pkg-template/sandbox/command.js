@@ -66,7 +66,7 @@ const OPTIONS = {
   version: { type: "boolean", short: "V" },
 };
 /** Options of the binary that need what this package does not have. */
-const OF_THE_BINARY = { database: "a database", package: "another npm package", "connections-per-address": "a limit of connections" };
+const OF_THE_BINARY = { database: "a database", keys: "a file of keys", package: "another npm package", "connections-per-address": "a limit of connections" };
 
 function read(args) {
   const { values } = parse(args, OPTIONS, "guichet sandbox", OF_THE_BINARY);

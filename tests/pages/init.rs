@@ -100,7 +100,8 @@ async fn a_customer_buys_behind_vite() {
 fn init(kind: &str) -> (Folder, [String; 2]) {
     let folder = Folder::new("init");
     let command = root().join("target/consumers/project/node_modules/guichet-sandbox/bin.js");
-    let init = Command::new("node").arg(command).args(["init", kind, "shop"]).current_dir(&folder.path).output();
+    let name = if kind == "php" { "Awa's \"shop\" for $HOME" } else { "shop" };
+    let init = Command::new("node").arg(command).args(["init", kind, name]).current_dir(&folder.path).output();
     let init = init.expect("Node.js starts");
     let printed = String::from_utf8_lossy(&[init.stdout, init.stderr].concat()).into_owned();
     let lines: Vec<String> = printed.lines().filter_map(|line| line.strip_prefix("  ").map(str::to_owned)).collect();

@@ -1,4 +1,5 @@
-//! No line of this repository fetches a stranger's package: until the names are ours in the registries, each command names a file.
+//! No line of this repository fetches a stranger's package: until the names are ours in the registries, each command names a file. And none
+//! shows a key of another company.
 
 use std::fs;
 use std::process::Command;
@@ -9,19 +10,38 @@ const NAMES_ARE_OURS: bool = false;
 
 #[test]
 fn no_line_runs_or_installs_guichet_by_a_name_that_is_not_ours() {
-    let root = crate::support::root();
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(&root).output().expect("git lists the files");
-    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     let mut stale = Vec::new();
-    for file in String::from_utf8(listed.stdout).expect("names in UTF-8").split_terminator('\0') {
-        // This file shows what is refused. A file that is no text shows nothing.
-        if let Ok(text) = fs::read_to_string(root.join(file))
-            && file != "tests/service/names.rs"
-        {
+    for (file, text) in tracked_texts() {
+        // This file shows what is refused.
+        if file != "tests/service/names.rs" {
             stale.extend(stale_lines(&text, NAMES_ARE_OURS).into_iter().map(|line| format!("{file}: {line}")));
         }
     }
     assert!(stale.is_empty(), "{stale:#?}");
+}
+
+/// Scanners report the keys that payment companies print in their documents.
+#[test]
+fn no_file_has_an_example_key_of_another_company() {
+    // In two parts, so that this file has none.
+    let keys = [("4eC39HqLyj", "WDarjt"), ("BQokikJOvB", "iI2HlW"), ("26PHem9AhJ", "ZvU623"), ("TYooMQauvd", "EDq54N")];
+    let keys = keys.map(|(begin, end)| format!("{begin}{end}"));
+    let has_one = |(_, text): &(String, String)| keys.iter().any(|key| text.contains(key));
+    let found: Vec<String> = tracked_texts().filter(has_one).map(|(file, _)| file).collect();
+    assert!(found.is_empty(), "{found:?} show a key of another company. Take sk_test_0123456789abcdefghijklmn.");
+}
+
+/// The files that git tracks, with their texts. A file that is no text is left out.
+fn tracked_texts() -> impl Iterator<Item = (String, String)> {
+    let root = crate::support::root();
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(&root).output().expect("git lists the files");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let names = String::from_utf8(listed.stdout).expect("names in UTF-8");
+    let names: Vec<String> = names.split_terminator('\0').map(str::to_owned).collect();
+    names.into_iter().filter_map(move |file| {
+        let text = fs::read_to_string(root.join(&file)).ok()?;
+        Some((file, text))
+    })
 }
 
 /// Checks that the test above finds such lines, and no others.

@@ -116,7 +116,9 @@ fn warn_if_others_can_read(file: &Path) {
     {
         use std::os::unix::fs::PermissionsExt;
         if std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o077 != 0) {
-            eprintln!("guichet: other users of this machine can read the key in {0}: chmod 600 {0}", file.display());
+            let path = file.display().to_string();
+            let word = shlex::try_quote(&path).unwrap_or_else(|_| path.as_str().into());
+            eprintln!("guichet: other users of this machine can read the key in {path}: chmod 600 {word}");
         }
     }
     #[cfg(not(unix))]

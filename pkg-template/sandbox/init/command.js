@@ -87,5 +87,9 @@ function others({ dependencies: { guichet, "guichet-server": server, ...others }
   return others;
 }
 
-/** A folder as a word of a shell. */
-const quoted = (folder) => (/^[\w./\\:-]+$/.test(folder) ? folder : `"${folder}"`);
+/** A folder as a word of a POSIX shell; on Windows, as one of cmd and PowerShell, where a name has no quotation mark. */
+function quoted(folder) {
+  if (process.platform === "win32") return `"${folder}"`;
+  const path = folder.startsWith("-") ? `./${folder}` : folder;
+  return /^[\w./:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -2,7 +2,7 @@
 
 use super::{GivenKeys, INSTANCE_VARIABLE, SECRET_VARIABLE};
 use super::{Keys, MIN_INSTANCE_LENGTH, MIN_LENGTH, StartError, has_format, is_long_enough};
-use crate::private_file::{owner_alone, with_suffix};
+use crate::private_file::{owner_alone, shell_word, with_suffix};
 use crate::tokens::{SECRET_KEY, id};
 use guichet::values::Secret;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -131,7 +131,7 @@ fn create_new_privately(path: &Path) -> io::Result<File> {
 
 /// Checks that a keys file is a regular file that only its owner can read and write.
 fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<(), StartError> {
-    let path = path.display();
+    let (word, path) = (shell_word(path), path.display());
     if !metadata.is_file() {
         return Err(StartError::Keys(format!(
             "{path} is a link or not a file. The keys of a sandbox must be a regular file: put the file itself there, or move the link away to get \
@@ -143,7 +143,7 @@ fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<(), Sta
         let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
         if mode & 0o077 != 0 {
             return Err(StartError::Keys(format!(
-                "Other users can read the keys in {path} (mode {mode:04o}). If no other person has read them: chmod 600 {path}. Otherwise move the file \
+                "Other users can read the keys in {path} (mode {mode:04o}). If no other person has read them: chmod 600 {word}. Otherwise move the file \
                  away to get new ones."
             )));
         }
@@ -158,10 +158,10 @@ fn refuse_other_owner(path: &Path, metadata: &Metadata, own_uid: u32) -> Result<
     if owner == own_uid {
         return Ok(());
     }
-    let path = path.display();
+    let (word, path) = (shell_word(path), path.display());
     Err(StartError::Keys(format!(
         "The keys in {path} belong to another user (uid {owner}), and this sandbox runs as uid {own_uid}. Start it as that user. Or, if no other \
-         person has read them: chown {own_uid} {path}. Otherwise move the file away to get new ones."
+         person has read them: chown {own_uid} {word}. Otherwise move the file away to get new ones."
     )))
 }
 

@@ -3,7 +3,7 @@
 //! Two sandboxes on one file would each rely on their own memory. And SQLite's write-ahead log is beside the *name* by which a file was
 //! opened: under two names, each would miss the other's writes.
 
-use crate::private_file::{owner_alone, with_suffix};
+use crate::private_file::{owner_alone, shell_word, with_suffix};
 use crate::start_error::StartError;
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -173,10 +173,10 @@ fn refuse_other_names(path: &Path, metadata: &Metadata) -> Result<(), StartError
     if metadata.is_dir() || metadata.nlink() <= 1 {
         return Ok(());
     }
-    let path = path.display();
+    let (word, path) = (shell_word(path), path.display());
     Err(StartError::Database(format!(
         "The database {path} has {} names (hard links), and its write-ahead log is beside one of them. Remove the other names: keep the one \
-         beside which there is a file that ends in -wal, or else {path}. `find -samefile {path}` lists them.",
+         beside which there is a file that ends in -wal, or else {path}. `find -samefile {word}` lists them.",
         metadata.nlink()
     )))
 }
