@@ -20,9 +20,6 @@ use crate::{package, setup};
 const BENCH: [&str; 4] = ["bench", "--package=guichet-cli", "--bench=bars", "--quiet"];
 
 pub fn command(names: &[String]) -> Result<()> {
-    if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
-        bail!("usage: cargo xtask bench [NAME…]: unknown option {option}");
-    }
     let mut steps = Steps::start();
     let tools = setup::to_pack(&mut steps)?;
     steps.step("set-up: the browser", setup::chromium)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use crate::cargo::{root, run};
 use crate::consumers::copy;
@@ -15,15 +15,6 @@ const REPOSITORY: &str = "https://github.com/guichet-pay/guichet/blob/main";
 /// Without the preprocessor that renames each README.md, so that links to it hold.
 const BOOK: &str = "[book]\ntitle = \"guichet\"\nlanguage = \"en\"\n\n[build]\nuse-default-preprocessors = false\n\n\
                     [output.html]\ngit-repository-url = \"https://github.com/guichet-pay/guichet\"\n";
-
-pub fn command(args: &[String]) -> Result<()> {
-    let verb = match args {
-        [] => "build",
-        [serve] if serve == "--serve" => "serve",
-        _ => bail!("usage: cargo xtask book [--serve]"),
-    };
-    build(verb)
-}
 
 /// Writes the site to `target/book/book/`, and shows it if the command of mdBook is `serve`.
 pub fn build(verb: &str) -> Result<()> {

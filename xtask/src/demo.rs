@@ -3,20 +3,21 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::cargo::{self, at_root, cargo, root, run};
+use crate::cargo::{self, Artifact, at_root, cargo, root, run};
 use crate::npm::remove;
-use crate::steps::Steps;
+use crate::package::Packed;
+use crate::steps::{Steps, in_background};
 use crate::{package, setup};
 
 /// What a purchase needs. One command builds both packages, because each selection of packages has features of its own.
@@ -24,20 +25,31 @@ const PROGRAMS: [&str; 3] = ["--package=guichet-cli", "--package=guichet-shop", 
 /// How long the programs have to stop.
 const STOPPING: Duration = Duration::from_secs(6);
 
-pub fn command(args: &[String]) -> Result<()> {
-    match args {
-        [check] if check == "--check" => check_purchase(),
-        [pictures] if pictures == "--pictures" => check_purchase().and_then(|()| renew_pictures()),
-        shop_args => open_shop(shop_args),
+#[derive(clap::Args)]
+pub struct Options {
+    /// Make the same purchase in a headless browser, step by step, with a screenshot of each page in target/demo/
+    #[arg(long)]
+    check: bool,
+    /// The same, and copy two of the screenshots to docs/pictures/
+    #[arg(long)]
+    pictures: bool,
+    /// Options of the shop, such as `-- --listen 127.0.0.1:8080`
+    #[arg(last = true)]
+    shop: Vec<String>,
+}
+
+pub fn command(options: &Options) -> Result<()> {
+    match options {
+        Options { pictures: true, .. } => check_purchase().and_then(|()| renew_pictures()),
+        Options { check: true, .. } => check_purchase(),
+        Options { shop, .. } => open_shop(shop),
     }
 }
 
 /// Builds everything that a purchase needs, then runs the sandbox and the shop until Ctrl-C.
 fn open_shop(args: &[String]) -> Result<()> {
     let mut steps = Steps::start();
-    steps.step("the wasm32 target", setup::wasm_target)?;
-    let packed = package::quick(&mut steps)?;
-    let built = steps.step("the shop and the sandbox", |_| cargo::build(cargo(["build"]).args(PROGRAMS)))?;
+    let (packed, built) = build(&mut steps)?;
     let program = |name: &str| cargo::program(name, &built).map(at_root);
     println!("\nReady after {}. Starting the shop; Ctrl-C stops it.\n", steps.elapsed());
 
@@ -49,6 +61,85 @@ fn open_shop(args: &[String]) -> Result<()> {
     let service = running.sandbox(program("guichet")?, &packed.folder)?;
     running.shop(program("guichet-shop")?.arg("--package").arg(&packed.folder).args(args), &service)?;
     running.until(&stop)
+}
+
+/// Builds the programs, and beside them the package of their pages: both have long parts that use one core.
+fn build(steps: &mut Steps) -> Result<(Packed, Vec<Artifact>)> {
+    steps.step("the wasm32 target", setup::wasm_target)?;
+    let progress = Progress::start();
+    let package = in_background("the package of their pages", |_| package::build(None));
+    let programs = steps.step("the shop and the sandbox", |_| cargo::build(cargo(["build"]).args(PROGRAMS)));
+    let packed = steps.join(package);
+    progress.end()?;
+    Ok((packed?, programs?))
+}
+
+/// A build from nothing: how many artifacts it has, and the seconds that it took.
+#[derive(Clone, Copy)]
+struct Whole {
+    artifacts: usize,
+    seconds: u64,
+}
+
+impl Whole {
+    /// On two cores that have nothing else to do.
+    const USUAL: Self = Self { artifacts: 440, seconds: 200 };
+    /// Whatever takes less has found most artifacts.
+    const LEAST_SECONDS: u64 = 60;
+
+    /// Where the last one of this folder is kept.
+    fn file() -> PathBuf {
+        root().join("target/demo-build")
+    }
+
+    fn last() -> Option<Self> {
+        let kept = fs::read_to_string(Self::file()).ok()?;
+        let (artifacts, seconds) = kept.split_once(' ')?;
+        Some(Self { artifacts: artifacts.parse().ok()?, seconds: seconds.parse().ok()? })
+    }
+
+    /// How far a build of so many artifacts is.
+    fn progress(self, built: usize) -> String {
+        let percent = (100 * built / self.artifacts).min(99);
+        let left = self.seconds * (100 - percent as u64) / 100;
+        format!("   {percent} % is built; about {left} s are left")
+    }
+}
+
+/// Prints every ten seconds how far the build is, until it ends.
+struct Progress {
+    begun: Instant,
+    printer: JoinHandle<()>,
+    is_done: Arc<AtomicBool>,
+}
+
+impl Progress {
+    fn start() -> Self {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let whole = Whole::last().unwrap_or(Whole::USUAL);
+        let done = Arc::clone(&is_done);
+        let printer = thread::spawn(move || {
+            loop {
+                thread::park_timeout(Duration::from_secs(10));
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                println!("{}", whole.progress(cargo::built()));
+            }
+        });
+        Self { begun: crate::steps::now(), printer, is_done }
+    }
+
+    /// Ends it, and keeps what a build from nothing took.
+    fn end(self) -> Result<()> {
+        self.is_done.store(true, Ordering::Relaxed);
+        self.printer.thread().unpark();
+        let (artifacts, seconds) = (cargo::built(), self.begun.elapsed().as_secs());
+        if seconds >= Whole::LEAST_SECONDS {
+            fs::write(Whole::file(), format!("{artifacts} {seconds}"))?;
+        }
+        Ok(())
+    }
 }
 
 /// The programs that run. They end with this.
@@ -138,4 +229,17 @@ fn check_purchase() -> Result<()> {
     let count = fs::read_dir(&pictures).map_or(0, Iterator::count);
     println!("\n{count} screenshots in target/demo/");
     bought
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_says_how_much_is_built_and_how_long_is_left() {
+        let whole = Whole { artifacts: 400, seconds: 200 };
+        assert_eq!(whole.progress(0), "   0 % is built; about 200 s are left");
+        assert_eq!(whole.progress(300), "   75 % is built; about 50 s are left");
+        assert_eq!(whole.progress(500), "   99 % is built; about 2 s are left");
+    }
 }

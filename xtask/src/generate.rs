@@ -20,12 +20,7 @@ pub fn sentences(is_check: bool) -> Result<()> {
     run(at_root("node").arg("words/write.mjs").args(is_check.then_some("--check")))
 }
 
-pub fn command(args: &[String]) -> Result<()> {
-    let is_check = match args {
-        [] => false,
-        [check] if check == "--check" => true,
-        _ => bail!("usage: cargo xtask generate [--check]"),
-    };
+pub fn command(is_check: bool) -> Result<()> {
     let mut steps = Steps::start();
     // Before the package is built, which contains them.
     steps.step(SENTENCES, |_| sentences(is_check))?;

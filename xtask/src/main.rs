@@ -36,64 +36,58 @@ mod unit_tests;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: cargo xtask <command>
+use clap::Parser;
 
-  demo            build everything, start a shop and the service it uses, and
-                  print the address to open (Ctrl-C stops it)
-  demo --check    the same purchase in a headless browser, step by step;
-                  screenshots of each page are written to target/demo/
-  demo --pictures the same, and copies two of them to docs/pictures/
-  test            all tests and checks, browsers included, with locked versions of
-                  every tool; must pass before a change is merged
-  test --all-engines
-                  the same, and the tests that otherwise run in Chromium alone
-                  also in Firefox and WebKit
-  test --newest   the newest tools from npm, the other versions of Rust that are
-                  installed, the dependencies' licences, sources and advisories,
-                  and semver checks against the last tag
-  generate        write the files that follow from the code (docs/errors.md,
-                   docs/openapi.json, docs/check-rules.md, docs/index.md, llms.txt,
-                   sandbox.d.ts); --check: fail and name them if one is stale
-  book            build the documents as a site, in target/book/book/ (the first
-                   time it builds mdBook); --serve: show it
-  soak            rounds of kill -9, a long load, memory over tens of thousands of
-                   calls, mutants of the shop in PHP and 60 checks of correct shops,
-                   with progress (about two hours)
-  pack            build the npm packages guichet and guichet-sandbox with optimized
-                  wasm, as tarballs in target/npm/; fails if one is too large
-  pack --quick    build the npm package guichet with Rust alone, in
-                  target/npm/package/
-  release --dry-run
-                  all of a release but the publishing: versions, changelog, tarballs made twice,
-                  `npm publish --dry-run`, `cargo publish --dry-run`
-  rust-page       build the Rust page examples/rust-page, in target/rust-page/
-  size            print the sizes of the package, of what a page loads of it, and
-                  the bytes that a browser receives
-  bench [NAME…]   run the benchmarks: a release build (minutes, the first time),
-                  then one table";
+/// The project's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Command {
+    /// Run the benchmarks, all of them or those that are named, and print one table; builds in release mode
+    Bench { names: Vec<String> },
+    /// Build the documents as a site, in target/book/book/; builds mdBook the first time
+    Book {
+        /// Show it
+        #[arg(long)]
+        serve: bool,
+    },
+    /// Build everything, start a shop and the service it uses, and print the address to open; Ctrl-C stops it
+    Demo(demo::Options),
+    /// Write the files that follow from the code: docs/errors.md, docs/openapi.json, docs/index.md, llms.txt, sandbox.d.ts …
+    Generate {
+        /// Write nothing; fail and name them if one is stale
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the npm packages with optimized wasm, as tarballs in target/npm/; fails if one is too large
+    Pack(pack::Options),
+    /// Do all of a release but the publishing: versions, changelog, tarballs made twice, `npm publish --dry-run`, `cargo publish --dry-run`
+    Release {
+        /// Required: only the workflow of a tag publishes (docs/releasing.md)
+        #[arg(long, required = true)]
+        dry_run: bool,
+    },
+    /// Build the Rust page examples/rust-page, in target/rust-page/
+    RustPage,
+    /// Print the sizes of the package, of what a page loads of it, and the bytes that a browser receives
+    Size,
+    /// Run the soak tests, with progress: rounds of kill -9, a long load, memory, mutants of the shop in PHP (about two hours)
+    Soak,
+    /// Run all tests and checks, browsers included, with locked versions of every tool; must pass before a change is merged
+    Test(test::Options),
+}
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let result = match args.split_first() {
-        Some((command, rest)) => match command.as_str() {
-            "bench" => bench::command(rest),
-            "book" => book::command(rest),
-            "demo" => demo::command(rest),
-            "generate" => generate::command(rest),
-            "test" => test::command(rest),
-            "pack" => pack::command(rest),
-            "release" => release::command(rest),
-            "rust-page" => rust_page::command(rest),
-            "size" => size::command(rest),
-            "soak" => soak::command(rest),
-            "help" | "--help" | "-h" => {
-                println!("{USAGE}");
-                Ok(())
-            }
-            _ => Err(anyhow::anyhow!("unknown command `{command}`\n\n{USAGE}")),
-        },
-        None => Err(anyhow::anyhow!("{USAGE}")),
+    let result = match Command::parse() {
+        Command::Bench { names } => bench::command(&names),
+        Command::Book { serve } => book::build(if serve { "serve" } else { "build" }),
+        Command::Demo(options) => demo::command(&options),
+        Command::Generate { check } => generate::command(check),
+        Command::Pack(options) => pack::command(&options),
+        Command::Release { dry_run: _ } => release::command(),
+        Command::RustPage => rust_page::command(),
+        Command::Size => size::command(),
+        Command::Soak => soak::command(),
+        Command::Test(options) => test::command(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -101,5 +95,27 @@ fn main() -> ExitCode {
             eprintln!("\n{error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_argument_is_refused_with_the_nearest_and_help_starts_nothing() {
+        let refused = |arguments: &[&str]| {
+            let arguments = [&["cargo xtask"], arguments].concat();
+            Command::try_parse_from(arguments).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(refused(&["demo", "--help"]).contains("Usage: cargo xtask demo"));
+        assert!(refused(&["demo", "--chek"]).contains("--check"));
+        assert!(refused(&["tset"]).contains("'test'"));
+        for command in ["bench", "book", "demo", "generate", "pack", "rust-page", "size", "soak", "test"] {
+            assert!(refused(&[command, "--what"]).contains("--what"), "{command}");
+            assert_eq!(refused(&[command]), "", "{command}");
+        }
+        assert!(refused(&["release"]).contains("--dry-run"));
+        assert!(refused(&["test", "--newest", "--all-engines"]).contains("cannot be used with"));
     }
 }

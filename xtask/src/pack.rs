@@ -4,28 +4,38 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::npm::Tools;
 use crate::package::{self, Packed};
 use crate::steps::Steps;
 use crate::{sandbox_package, server_package, setup, size};
 
-pub fn command(args: &[String]) -> Result<()> {
+#[derive(clap::Args)]
+pub struct Options {
+    /// Build the package guichet alone, with Rust alone, in target/npm/package/
+    #[arg(long)]
+    quick: bool,
+    /// Build the package guichet-server alone
+    #[arg(long, conflicts_with = "quick")]
+    server: bool,
+}
+
+pub fn command(options: &Options) -> Result<()> {
     let mut steps = Steps::start();
-    match args {
-        [quick] if quick == "--quick" => {
+    match options {
+        Options { quick: true, .. } => {
             steps.step("the wasm32 target", setup::wasm_target)?;
             package::quick(&mut steps).map(drop)
         }
-        [server] if server == "--server" => {
+        Options { server: true, .. } => {
             let tools = setup::to_pack(&mut steps)?;
             let server = server_package::build(&mut steps, &tools)?;
             server.tarball()?;
             println!("\n{}", server_package::measure(&server)?);
             Ok(())
         }
-        [] => {
+        _ => {
             let tools = setup::to_pack(&mut steps)?;
             let packages = Packages::build(&mut steps, &tools)?;
             steps.step("the tarballs", |_| packages.tarballs())?;
@@ -33,7 +43,6 @@ pub fn command(args: &[String]) -> Result<()> {
             println!("\n{sizes}\n\n{}", packages.measure()?);
             sizes.check_budget()
         }
-        _ => bail!("usage: cargo xtask pack [--quick | --server]"),
     }
 }
 

@@ -25,21 +25,17 @@ pub const ROOT_FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "llms.txt"];
 
 /// Builds the package without wasm-opt, or keeps the one that is up to date.
 pub fn quick(steps: &mut Steps) -> Result<Packed> {
-    build_package(steps, None)
+    steps.step("the package", |_| build(None))
 }
 
 /// The same with the wasm optimized by wasm-opt.
 pub fn optimized(steps: &mut Steps, tools: &Tools) -> Result<Packed> {
-    build_package(steps, Some(tools))
+    steps.step("the package", |_| build(Some(tools)))
 }
 
-fn build_package(steps: &mut Steps, optimizer: Option<&Tools>) -> Result<Packed> {
-    let core = steps.step("the crate as wasm", |remark| {
-        let core = build_wasm()?;
-        *remark = format!("guichet {}", core.version);
-        Ok(core)
-    })?;
-    steps.step("the package", |_| core.package(optimizer))
+/// Builds the package, with the wasm optimized by these tools if they are given.
+pub fn build(optimizer: Option<&Tools>) -> Result<Packed> {
+    build_wasm()?.package(optimizer)
 }
 
 /// A built package.
@@ -74,7 +70,7 @@ struct BuiltModules {
 }
 
 fn build_wasm() -> Result<BuiltModules> {
-    let hosted = build_module("guichet", "wasm-hosted", &["--features=js-hosted"])?.0;
+    let hosted = build_module("guichet-npm-hosted", "wasm", &[])?.0;
     let (wasm, version) = build_module("guichet", "wasm", &["--features=js-page"])?;
     ensure!(
         !shrink::has_function(&wasm, shrink::DESERIALIZER)?,

@@ -14,8 +14,7 @@ use crate::pack::Packages;
 use crate::setup;
 use crate::test::Run;
 
-pub fn command(args: &[String]) -> Result<()> {
-    ensure!(args == ["--dry-run"], "usage: cargo xtask release --dry-run. docs/releasing.md says how to publish.");
+pub fn command() -> Result<()> {
     let mut run = Run::start();
     let result = dry_run(&mut run);
     run.finish(result)
@@ -132,6 +131,23 @@ mod tests {
         assert!(has_date("# Changelog\n\n## 0.2.0 (2026-12-01)\n\n## 0.1.0 (2026-11-01)\n", "0.2.0"));
         for undated in ["## 0.2.0 (unreleased)", "## 0.2.0", "## 0.1.0 (2026-11-01)", "## 0.2.0 (2026-12)", ""] {
             assert!(!has_date(undated, "0.2.0"), "{undated}");
+        }
+    }
+
+    /// A tag of an action can be moved to other code. And what is installed beside the identity of a publisher could use it.
+    #[test]
+    fn the_workflow_takes_actions_by_commit_and_a_job_that_may_publish_does_nothing_else() {
+        let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("it is there");
+        let is_commit = |id: &str| id.len() == 40 && id.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
+        for action in workflow.lines().filter_map(|line| line.split_once("uses: ")) {
+            let (id, tag) = action.1.split_once('@').and_then(|(_, rest)| rest.split_once(" # v")).unwrap_or_default();
+            assert!(is_commit(id) && !tag.is_empty(), "{} has no commit with its tag", action.1);
+        }
+        let jobs = workflow.split("\n  npm:").nth(1).expect("the jobs that publish are last");
+        assert_eq!(jobs.matches("id-token: write").count(), workflow.matches("id-token: write").count());
+        for command in jobs.lines().filter_map(|line| line.split_once("run: ")) {
+            let known = ["for tarball in *.tgz; do npm publish", "tar ", "rustup toolchain install", "cargo publish"];
+            assert!(known.iter().any(|known| command.1.starts_with(known)), "{}", command.1);
         }
     }
 }

@@ -3,26 +3,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::cargo::{self, cargo, root};
 use crate::setup;
 use crate::steps::Steps;
 
-pub fn command(args: &[String]) -> Result<()> {
+pub fn command() -> Result<()> {
     let mut steps = Steps::start();
-    match args {
-        [] => {
-            steps.step("the wasm32 target", setup::wasm_target)?;
-            steps.step("the page in Rust", |remark| {
-                let page = build()?;
-                *remark = format!("{} bytes of wasm, in target/rust-page/", page.wasm);
-                Ok(())
-            })
-        }
-        _ => bail!("usage: cargo xtask rust-page"),
-    }
+    steps.step("the wasm32 target", setup::wasm_target)?;
+    steps.step("the page in Rust", |remark| {
+        let page = build()?;
+        *remark = format!("{} bytes of wasm, in target/rust-page/", page.wasm);
+        Ok(())
+    })
 }
 
 /// The built page.

@@ -24,8 +24,7 @@ const BARS: [(&str, usize); 6] =
 /// Files that a page imports only after an error.
 const LOADED_AFTER_AN_ERROR: [&str; 2] = ["explain.js", "load-error.js"];
 
-pub fn command(args: &[String]) -> Result<()> {
-    ensure!(args.is_empty(), "usage: cargo xtask size");
+pub fn command() -> Result<()> {
     let mut steps = Steps::start();
     let tools = setup::to_pack(&mut steps)?;
     let packed = package::optimized(&mut steps, &tools)?;

@@ -2,15 +2,12 @@
 //! of the sandbox and of three shops, a long load, and memory over tens of thousands of calls. And what only this command runs: mutants of
 //! the shop in PHP, and 60 checks of correct shops over a slow network.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::test::Run;
 use crate::{binaries, package, server_package, setup};
 
-pub fn command(args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("usage: cargo xtask soak");
-    }
+pub fn command() -> Result<()> {
     let mut run = Run::start();
     let result = soak(&mut run);
     run.finish(result)

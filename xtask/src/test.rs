@@ -19,16 +19,20 @@ use crate::{
     toolchains, unit_tests,
 };
 
-const USAGE: &str = "usage: cargo xtask test [--all-engines | --newest]";
+#[derive(clap::Args)]
+pub struct Options {
+    /// Also run in Firefox and WebKit the tests that otherwise run in Chromium alone
+    #[arg(long)]
+    all_engines: bool,
+    /// Run the checks that may fail without a change here: the newest tools from npm, other versions of Rust, the dependencies' licences,
+    /// sources and advisories, semver checks
+    #[arg(long, conflicts_with = "all_engines")]
+    newest: bool,
+}
 
-pub fn command(args: &[String]) -> Result<()> {
+pub fn command(options: &Options) -> Result<()> {
     let mut run = Run::start();
-    let result = match args {
-        [] => run.gate(false),
-        [all] if all == "--all-engines" => run.gate(true),
-        [newest] if newest == "--newest" => run.newest(),
-        _ => bail!("{USAGE}"),
-    };
+    let result = if options.newest { run.newest() } else { run.gate(options.all_engines) };
     run.finish(result)
 }
 
