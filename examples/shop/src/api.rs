@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::catalogue::{COUNTRY, CURRENCY, CUSTOMERS, Customer, Language, PRODUCTS};
 use crate::logins::{ended_cookie, login_of, new_login};
 use crate::orders::lines_of;
+use crate::seller::order_missing;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -102,8 +103,7 @@ async fn place_order(
 
 async fn order(State(app): State<App>, headers: HeaderMap, Path(id): Path<String>) -> Result<Response, Refused> {
     let (customer, _) = app.seller.customer(&headers).await?.ok_or_else(nobody_is_signed_in)?;
-    let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
-    let mut order = app.seller.database.order(&id, customer.id).await?.ok_or_else(missing)?.to_json();
+    let mut order = app.seller.database.order(&id, customer.id).await?.ok_or_else(order_missing)?.to_json();
     let refund = |(amount, currency, at)| json!({"amount": amount, "currency": currency, "approved_at": at});
     order["refunds_due"] = app.seller.database.refunds_due(&id).await?.into_iter().map(refund).collect();
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(order)).into_response())

@@ -3,10 +3,11 @@
 //! because two servers may read a payment at once.
 
 use crate::orders::{Line, Order, parse_reference};
+use crate::seller::order_missing;
 use crate::settler::Claimed;
 use guichet::native::{Owner, Reason, Refused, Sold};
 use guichet::operations::DuplicatePayment;
-use guichet::values::{IntentStatus, MerchantReference, PaymentRef};
+use guichet::values::{Amount, IntentStatus, MerchantReference, PaymentRef};
 use sqlx::any::{Any, AnyArguments, AnyRow};
 use sqlx::query::{Query, QueryAs};
 use sqlx::{AnyPool, FromRow, query, query_as, raw_sql};
@@ -15,11 +16,11 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS orders (
         id TEXT PRIMARY KEY,
         customer TEXT NOT NULL,
-        lines TEXT NOT NULL, -- as JSON: names, and the prices of its current payment
+        lines TEXT NOT NULL, -- as JSON: names, and the prices of its current payment; of the one that paid it, once it is paid
         return_url TEXT NOT NULL,
         status TEXT NOT NULL DEFAULT 'unpaid',
-        attempt BIGINT NOT NULL DEFAULT 0,
-        payment_ref TEXT, -- of its current payment; of the one that paid it, once it is paid
+        attempt BIGINT NOT NULL DEFAULT 0, -- as `lines`
+        payment_ref TEXT, -- as `lines`
         approvable_until BIGINT -- until when an operator may approve an attempt of a payment that has ended; the latest
     );
     -- Equal baskets of a customer are one order until it is paid. After a decline its prices may become those of another order.
@@ -30,6 +31,7 @@ const SCHEMA: &str = "
         merchant_reference TEXT NOT NULL,
         owner TEXT NOT NULL,
         sold TEXT NOT NULL, -- a `Sold` as JSON
+        lines TEXT, -- of its order, when it was created
         created_at DOUBLE PRECISION NOT NULL DEFAULT (unixepoch('subsec')),
         returned_at DOUBLE PRECISION, -- when its customer last asked for the status
         final_since DOUBLE PRECISION,
@@ -143,20 +145,28 @@ impl Database {
         self.rows(query_as(sql).bind(id)).await
     }
 
-    /// How many payments of this owner have no final status; 0 if the payment `next` is stored.
+    /// How many payments of this owner have no final status; 0 if the payment `next` is stored. If that is another owner's, it is answered
+    /// like an unknown order.
     pub(crate) async fn count_open(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
-        let sql = "SELECT payment_ref FROM payments WHERE owner = $1 AND final_since IS NULL \
-                   AND NOT EXISTS (SELECT 1 FROM payments WHERE owner = $1 AND merchant_reference = $2)";
-        Ok(self.rows::<(String,)>(query_as(sql).bind(owner.to_string()).bind(next.as_str())).await?.len())
+        let sql = "SELECT owner FROM payments WHERE merchant_reference = $1";
+        match self.row::<(String,)>(query_as(sql).bind(next.as_str())).await? {
+            Some((stored,)) if stored == owner.to_string() => return Ok(0),
+            Some(_) => return Err(order_missing()),
+            None => {}
+        }
+        let sql = "SELECT payment_ref FROM payments WHERE owner = $1 AND final_since IS NULL";
+        Ok(self.rows::<(String,)>(query_as(sql).bind(owner.to_string())).await?.len())
     }
 
     /// Stores a payment, which is then read until nothing more can happen to it.
     pub(crate) async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
         let text = serde_json::to_string(sold).map_err(Refused::broken)?;
         let (payment_ref, reference) = (sold.payment_ref.as_str(), sold.merchant_reference.as_str());
-        let sql = "INSERT INTO payments (payment_ref, merchant_reference, owner, sold) VALUES ($1, $2, $3, $4) \
-                   ON CONFLICT DO NOTHING";
-        self.execute(query(sql).bind(payment_ref).bind(reference).bind(sold.owner.to_string()).bind(text)).await?;
+        let (id, attempt) = parse_reference(&sold.merchant_reference).unwrap_or(("", 0));
+        let sql = "INSERT INTO payments (payment_ref, merchant_reference, owner, sold, lines) \
+                   VALUES ($1, $2, $3, $4, (SELECT lines FROM orders WHERE id = $5 AND attempt = $6)) ON CONFLICT DO NOTHING";
+        let insert = query(sql).bind(payment_ref).bind(reference).bind(sold.owner.to_string()).bind(text);
+        self.execute(insert.bind(id).bind(attempt)).await?;
         // No page is sent to a payment that would never be read.
         let sql = "SELECT sold FROM payments WHERE merchant_reference = $1";
         let kept: Option<(String,)> = self.row(query_as(sql).bind(reference)).await?;
@@ -165,7 +175,6 @@ impl Database {
             let message = "The payment is not the one of this order. Please ask the shop.";
             return Err(Refused::new(409, Reason { code: "payment_mismatch", message }));
         }
-        let Some((id, attempt)) = parse_reference(&sold.merchant_reference) else { return Ok(()) };
         let sql = "UPDATE orders SET payment_ref = $1 WHERE id = $2 AND attempt = $3 AND status <> 'paid'";
         self.execute(query(sql).bind(payment_ref).bind(id).bind(attempt)).await.map(drop)
     }
@@ -203,11 +212,19 @@ impl Database {
         self.execute(query(sql).bind(until).bind(id)).await.map(drop)
     }
 
-    /// Stores the final status of a payment: in its order, and then in the payment, which is no longer open.
-    pub(crate) async fn settle(&self, sold: &Sold, status: &IntentStatus) -> Result<(), Refused> {
+    /// Stores the final status of a payment: in its order, and then in the payment, which is no longer open. `amount_payable` is with the
+    /// fee.
+    pub(crate) async fn settle(
+        &self,
+        sold: &Sold,
+        status: &IntentStatus,
+        amount_payable: Option<Amount>,
+    ) -> Result<(), Refused> {
         let sql = "UPDATE orders SET status = $1 WHERE id = $2 AND attempt = $3 AND status <> 'paid'";
         match (status, parse_reference(&sold.merchant_reference)) {
-            (IntentStatus::Succeeded, Some((id, _))) => self.mark_paid(sold, id).await?,
+            (IntentStatus::Succeeded, Some(of)) => {
+                self.mark_paid(sold, of, amount_payable.unwrap_or(sold.amount)).await?
+            }
             (IntentStatus::Failed | IntentStatus::Canceled, Some((id, attempt))) => {
                 self.execute(query(sql).bind(status.as_str()).bind(id).bind(attempt)).await.map(drop)?;
             }
@@ -216,16 +233,21 @@ impl Database {
         self.mark_final(sold).await
     }
 
-    /// Marks an order paid. If another payment has paid it already, it stores a refund: the customer has paid twice. Another job ships the orders that are paid and not shipped: if a server shipped it here,
-    /// and were killed just before, the order would stay in the shop.
-    async fn mark_paid(&self, sold: &Sold, id: &str) -> Result<(), Refused> {
-        let sql = "UPDATE orders SET status = 'paid', payment_ref = $1 WHERE id = $2 AND status <> 'paid'";
-        if self.execute(query(sql).bind(sold.payment_ref.as_str()).bind(id)).await? == 1 {
+    /// Marks an order paid. If another payment has paid it already, it stores a refund: the customer has paid twice. A paid order repeats
+    /// the payment that paid it, which may be an earlier one that was shown as failed.
+    ///
+    /// Another job ships the orders that are paid and not shipped: if a server shipped it here, and were killed just before, the order
+    /// would stay in the shop.
+    async fn mark_paid(&self, sold: &Sold, (id, attempt): (&str, i64), paid: Amount) -> Result<(), Refused> {
+        let sql = "UPDATE orders SET status = 'paid', payment_ref = $1, attempt = $2, \
+                   lines = coalesce((SELECT lines FROM payments WHERE payment_ref = $1), lines) \
+                   WHERE id = $3 AND status <> 'paid'";
+        if self.execute(query(sql).bind(sold.payment_ref.as_str()).bind(attempt).bind(id)).await? == 1 {
             return Ok(());
         }
         let sql = "INSERT INTO refunds_due (intent, attempt, order_id, amount, currency) \
                    SELECT $1, 0, id, $2, $3 FROM orders WHERE id = $4 AND payment_ref <> $5 ON CONFLICT DO NOTHING";
-        let refund = query(sql).bind(sold.intent.as_str()).bind(sold.amount.to_string()).bind(sold.currency.as_str());
+        let refund = query(sql).bind(sold.intent.as_str()).bind(paid.to_string()).bind(sold.currency.as_str());
         self.execute(refund.bind(id).bind(sold.payment_ref.as_str())).await.map(drop)
     }
 

@@ -8,7 +8,7 @@ use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 use std::collections::BTreeMap;
 
-/// One order, with the prices of its current payment.
+/// One order, with the prices of its current payment, or of the one that paid it.
 #[derive(Debug)]
 pub(crate) struct Order {
     pub id: String,
@@ -16,7 +16,7 @@ pub(crate) struct Order {
     pub return_url: String,
     /// `unpaid`, `paid`, or how its last payment ended for good: `failed`, `canceled`.
     pub status: String,
-    /// How many of its payments ended for good without being paid, before the current one.
+    /// The number of that payment, from 0.
     pub attempt: i64,
     pub payment_ref: Option<String>,
     /// Until when an operator may approve an attempt of a payment that has ended, in Unix seconds.

@@ -38,19 +38,18 @@ impl Shop for Seller {
     /// The page names the order, and the server sets the price, the customer and the reference. Another customer's order gets the
     /// same 404 as an unknown one.
     async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
-        let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
-        let Owner::Customer(customer) = &buyer.owner else { return Err(missing()) };
-        let customer = Customer::of(customer).ok_or_else(missing)?;
+        let Owner::Customer(customer) = &buyer.owner else { return Err(order_missing()) };
+        let customer = Customer::of(customer).ok_or_else(order_missing)?;
         let text = |name| order.get(name).and_then(Value::as_str);
         // The page without script names a product: that is one order of one pair, until it is paid.
         let id = match text("sku") {
             Some(sku) => {
-                let pair = lines_of(&[(sku.to_owned(), 1)].into(), Language::default()).ok_or_else(missing)?;
+                let pair = lines_of(&[(sku.to_owned(), 1)].into(), Language::default()).ok_or_else(order_missing)?;
                 self.database.place(customer.id, &pair, &format!("{}/guichet/return", self.url)).await?.id
             }
-            None => text("id").ok_or_else(missing)?.to_owned(),
+            None => text("id").ok_or_else(order_missing)?.to_owned(),
         };
-        let order = self.database.order_to_pay(&id, customer.id).await?.ok_or_else(missing)?;
+        let order = self.database.order_to_pay(&id, customer.id).await?.ok_or_else(order_missing)?;
         if order.has_failed() {
             let message = "The shop no longer sells all of this order.";
             return Err(Refused::new(409, Reason { code: "order_ended", message }));
@@ -75,7 +74,7 @@ impl Shop for Seller {
         if let Some(until) = intent.approvable_until.and_then(|until| until.unix()) {
             self.database.store_approvable_until(sold, until).await?;
         }
-        self.database.settle(sold, &intent.status).await
+        self.database.settle(sold, &intent.status, intent.amount_payable).await
     }
 
     /// Every read of the payment calls it, on any server. A person makes the refund with the payment company.
@@ -94,6 +93,10 @@ impl Shop for Seller {
         }
         Ok(())
     }
+}
+
+pub(crate) fn order_missing() -> Refused {
+    Refused::new(404, Reason { code: "order_missing", message: "There is no such order." })
 }
 
 /// The payment intent of an order. It depends on the order alone, so that repeated creates are equal, on each server.

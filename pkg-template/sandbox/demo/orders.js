@@ -20,7 +20,7 @@ export class Orders {
     do {
       id = String(randomInt(...NUMBERS));
     } while (this.#orders.has(id));
-    const order = { id, customer, lines, status: "unpaid", attempt: 0, paidBy: undefined, paymentRef: undefined, approvableUntil: null, refundsDue: new Map() };
+    const order = { id, customer, lines, status: "unpaid", attempt: 0, earlierLines: [], paidBy: undefined, paymentRef: undefined, approvableUntil: null, refundsDue: new Map() };
     this.#orders.set(id, order);
     return order;
   }
@@ -36,19 +36,27 @@ export class Orders {
   toPay(id, customer) {
     const order = this.require(id, customer);
     if (order.status === "failed" || order.status === "canceled") {
-      order.lines = order.lines.map(withTodaysPrice);
+      const lines = order.lines.map(withTodaysPrice);
+      order.earlierLines.push(order.lines);
+      order.lines = lines;
       order.attempt += 1;
       order.status = "unpaid";
     }
     return order;
   }
 
-  /** The order of a `merchant_reference`, and whether no later payment of it has begun. */
+  /** The order of a `merchant_reference`, the number of this payment of it, and whether no later one has begun. */
   named(reference) {
-    const [, id, attempt] = /^ORDER-(\d+)(?:\.(\d+))?$/.exec(reference);
+    const [, id, attempt = 0] = /^ORDER-(\d+)(?:\.(\d+))?$/.exec(reference);
     const order = this.#orders.get(id);
-    return { order, isNewest: order.attempt === Number(attempt ?? 0) };
+    return { order, attempt: Number(attempt), isNewest: order.attempt === Number(attempt) };
   }
+}
+
+/** Marks an order paid. From now on its payment is the one that paid it, which may be an earlier one that was shown as failed. */
+export function markPaid(order, sold, attempt) {
+  order.lines = order.earlierLines[attempt] ?? order.lines;
+  [order.status, order.paidBy, order.paymentRef, order.attempt] = ["paid", sold.merchant_reference, sold.payment_ref, attempt];
 }
 
 /** What is sent to the service for an order. It depends on the order alone, so that a repeated create is the same payment. */

@@ -1,3 +1,5 @@
+import { ShopError } from "../server/server.js";
+import { markPaid } from "./orders.js";
 import { log } from "./shop_error.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -17,7 +19,9 @@ export class Payments {
   }
 
   openPayments(owner, next) {
-    if (this.#payments.has(next)) return 0;
+    const stored = this.#payments.get(next);
+    if (stored && stored.owner !== owner) throw new ShopError(404, "order_missing", "There is no such order.");
+    if (stored) return 0;
     const isOpen = ({ sold, finalSince, begunAt }) => !finalSince && (sold || Date.now() < begunAt + CREATING_MS);
     const open = [...this.#payments.values()].filter((payment) => payment.owner === owner && isOpen(payment)).length;
     if (open < MAX_OPEN) this.#payments.set(next, { owner, begunAt: Date.now(), readAt: 0, hasReturned: false, isOver: false });
@@ -36,14 +40,13 @@ export class Payments {
     return payment?.sold;
   }
 
-  settled(sold, { status, amount, currency, approvable_until: until }, askAgain) {
-    const { order, isNewest } = this.#orders.named(sold.merchant_reference);
+  settled(sold, { status, amount, amount_payable, currency, approvable_until: until }, askAgain) {
+    const { order, attempt, isNewest } = this.#orders.named(sold.merchant_reference);
     // The order's next payment does not say until when this one may be approved late.
     if (until > (order.approvableUntil ?? 0)) order.approvableUntil = until;
     if (status === "succeeded") {
-      order.paidBy ??= sold.merchant_reference;
-      if (order.paidBy !== sold.merchant_reference) this.overpaid(sold, { attempt: "successful", amount, currency });
-      else [order.status, order.paymentRef] = ["paid", sold.payment_ref]; // ship it
+      if (!order.paidBy) markPaid(order, sold, attempt); // ship it
+      else if (order.paidBy !== sold.merchant_reference) this.overpaid(sold, { attempt: "successful", amount: amount_payable ?? amount, currency });
     } else if (isNewest && order.status !== "paid") {
       order.status = status;
     }

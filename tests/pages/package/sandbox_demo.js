@@ -29,6 +29,7 @@ await signingOutEndsEverySession();
 await aCustomerHasAtMost20OpenPayments();
 await eachCustomersFirstPaymentIsReadFirstAnd8AtATime();
 await theNextReferenceHasTodaysPrice();
+await anOrderThatALaterSuccessHasPaidIsNotSoldAgain();
 await duplicatesWithoutANumberAreRecordedOnceEach();
 for (const text of [...replies, log()]) assert.ok(!text.includes("sk_test_"), `the secret key is in ${text}`);
 await itEndsAtOnce();
@@ -277,6 +278,7 @@ function shopAt(service) {
     const init = { method: body ? "POST" : "GET", body: body && JSON.stringify(body), headers: { "content-type": "application/json", customer: customer.id } };
     const response = await respond(new Request(`http://127.0.0.1/guichet/intents${path}`, init));
     assert.equal(response.status, 200, path);
+    return response.json();
   };
   const place = (customer, quantity) => orders.place(customer, [{ sku: "boots", quantity }], "en");
   return { created, place, settle, pay: ({ id, customer }) => send(customer, "", { id }), read: (id, customer) => send(customer, `/${id}`) };
@@ -315,6 +317,28 @@ async function theNextReferenceHasTodaysPrice() {
   await shop.pay(order);
   const sold = [...shop.created.values()].map(({ merchant_reference, amount }) => [merchant_reference.split(".")[1], amount]);
   assert.deepEqual(sold, [[undefined, "144000"], ["1", "146000"]]);
+  boots.price -= 1_000;
+}
+
+async function anOrderThatALaterSuccessHasPaidIsNotSoldAgain() {
+  const statuses = { pi_1: "failed" };
+  const shop = shopAt(async (id) => ({ status: statuses[id], amount_payable: "73440" }));
+  const [awa] = CUSTOMERS;
+  const order = shop.place(awa, 1);
+  const boots = PRODUCTS.find(({ sku }) => sku === "boots");
+  await shop.pay(order);
+  const sent = shop.created.get("pi_1");
+  await shop.read("pi_1", awa);
+  boots.price += 1_000;
+  assert.equal((await shop.pay(order)).intent.id, "pi_2");
+  statuses.pi_1 = "succeeded";
+  await shop.read("pi_1", awa);
+  assert.equal((await shop.pay(order)).intent.id, "pi_1", "the payment that paid it, and not the open one");
+  assert.deepEqual([order.status, shop.created.get("pi_1")], ["paid", sent]);
+  // What is due is what was paid: the fee is a part of it.
+  statuses.pi_2 = "succeeded";
+  await shop.read("pi_2", awa);
+  assert.deepEqual([...order.refundsDue.values()], [{ amount: "73440", currency: "XAF" }]);
   boots.price -= 1_000;
 }
 

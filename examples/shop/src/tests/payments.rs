@@ -14,6 +14,8 @@ const EVERY: Duration = Duration::from_secs(5);
 on_each_database! {
     an_open_payment_keeps_its_price_and_the_next_reference_takes_todays
     a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_refunded
+    an_order_that_a_later_success_has_paid_repeats_that_payment
+    another_owners_payment_is_answered_like_an_unknown_order
     a_claim_takes_each_owners_first_payment_then_those_returned_to_and_the_youngest
     another_customers_payment_is_settled_within_two_rounds_beside_a_thousand_open_ones
     a_payment_is_read_for_a_day_after_its_final_status_and_once_more
@@ -35,7 +37,7 @@ async fn an_open_payment_keeps_its_price_and_the_next_reference_takes_todays(wor
     assert_eq!(begin(&id).await.unwrap(), first);
     database.remember(&sold("pi_1", &first.0, "awa")).await.unwrap();
     assert_eq!(begin(&id).await.unwrap(), first, "it is open");
-    database.settle(&sold("pi_1", &first.0, "awa"), &IntentStatus::Canceled).await.unwrap();
+    database.settle(&sold("pi_1", &first.0, "awa"), &IntentStatus::Canceled, None).await.unwrap();
     for _ in 0..2 {
         assert_eq!(begin(&id).await.unwrap(), (format!("ORDER-{id}.1"), Amount::units(90_000)));
     }
@@ -43,7 +45,7 @@ async fn an_open_payment_keeps_its_price_and_the_next_reference_takes_todays(wor
     let clogs = Line { sku: "clogs".into(), ..of_price(40_000) };
     let id = database.place("awa", &[clogs], back).await.unwrap().id;
     assert_eq!(begin(&id).await.unwrap().0, format!("ORDER-{id}"), "the price at which it was ordered");
-    database.settle(&sold("pi_2", &format!("ORDER-{id}"), "awa"), &IntentStatus::Failed).await.unwrap();
+    database.settle(&sold("pi_2", &format!("ORDER-{id}"), "awa"), &IntentStatus::Failed, None).await.unwrap();
     let ended = begin(&id).await.unwrap_err();
     assert_eq!((ended.status(), ended.code()), (409, "order_ended"));
     let of_another = seller.purchase(&Buyer::customer("paul"), json!({ "id": id })).await.unwrap_err();
@@ -57,7 +59,7 @@ async fn a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_ref
     let first = sold("pi_1", &format!("ORDER-{id}"), "awa");
     let second = sold("pi_2", &format!("ORDER-{id}.1"), "awa");
     let declined = IntentStatus::Failed;
-    tokio::try_join!(database.settle(&first, &declined), database.settle(&first, &declined)).unwrap();
+    tokio::try_join!(database.settle(&first, &declined, None), database.settle(&first, &declined, None)).unwrap();
     for until in [1_795_257_900, 1_795_257_000] {
         database.store_approvable_until(&first, until).await.unwrap();
     }
@@ -66,13 +68,51 @@ async fn a_final_decline_is_counted_once_and_a_second_payment_of_an_order_is_ref
     assert_eq!(order.to_json()["approvable_until"], 1_795_257_900, "the latest, and the next payment does not know it");
     // The first one pays, as by a late approval, and then the second one.
     for sold in [&first, &first, &second, &second] {
-        database.settle(sold, &IntentStatus::Succeeded).await.unwrap();
-        database.settle(sold, &declined).await.unwrap();
+        database.settle(sold, &IntentStatus::Succeeded, Some(Amount::units(45_900))).await.unwrap();
+        database.settle(sold, &declined, None).await.unwrap();
         database.remember(sold).await.unwrap();
     }
     assert_eq!(world.rows("SELECT status || ' ' || payment_ref FROM orders").await, ["paid gch_pi_1"]);
-    assert_eq!(world.rows("SELECT intent || ' ' || amount FROM refunds_due").await, ["pi_2 45000"]);
-    assert_eq!(database.refunds_due(&id).await.unwrap(), [("45000".into(), "XAF".into(), None)]);
+    assert_eq!(world.rows("SELECT intent || ' ' || amount FROM refunds_due").await, ["pi_2 45900"], "with the fee");
+    assert_eq!(database.refunds_due(&id).await.unwrap(), [("45900".into(), "XAF".into(), None)]);
+}
+
+async fn an_order_that_a_later_success_has_paid_repeats_that_payment(world: World) {
+    let World { seller, .. } = &world;
+    let (database, awa) = (&seller.database, Buyer::customer("awa"));
+    let shoes = Line { sku: "trainers".into(), quantity: 1, name: "Wouri trainers".into(), price: 40_000 };
+    let id = database.place("awa", &[shoes], "http://127.0.0.1:8000/return").await.unwrap().id;
+    let [first, second] =
+        [("pi_1", ""), ("pi_2", ".1")].map(|(intent, end)| sold(intent, &format!("ORDER-{id}{end}"), "awa"));
+    let begin = async || serde_json::to_value(seller.purchase(&awa, json!({ "id": id })).await.unwrap()).unwrap();
+    let sent = begin().await;
+    database.remember(&first).await.unwrap();
+    database.settle(&first, &IntentStatus::Failed, None).await.unwrap();
+    let next = begin().await;
+    assert_eq!((&next["merchant_reference"], &next["amount"]), (&json!(format!("ORDER-{id}.1")), &json!("45000")));
+    database.remember(&second).await.unwrap();
+    database.settle(&first, &IntentStatus::Succeeded, None).await.unwrap();
+    assert_eq!(begin().await, sent, "what was sent for it, and not the payment that is open");
+    database.remember(&first).await.unwrap();
+    database.settle(&second, &IntentStatus::Canceled, None).await.unwrap();
+    assert_eq!(begin().await, sent);
+    let order = database.order(&id, "awa").await.unwrap().unwrap().to_json();
+    assert_eq!((&order["payment_ref"], &order["total"]), (&json!("gch_pi_1"), &json!("40000")));
+}
+
+async fn another_owners_payment_is_answered_like_an_unknown_order(world: World) {
+    let database = &world.seller.database;
+    let of_awa = sold("pi_1", "ORDER-1", "awa");
+    database.remember(&of_awa).await.unwrap();
+    for status in [None, Some(IntentStatus::Failed), Some(IntentStatus::Succeeded)] {
+        if let Some(status) = status {
+            database.settle(&of_awa, &status, None).await.unwrap();
+        }
+        let refused =
+            database.count_open(&Buyer::customer("paul").owner, &of_awa.merchant_reference).await.unwrap_err();
+        assert_eq!((refused.status(), refused.code()), (404, "order_missing"));
+        assert_eq!(database.count_open(&of_awa.owner, &of_awa.merchant_reference).await.unwrap(), 0);
+    }
 }
 
 async fn a_claim_takes_each_owners_first_payment_then_those_returned_to_and_the_youngest(world: World) {
@@ -132,7 +172,7 @@ async fn a_payment_is_read_for_a_day_after_its_final_status_and_once_more(world:
     database.remember(&sold).await.unwrap();
     let read = async |ask_again| {
         if ask_again == AskAgain::ForADay {
-            database.settle(&sold, &IntentStatus::Failed).await.unwrap();
+            database.settle(&sold, &IntentStatus::Failed, None).await.unwrap();
         }
         let claimed = database.claim().await.unwrap();
         let pause = pause(&claimed[0], ask_again, EVERY);
