@@ -110,7 +110,8 @@ export interface Duplicate {
 export interface Orders {
   /**
    * How many payments of this owner have no final status; 0 if one with the reference `next` is kept. From 20 on no new one is created.
-   * Requests come at the same time: to be exact, reserve a place for `next` in the statement that counts.
+   * Requests come at the same time: to be exact, reserve a place for `next` in the statement that counts. If the order of `next` is
+   * another owner's, throw a `ShopError` as for an unknown order: 404.
    *
    * @example
    * await orders.openPayments("customer:17", "ORDER-17");

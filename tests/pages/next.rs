@@ -138,7 +138,8 @@ async fn a_payment_whose_page_is_closed_is_settled(bundler: &'static str) {
     pay_for(&shop, &begun).await;
     // Nothing is requested of it.
     shop.spawn();
-    until("the order is paid", async || shop.log().contains("ORDER-awa-17 is paid.")).await;
+    let line = format!("{} is paid.", begun["intent"]["merchant_reference"].as_str().expect("a reference"));
+    until("the order is paid", async || shop.log().contains(&line)).await;
 }
 
 async fn a_customer_buys_by_redirect(bundler: &'static str) {

@@ -1,5 +1,5 @@
-// The stores of guichet-server, each in the database that the argument names: an order is paid once and keeps its price, refunds are due
-// once, a customer has 20 open payments, and one process has the round.
+// The stores of guichet-server, each in the database that the argument names: an order is paid once, keeps its price and belongs to one
+// owner, refunds are due once, a customer has 20 open payments, and one process has the round.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ async function inPostgres() {
 }
 
 function options() {
-  const onRefund = ({ merchant_reference }, { attempt }) => refunds.push(`${merchant_reference} ${attempt}`);
+  const onRefund = ({ merchant_reference }, { attempt, amount }) => refunds.push(`${merchant_reference} ${attempt} ${amount}`);
   return { now: () => clock, onPaid: (sold, order) => paid.push(order), onRefund };
 }
 
@@ -96,12 +96,56 @@ for (let i = 0; i < 2; i++) {
   clock += 100;
   assert.deepEqual((await shop.settle()).failed, []);
 }
-assert.deepEqual([paid, refunds], [["A"], ["A.1 2"]]);
-end("A", "succeeded");
+assert.deepEqual([paid, refunds], [["A"], ["A.1 2 50000"]]);
+// What is due is what was paid: the fee is a part of it.
+end("A", "succeeded", { amount_payable: "45900" });
 clock += 100;
 await shop.settle();
-assert.deepEqual([paid, refunds], [["A"], ["A.1 2", "A successful"]]);
+assert.deepEqual([paid, refunds], [["A"], ["A.1 2 50000", "A successful 45900"]]);
 assert.equal((await send("intents", { id: "A" })).intent.merchant_reference, "A.1", "a paid order keeps its payment");
+
+// A payment that was shown as failed succeeds after all: its order is paid, and is not sold again, not even by the payment that is open.
+assert.equal((await send("intents", { id: "L" })).intent.merchant_reference, "L");
+end("L", "failed");
+assert.equal((await send("intents/pi_L")).status, "failed");
+assert.equal((await send("intents", { id: "L" })).intent.merchant_reference, "L.1");
+end("L", "succeeded");
+clock += 100;
+await shop.settle();
+assert.deepEqual(paid, ["A", "L"]);
+const again = (await send("intents", { id: "L" })).intent;
+assert.deepEqual([again.merchant_reference, again.status], ["L", "succeeded"]);
+
+// An order belongs to who began it, in every state: refused, open, ended, paid.
+isRefusing = true;
+assert.equal((await send("intents", { id: "O" }, "paul")).status, 502);
+isRefusing = false;
+const isPauls = async () => {
+  const reply = await send("intents", { id: "O" }, "awa");
+  assert.deepEqual([reply.status, reply.error?.code], [404, "order_missing"]);
+};
+await isPauls();
+for (const status of ["requires_action", "failed", "succeeded"]) {
+  const { merchant_reference } = (await send("intents", { id: "O" }, "paul")).intent;
+  await isPauls();
+  end(merchant_reference, status);
+  await send(`intents/pi_${merchant_reference}`, undefined, "paul");
+  await isPauls();
+}
+
+// An order may be called as another one's next reference.
+assert.equal((await send("intents", { id: "N.1" }, "paul")).intent.merchant_reference, "N.1");
+for (const reference of ["N", "N.2", "N.3"]) {
+  assert.equal((await send("intents", { id: "N" })).intent.merchant_reference, reference);
+  end(reference, "failed");
+  assert.equal((await send(`intents/pi_${reference}`)).status, "failed");
+}
+end("N.1", "failed");
+assert.equal((await send("intents/pi_N.1", undefined, "paul")).status, "failed");
+assert.equal((await send("intents", { id: "N.1" }, "paul")).intent.merchant_reference, "N.1.1");
+for (const reference of ["L.1", "N.1.1"]) end(reference, "canceled");
+clock += 100;
+await shop.settle();
 
 // After a day nothing is read any more.
 clock += 2 * 24 * 60 * 60;

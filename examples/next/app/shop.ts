@@ -62,7 +62,7 @@ function open(): Shop {
       if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id)) throw new ShopError(404, "order_missing", "There is no such order.");
       const { amount, currency, name: description } = product;
       const price = { amount, currency, description, firstname, lastname, email, fee_bearer: "customer", redirect_url: `${page ?? origin}/return` };
-      return orders.purchase(`ORDER-${buyer}-${id}`, () => price);
+      return orders.purchase(`ORDER-${keyOf(buyer, id)}`, () => price);
     },
     orders,
   });
@@ -73,6 +73,9 @@ function open(): Shop {
   }, 1_000);
   return { ...made, db };
 }
+
+/** An order's own key: two customers may call theirs the same. */
+const keyOf = (buyer: string, id: string) => hash(JSON.stringify([buyer, id])).slice(0, 32);
 
 // A login is a row, found by the hash of the cookie's random token. Signing out deletes it.
 const hash = (token: string | undefined) => createHash("sha256").update(token ?? "").digest("hex");

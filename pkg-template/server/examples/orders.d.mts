@@ -1,16 +1,17 @@
 import type { Duplicate, Orders, Purchase, Sold } from "../server.js";
 
 /**
- * The orders of `createShop` in a database. Its tables are created where they are missing: `purchases`, `payments`, `paid`, `refunds_due`,
- * `rounds`.
+ * The orders of `createShop` in a database. Its tables are created where they are missing: `purchases`, `owners`, `payments`,
+ * `paid`, `refunds_due`, `rounds`.
  *
  * @example
- * const purchase = ({ id }: { id: string }) => stored.purchase(`ORDER-${id}`, () => price);
+ * const purchase = ({ key }: { key: string }) => stored.purchase(`ORDER-${key}`, () => price);
  */
 export interface StoredOrders extends Orders {
   /**
    * What an order costs: as it was stored while its payment is open, or what `make` returns. After a final decline, a cancellation or an
-   * expiry the next payment has the next reference: `ORDER-17.1`.
+   * expiry the next payment has the next reference: `ORDER-17.1`. The name must be the order's own: not one that two customers can have.
+   * It belongs to the first who pays for it, and everybody else gets 404 `order_missing`.
    *
    * @example
    * await stored.purchase("ORDER-17", () => price);

@@ -4,6 +4,7 @@ import { ShopError } from "guichet-server";
 
 const TABLES = [
   `purchases (merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, body TEXT NOT NULL)`,
+  `owners (order_id TEXT PRIMARY KEY, owner TEXT NOT NULL)`,
   `payments (merchant_reference TEXT PRIMARY KEY, owner TEXT NOT NULL, created_at BIGINT NOT NULL, payment_ref TEXT UNIQUE, sold TEXT,
     returned_at BIGINT, read_at BIGINT NOT NULL DEFAULT 0, status TEXT, final_since BIGINT, is_over INTEGER NOT NULL DEFAULT 0)`,
   `paid (order_id TEXT PRIMARY KEY, merchant_reference TEXT NOT NULL)`,
@@ -55,21 +56,31 @@ function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = 
 
   return {
     async purchase(order, make) {
-      const paid = await get("SELECT merchant_reference FROM paid WHERE order_id = $1", [order]);
+      const paid = await get("SELECT body FROM paid JOIN purchases USING (merchant_reference) WHERE paid.order_id = $1", [order]);
+      if (paid) return JSON.parse(paid.body);
       // A payment that the service did not get for a day has ended, and its price with it.
-      const sql = `SELECT count(*) AS ended FROM payments JOIN purchases USING (merchant_reference)
-        WHERE order_id = $1 AND (status IN ('failed', 'canceled') OR (sold IS NULL AND created_at < $2))`;
-      const ended = Number((await get(sql, [order, now() - DAY])).ended);
-      const reference = paid?.merchant_reference ?? (ended ? `${order}.${ended}` : order);
-      const find = () => get("SELECT body FROM purchases WHERE merchant_reference = $1", [reference]);
-      const insert = async () => {
+      const sql = `SELECT body, coalesce(status IN ('failed', 'canceled') OR (sold IS NULL AND created_at < $2), FALSE) AS has_ended
+        FROM purchases LEFT JOIN payments USING (merchant_reference) WHERE order_id = $1`;
+      for (let taken = 0; ; taken += 1) {
+        const own = await query(sql, [order, now() - DAY]);
+        const open = own.find((purchase) => !purchase.has_ended);
+        if (open) return JSON.parse(open.body);
+        const number = own.length + taken;
+        const reference = number ? `${order}.${number}` : order;
         const body = JSON.stringify({ ...(await make()), merchant_reference: reference });
+        // Nothing is inserted if this is the name of another order. The next turn finds what was, or takes the next number.
         await query("INSERT INTO purchases VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", [reference, order, body]);
-      };
-      return JSON.parse(((await find()) ?? (await insert(), await find())).body);
+      }
     },
     // It counts and reserves, because other requests come at the same time. What was not created is not open for long.
     openPayments: (owner, next) => alone(owner, async (query) => {
+      // An order belongs to the first who pays for it: another owner's is answered like an unknown one.
+      const claim = `INSERT INTO owners SELECT order_id, CAST($1 AS TEXT) FROM purchases WHERE merchant_reference = $2 ON CONFLICT DO NOTHING`;
+      await query(claim, [owner, next]);
+      const owners = `SELECT owner FROM owners JOIN purchases USING (order_id) WHERE merchant_reference = $1
+        UNION SELECT owner FROM payments WHERE merchant_reference = $1`;
+      const isForeign = (await query(owners, [next])).some((row) => row.owner !== owner);
+      if (isForeign) throw new ShopError(404, "order_missing", "There is no such order.");
       const open = `owner = $2 AND final_since IS NULL AND (sold IS NOT NULL OR created_at > CAST($3 AS BIGINT) - 60)`;
       const sql = `INSERT INTO payments (merchant_reference, owner, created_at) SELECT $1, $2, CAST($3 AS BIGINT)
         WHERE ${MAX_OPEN} > (SELECT count(*) FROM payments WHERE ${open}) ON CONFLICT DO NOTHING`;
@@ -90,14 +101,16 @@ function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = 
       const found = await get(sql, [now(), payment_ref, owner]);
       return found && JSON.parse(found.sold);
     },
-    async settled(sold, { id, status, amount, currency }, askAgain) {
+    async settled(sold, { id, status, amount, amount_payable, currency }, askAgain) {
       const reference = sold.merchant_reference;
       if (status === "succeeded") {
         const order = (await get("SELECT order_id FROM purchases WHERE merchant_reference = $1", [reference]))?.order_id ?? reference;
         const sql = "INSERT INTO paid VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING order_id";
         if (await get(sql, [order, reference])) await onPaid(sold, order);
         const { merchant_reference } = await get("SELECT merchant_reference FROM paid WHERE order_id = $1", [order]);
-        if (merchant_reference !== reference) await refundDue(sold, { intent: id, attempt: "successful", amount, currency });
+        if (merchant_reference !== reference) {
+          await refundDue(sold, { intent: id, attempt: "successful", amount: amount_payable ?? amount, currency });
+        }
       }
       const sql = `UPDATE payments SET status = $1, final_since = coalesce(final_since, $2),
         is_over = CASE WHEN $3 = 'never' OR $2 - coalesce(final_since, $2) > ${DAY} THEN 1 ELSE 0 END WHERE merchant_reference = $4`;
