@@ -19,6 +19,7 @@ use serde_json::Value;
 ///
 /// # struct Orders;
 /// # impl Orders {
+/// #     async fn key_of(&self, _: &str, _: &Owner) -> Result<Option<String>, Refused> { Ok(None) }
 /// #     async fn count_open(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> { Ok(0) }
 /// #     async fn save(&self, _: &Sold) -> Result<(), Refused> { Ok(()) }
 /// #     async fn find(&self, _: &PaymentRef) -> Result<Option<Sold>, Refused> { Ok(None) }
@@ -34,7 +35,9 @@ use serde_json::Value;
 ///     async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
 ///         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
 ///         let (id, email) = order["id"].as_str().zip(buyer.verified_email.clone()).ok_or_else(missing)?;
-///         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
+///         // The order's own key, and only of this buyer's order.
+///         let key = self.0.key_of(id, &buyer.owner).await?.ok_or_else(missing)?;
+///         let reference = MerchantReference::new(format!("ORDER-{key}")).map_err(Refused::broken)?;
 ///         let price = Amount::units(45_000);
 ///         let awa = CustomerName { firstname: "Awa", lastname: "Ngono" };
 ///         Ok(CreatePaymentIntent::new(reference, price, "A pair of shoes", awa).email(email))
@@ -65,7 +68,11 @@ pub trait Shop: Send + Sync + 'static {
     ///
     /// The whole purchase must be the same each time for one reference, its price included. An order keeps its reference
     /// until that payment is declined for good, canceled or expired. Then it gets the next one (`ORDER-17`,
-    /// `ORDER-17.1`), with the price of that day. The return nonce is added to `redirect_url` afterwards.
+    /// `ORDER-17.1`), with the price of that day. Once it is paid, it keeps the reference that paid it, which may be one that
+    /// had failed. The return nonce is added to `redirect_url` afterwards.
+    ///
+    /// The reference contains a key that no other order has: customer and number in one text (`a-1-2`) may be two orders.
+    /// Another owner's order is refused like an unknown one, with 404.
     fn purchase(
         &self,
         buyer: &Buyer,

@@ -269,9 +269,12 @@ impl<'de> Deserialize<'de> for Amount {
     /// Reads a JSON number by its text, or a string.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let text = raw.get().trim_matches('"');
-        let text = without_exponent(text).unwrap_or_else(|| text.to_owned());
-        Self::new(&text).map_err(serde::de::Error::custom)
+        // Only a number has an exponent: as a string it is no amount, as in JavaScript.
+        match raw.get().strip_prefix('"') {
+            Some(text) => Self::new(text.trim_end_matches('"')),
+            None => Self::new(&without_exponent(raw.get()).unwrap_or_else(|| raw.get().to_owned())),
+        }
+        .map_err(serde::de::Error::custom)
     }
 }
 
