@@ -11,7 +11,29 @@ from urllib.parse import quote, urlsplit
 import django
 from django.conf import settings
 
-SERVICE = os.environ.get("GUICHET_BASE_URL", "http://127.0.0.1:4243")  # the sandbox
+
+
+def secret_key():
+    """What is copied with a key, such as a line end, would make every purchase fail."""
+    key = os.environ.get("GUICHET_SECRET_KEY", "")
+    if re.fullmatch("(?!cst_|pi_|pk_|.*[\"'`])[!-~]+", key):
+        return key
+    what = "the key of the sandbox (sk_test_…), without spaces, line ends or quotes"
+    sys.exit(f"GUICHET_SECRET_KEY must be {what}.")
+
+
+def service():
+    """Its address, without the slash or `/v1` at its end that each call adds. The key is sent
+    unencrypted to this machine alone; a test key also to the hosts of GUICHET_PLAIN_HOSTS."""
+    text = os.environ.get("GUICHET_BASE_URL") or "http://127.0.0.1:4243"  # the sandbox
+    is_test = re.match("[sr]k_test_|FLWSECK_TEST", KEY)
+    named = os.environ.get("GUICHET_PLAIN_HOSTS", "-") if is_test else "-"
+    named = "|".join(re.escape(host) for host in named.split(","))
+    plain = rf"http://(([\w.-]+\.)?localhost|127(\.\d+){{3}}|\[::1\]|{named})"
+    if re.fullmatch(rf"(https://[\w.-]+|{plain})(:\d+)?(/[\w.~/-]*)?", text, re.A):
+        return re.sub("/*(/v1)?/*$", "", text)
+    what = "https://api.example.com (http:// is for this machine, or see GUICHET_PLAIN_HOSTS)"
+    sys.exit(f"GUICHET_BASE_URL must be an address: {what}.")
 
 
 def origin_of(name):
@@ -23,12 +45,14 @@ def origin_of(name):
     return re.sub(r"^(https.*):443$|^(http:.*):80$", r"\1\2", text)
 
 
+KEY = secret_key()
+SERVICE = service()
+PUBLIC_URL = os.environ.get("GUICHET_PUBLIC_URL") or SERVICE  # the same, as browsers name it
 SHOP = origin_of("SHOP_URL") or "http://127.0.0.1:8000"  # this server, as browsers name it
 PAGE = origin_of("SHOP_ORIGIN") or SHOP  # the page's origin, if it is not this server's
 DATABASE = os.environ.get("SHOP_DATABASE", "shop.sqlite")
 FILES = Path(__file__).with_name("page")
 FORM = "application/x-www-form-urlencoded"
-KEY = os.environ.get("GUICHET_SECRET_KEY") or sys.exit("Set GUICHET_SECRET_KEY: sk_test_…")
 
 
 def django_key():
@@ -62,10 +86,10 @@ settings.configure(
 )
 django.setup()
 from django.contrib.sessions.models import Session
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import SuspiciousOperation
 from django.core.management import execute_from_command_line
 from django.core.wsgi import get_wsgi_application
-from django.db import connection, models, transaction
+from django.db import OperationalError, connection, models, transaction
 from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import get_token, rotate_token
 from django.urls import path, re_path
@@ -86,17 +110,19 @@ class Customer(Row):
     firstname, lastname, verified_email, phone = (models.CharField(null=True) for _ in range(4))
 
     def order(self, wanted):
-        basket, product = str(wanted.get("id")), str(wanted.get("product"))
-        is_name = re.fullmatch(r"[\w-]{1,64}", basket, re.A)
+        basket, product = wanted.get("id"), wanted.get("product")
+        is_name = isinstance(basket, str) and re.fullmatch(r"[\w-]{1,64}", basket, re.A)
+        if not is_name or not isinstance(product, str):
+            raise missing()
         if basket == "next":  # a form means one order, until that is paid; no name has a colon
             own = self.order_set.filter(product_id=product, basket__startswith="next:")
             basket = f"next:{own.exclude(paid_by=None).count()}"
         named = {"customer": self, "basket": basket, "product_id": product}
-        if is_name and Product.objects.filter(pk=product):
+        if Product.objects.filter(pk=product):
             return Order.objects.get_or_create(**named, defaults={"id": secrets.token_hex(8)})[0]
-        if is_name and (order := Order.objects.filter(**named).first()):
+        if order := Order.objects.filter(**named).first():
             return order
-        raise Refused(404, "order_missing", "There is no such order.")
+        raise missing()
 
 
 class Product(Row):
@@ -117,11 +143,15 @@ class Order(Row):
     def payment(self, language):
         """The payment of the current reference, the next one after a final decline or a day without
         the service. What was stored is sent again, at its price. A new reference takes today's."""
+        buyer = Customer.objects.select_for_update().get(pk=self.customer_id)  # one at a time
+        self.refresh_from_db()
         unsent = {"intent": None, "final_since": None, "created_at__lt": time.time() - 24 * 60 * 60}
         number = self.declines + self.payment_set.filter(**unsent).count()
-        reference = f"ORDER-{self.id}" + (f".{number}" if number else "")
-        buyer = Customer.objects.select_for_update().get(pk=self.customer_id)  # one at a time
+        # A paid order repeats what paid it, which may be a payment that was shown as failed before.
+        reference = self.paid_by or f"ORDER-{self.id}" + (f".{number}" if number else "")
         if payment := Payment.objects.filter(pk=reference).first():
+            if (payment.order_id, payment.customer_id) != (self.id, self.customer_id):
+                raise missing()  # another's is answered like an unknown one
             return payment
         if not (product := Product.objects.filter(pk=self.product_id).first()):
             raise Refused(409, "order_ended", "The shop no longer sells this.")
@@ -160,7 +190,8 @@ class Payment(Row):
         reference, amount, currency and e-mail. An order becomes paid here alone, and once."""
         reference, sold = self.merchant_reference, json.loads(self.body)
         names = ("merchant_reference", "amount", "currency")
-        is_the_one_sold = all(str(data.get(name)) == sold[name] for name in names)
+        said = data | {"amount": amount_of(data.get("amount"))}
+        is_the_one_sold = all(str(said.get(name)) == sold[name] for name in names)
         email = str((data.get("customer") or {}).get("email"))
         is_theirs = email.lower() == sold.get("email", email).lower()
         is_intent = isinstance(data.get("id"), str) and self.intent in (None, data["id"])
@@ -176,7 +207,8 @@ class Payment(Row):
         duplicates = enumerate(data.get("duplicate_payments") or [])
         refunds = [(one.get("attempt") or 0xFFFFFFFF - place, one) for place, one in duplicates]
         if status == "succeeded" and Order.objects.get(pk=self.order_id).paid_by != reference:
-            refunds.append(("successful", data))
+            paid = data.get("amount_payable") or data["amount"]  # with the fee
+            refunds.append(("successful", data | {"amount": paid}))
         for attempt, one in refunds:
             amount, currency = str(one.get("amount")), str(one.get("currency"))
             due = {"order_id": self.order_id, "amount": amount, "currency": currency}
@@ -202,6 +234,15 @@ class Refused(Exception):  # an error response in the service's format, which th
         error = {"code": code, "errors": [], "request_id": None, "retryable": status in (429, 503)}
         body = {"status_code": status, "response_type": "error", "message": message}
         self.answer = status, body | {"data": None, "error": error}
+
+
+def missing():
+    return Refused(404, "order_missing", "There is no such order.")
+
+
+def amount_of(amount):
+    """An amount is compared by its value, and 45000.00 is 45000. A float would round another."""
+    return re.sub(r"\A0*(\d+?)(\.0*)?\Z", r"\1", str(amount), flags=re.A)
 
 
 def mismatch(what):
@@ -231,7 +272,7 @@ def create_intent(request):
     if not isinstance(data.get("checkout_url"), str):
         raise mismatch(reference)
     # A form is sent on by this server, and only to the service.
-    service = "{0.scheme}://{0.netloc}/".format(urlsplit(SERVICE))
+    service = "{0.scheme}://{0.netloc}/".format(urlsplit(PUBLIC_URL))
     if request.is_form and not data["checkout_url"].startswith(service):
         raise mismatch(reference)
     data["payment_ref"] = data.get("payment_ref") or data["id"]
@@ -321,7 +362,7 @@ def call_service(method, path, body=None, headers={}):
         while (chunk := response.read1(65_536)) and time.monotonic() < deadline:
             text += chunk
         status, reply = response.status, dict(json.loads(text))
-    except (OSError, HTTPException, ValueError, TypeError) as error:
+    except (OSError, HTTPException, ValueError, TypeError, RecursionError) as error:
         log(f"{method} {path}: no answer ({type(error).__name__}). Is the service running?")
         raise Refused(503, "unavailable", "The payment service does not answer.")
     if status < 300:
@@ -391,26 +432,33 @@ def route(view, method="POST", for_all=False, has_form=False, is_page=False):
             sites = {PAGE: (None, "same-site"), SHOP: own, None: own}  # by origin
             if site not in sites.get(origin, ()) and not is_page:
                 raise cross_site()
-            if request.is_form:
-                wanted = request.POST.dict()
-            elif request.body and request.content_type != "application/json":
-                raise Refused(415, "unsupported_media_type", "Send JSON.")
-            else:
-                wanted = json.loads(request.body or "{}")
-            request.wanted = wanted if isinstance(wanted, dict) else {}
+            request.wanted = wanted_of(request)
             request.customer = Customer.objects.filter(pk=request.session.get("customer")).first()
             if not request.customer and not for_all:
                 raise Refused(401, "authentication_required", "Nobody is signed in.")
             return 200, view(request, **parts)
         except Refused as refused:
             return refused.answer
-        except (json.JSONDecodeError, RequestDataTooBig):
-            return Refused(400, "invalid_json", "The request is no JSON, or too long.").answer
         except Exception as error:
             log(f"{type(error).__name__}: {error}")
+            if isinstance(error, OperationalError) and "locked" in str(error):
+                return Refused(503, "unavailable", "The shop is busy. Please try again.").answer
             return Refused(500, "internal_error", "The shop could not do this.").answer
 
     return require_http_methods([method])(answer)
+
+
+def wanted_of(request):
+    try:
+        if request.is_form:
+            return request.POST.dict()
+        if request.body and request.content_type != "application/json":
+            raise Refused(415, "unsupported_media_type", "Send JSON.")
+        wanted = json.loads(request.body or "{}")
+        json.dumps(wanted, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    except (ValueError, RecursionError, SuspiciousOperation):
+        raise Refused(400, "invalid_json", "The request is no JSON, or too long.")
+    return wanted if isinstance(wanted, dict) else {}
 
 
 # What the demo's page shows, and its sign-in without a password.
@@ -418,7 +466,7 @@ def show_shop(request):
     orders = list(Order.objects.filter(customer=request.customer).values())
     for order in orders:
         order["refunds"] = RefundDue.objects.filter(order=order["id"]).count()
-    shop = {"base_url": SERVICE, "customer": request.customer and request.customer.id}
+    shop = {"base_url": PUBLIC_URL, "customer": request.customer and request.customer.id}
     shop["csrf_token"] = get_token(request)  # a page of another host cannot read the cookie
     shop |= {"orders": orders, "products": list(Product.objects.values())}
     return shop | {"customers": list(Customer.objects.values_list("id", flat=True))}

@@ -4,12 +4,13 @@ declare(strict_types=1);
 // page calls, and a command for cron that settles payments. README.md says how to run it,
 // docs/shop.md why it does what it does. Replace the demo's customers, products and sign-in.
 
-define('SERVICE', getenv('GUICHET_BASE_URL') ?: 'http://127.0.0.1:4243'); // the sandbox
+define('KEY', secret_key());
+define('SERVICE', service() ?? 'http://127.0.0.1:4243'); // the sandbox
+define('PUBLIC_URL', getenv('GUICHET_PUBLIC_URL') ?: SERVICE); // the same, as browsers name it
 define('SHOP', origin('SHOP_URL') ?? 'http://127.0.0.1:8000'); // this server, as browsers name it
 define('PAGE', origin('SHOP_ORIGIN') ?? SHOP); // the page's origin, if it is not this server's
 define('DATABASE', getenv('SHOP_DATABASE') ?: __DIR__ . '/shop.sqlite');
-define('KEY', getenv('GUICHET_SECRET_KEY') ?: '');
-const FETCH_ASSOC = [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC];
+const PDO_OPTIONS = [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC, PDO::ATTR_TIMEOUT => 5];
 const TABLES = "
     CREATE TABLE IF NOT EXISTS customers (
         id TEXT PRIMARY KEY, firstname TEXT NOT NULL, lastname TEXT NOT NULL, verified_email TEXT,
@@ -46,8 +47,31 @@ function origin(string $name): ?string {
     return preg_replace('#^(https.*):443$|^(http:.*):80$#D', '$1$2', $text) ?: null;
 }
 
+// What is copied with a key, such as a line end, would make every purchase fail.
+function secret_key(): string {
+    $key = getenv('GUICHET_SECRET_KEY') ?: '';
+    $is_key = preg_match('/^(?!cst_|pi_|pk_|.*["\'`])[!-~]+$/D', $key);
+    $what = 'the key of the sandbox (sk_test_…), without spaces, line ends or quotes';
+    return $is_key ? $key : throw new Exception("GUICHET_SECRET_KEY must be $what.");
+}
+
+// The service's address, without the slash or `/v1` at its end that each call adds. The key is sent
+// unencrypted to this machine alone; a test key also to the hosts of GUICHET_PLAIN_HOSTS.
+function service(): ?string {
+    $text = getenv('GUICHET_BASE_URL') ?: '';
+    $is_test = preg_match('/^([sr]k_test_|FLWSECK_TEST)/', KEY);
+    $named = $is_test ? explode(',', getenv('GUICHET_PLAIN_HOSTS') ?: '-') : ['-'];
+    $named = implode('|', array_map(fn($host) => preg_quote($host, '#'), $named));
+    $plain = "http://(([\w.-]+\.)?localhost|127(\.\d+){3}|\[::1\]|$named)";
+    $form = "#^(https://[\w.-]+|$plain)(:\d+)?(/[\w.~/-]*)?$#D";
+    $is_one = $text === '' || preg_match($form, $text);
+    $what = 'https://api.example.com (http:// is for this machine, or see GUICHET_PLAIN_HOSTS)';
+    $is_one || throw new Exception("GUICHET_BASE_URL must be an address: $what.");
+    return preg_replace('#/*(/v1)?/*$#D', '', $text) ?: null;
+}
+
 function query(string $sql, mixed ...$values): PDOStatement {
-    static $database = new PDO('sqlite:' . DATABASE, options: FETCH_ASSOC);
+    static $database = new PDO('sqlite:' . DATABASE, options: PDO_OPTIONS);
     $statement = $database->prepare($sql);
     $statement->execute($values);
     return $statement;
@@ -73,7 +97,7 @@ function create_intent(array $customer, array $wanted): array {
     verify_and_settle($payment, $data);
     is_string($data['checkout_url'] ?? null) || throw mismatch($reference);
     // A form is sent on by this server, and only to the service.
-    $service = implode('/', array_slice(explode('/', SERVICE), 0, 3)) . '/';
+    $service = implode('/', array_slice(explode('/', PUBLIC_URL), 0, 3)) . '/';
     $is_safe = !is_form() || str_starts_with($data['checkout_url'], $service);
     $is_safe || throw mismatch($reference);
     $data['payment_ref'] ??= $data['id'];
@@ -158,9 +182,9 @@ function payment_of(array $order, array $customer): array {
         WHERE order_id = ? AND intent IS NULL AND final_since IS NULL AND created_at < ?';
     $unsent = query($sql, $order['id'], time() - 24 * 60 * 60)->fetchColumn();
     $number = $order['declines'] + $unsent;
-    $reference = "ORDER-$order[id]" . ($number ? ".$number" : '');
-    $stored = 'SELECT * FROM payments WHERE merchant_reference = ?';
-    if ($payment = query($stored, $reference)->fetch()) {
+    // A paid order repeats what paid it, which may be a payment that was shown as failed before.
+    $reference = $order['paid_by'] ?? "ORDER-$order[id]" . ($number ? ".$number" : '');
+    if ($payment = stored_payment($reference, $order)) {
         return $payment;
     }
     $product = query('SELECT * FROM products WHERE id = ?', $order['product_id'])->fetch();
@@ -175,17 +199,27 @@ function payment_of(array $order, array $customer): array {
     $body += $email ? ['email' => $email] : ['phone' => $phone];
     $back = str_starts_with($order['basket'], 'next:') ? SHOP . '/guichet/return' : PAGE . '/';
     $body += ['redirect_url' => "$back?guichet_return=$nonce"];
+    $text = json_encode($body) ?: throw new Exception("$reference has a text that is not UTF-8.");
     // One statement counts and inserts. What the service did not get is not open for long.
     $sql = 'INSERT OR IGNORE INTO payments
         (merchant_reference, order_id, declines, customer_id, body, return_nonce, created_at)
         SELECT ?, ?, ?, ?, ?, ?, ? WHERE 20 > (SELECT count(*) FROM payments
             WHERE customer_id = ? AND final_since IS NULL
                 AND (intent IS NOT NULL OR created_at > ?))';
-    $values = [$reference, $order['id'], $order['declines'], $id, json_encode($body), $nonce];
+    $values = [$reference, $order['id'], $order['declines'], $id, $text, $nonce];
     query($sql, ...$values, ...[time(), $id, time() - 60]);
     $message = 'You have 20 unpaid payments. Pay or cancel one of them first.';
     $too_many = new Refused(409, 'too_many_open_payments', $message);
-    return query($stored, $reference)->fetch() ?: throw $too_many;
+    return stored_payment($reference, $order) ?? throw $too_many;
+}
+
+// The payment of this reference. That of another order or customer is answered as an unknown one.
+function stored_payment(string $reference, array $order): ?array {
+    $payment = query('SELECT * FROM payments WHERE merchant_reference = ?', $reference)->fetch();
+    $of = ['order_id' => $order['id'], 'customer_id' => $order['customer_id']];
+    $is_theirs = !$payment || !array_diff_assoc($of, $payment);
+    $missing = new Refused(404, 'order_missing', 'There is no such order.');
+    return $is_theirs ? $payment ?: null : throw $missing;
 }
 
 // Stores what the service says, if it speaks of the payment that was sold: same intent, reference,
@@ -195,7 +229,8 @@ function verify_and_settle(array $payment, array $data): void {
     ['id' => $id, 'status' => $status] = $data + ['id' => null, 'status' => null];
     $sold = json_decode($payment['body'], true);
     $names = ['merchant_reference' => 0, 'amount' => 0, 'currency' => 0];
-    $differs = array_diff_assoc(array_intersect_key($sold, $names), $data); // compares as strings
+    $said = ['amount' => amount_of($data['amount'] ?? null)] + $data;
+    $differs = array_diff_assoc(array_intersect_key($sold, $names), $said); // compares as strings
     $email = $sold['email'] ?? null;
     $is_theirs = !$email || equal_emails($data['customer']['email'] ?? null, $email);
     $is_intent = is_string($id) && in_array($payment['intent'], [null, $id], true);
@@ -214,7 +249,8 @@ function verify_and_settle(array $payment, array $data): void {
     $refunds = is_array($data['duplicate_payments'] ?? null) ? $data['duplicate_payments'] : [];
     $paid_by = query('SELECT paid_by FROM orders WHERE id = ?', $order)->fetchColumn();
     if ($status === 'succeeded' && $paid_by !== $reference) {
-        $refunds[] = ['attempt' => 'successful'] + $data;
+        $paid = $data['amount_payable'] ?? $data['amount']; // with the fee
+        $refunds[] = ['attempt' => 'successful', 'amount' => $paid] + $data;
     }
     foreach ($refunds as $place => $refund) {
         ['amount' => $amount, 'currency' => $currency] = $refund;
@@ -234,6 +270,11 @@ function verify_and_settle(array $payment, array $data): void {
     $is_final && query($sql, $since, (int) $is_over, $reference);
 }
 
+// An amount is compared by its value, and 45000.00 is 45000. A float would round another one.
+function amount_of(mixed $amount): string {
+    return preg_replace('/^0*(\d+?)(\.0*)?$/D', '$1', is_scalar($amount) ? "$amount" : '');
+}
+
 // A request with the key.
 function prepare_request(string $path, ?string $body = null, array $headers = []): CurlHandle {
     $request = curl_init(SERVICE . "/v1$path");
@@ -241,6 +282,7 @@ function prepare_request(string $path, ?string $body = null, array $headers = []
     curl_setopt($request, CURLOPT_HTTPHEADER, $headers);
     curl_setopt($request, CURLOPT_RETURNTRANSFER, true);
     curl_setopt($request, CURLOPT_TIMEOUT, 10);
+    curl_setopt($request, CURLOPT_PROXY, ''); // or it reads `http_proxy`, and a proxy the key
     $body === null || curl_setopt($request, CURLOPT_POSTFIELDS, $body); // which makes it a POST
     return $request;
 }
@@ -365,7 +407,7 @@ function show_shop(?string $customer): array {
     $orders = query($sql, $customer)->fetchAll();
     $customers = query('SELECT id FROM customers ORDER BY id')->fetchAll(PDO::FETCH_COLUMN);
     $products = query('SELECT * FROM products')->fetchAll();
-    return ['base_url' => SERVICE] + compact('customer', 'customers', 'orders', 'products');
+    return ['base_url' => PUBLIC_URL] + compact('customer', 'customers', 'orders', 'products');
 }
 
 function sign_in(mixed $id): array {
@@ -408,7 +450,6 @@ function show_page(int $status, array $body): void {
 }
 
 ini_set('display_errors', '0');
-KEY || throw new Exception('Set GUICHET_SECRET_KEY to the key of the sandbox (sk_test_…).');
 $last_table = query("SELECT * FROM sqlite_master WHERE name = 'refunds_due'")->fetch();
 $last_table || array_map(fn(string $sql) => query($sql), explode(';', TABLES));
 if (PHP_SAPI === 'cli') {
@@ -433,8 +474,12 @@ try {
     [$status, $body] = [200, answer("$_SERVER[REQUEST_METHOD] $path", $path)];
 } catch (Throwable $error) {
     $error instanceof Refused || log_line((string) $error);
-    $failed = fn() => new Refused(500, 'internal_error', 'The shop could not do this.');
-    $refused = $error instanceof Refused ? $error : $failed();
+    $is_locked = $error instanceof PDOException && ($error->errorInfo[1] ?? 0) === 5;
+    $refused = match (true) {
+        $error instanceof Refused => $error,
+        $is_locked => new Refused(503, 'unavailable', 'The shop is busy. Please try again.'),
+        default => new Refused(500, 'internal_error', 'The shop could not do this.'),
+    };
     [$status, $body] = [$refused->status, $refused->body];
 }
 if ($path === '/guichet/return' || (is_form() && $status >= 400)) {

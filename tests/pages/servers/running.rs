@@ -177,6 +177,14 @@ impl ShopServer {
         }
     }
 
+    /// Lets nobody write to the database, until the connection is closed.
+    pub async fn lock_database(&self) -> SqliteConnection {
+        let options = SqliteConnectOptions::new().filename(self.file("shop.sqlite"));
+        let mut database = SqliteConnection::connect_with(&options).await.unwrap();
+        sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut database).await.unwrap();
+        database
+    }
+
     /// A file in the shop's folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path.join(name)
@@ -498,6 +506,8 @@ fn prepare(command: &mut Command, folder: &Folder, url: &str, settings: &Setting
     let Settings { service, key, database, page } = settings;
     command.env("GUICHET_BASE_URL", service).env("GUICHET_SECRET_KEY", key).env("SHOP_URL", url);
     command.env_remove("SHOP_DATABASE").env_remove("PORT");
+    // Nobody listens there: the key goes to no proxy of the environment.
+    command.envs(["http_proxy", "https_proxy", "all_proxy"].map(|name| (name, "http://127.0.0.1:1")));
     command.envs(database.as_ref().map(|database| ("SHOP_DATABASE", database)));
     command.envs(page.as_ref().map(|page| ("SHOP_ORIGIN", careless(page))));
 }
