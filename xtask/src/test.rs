@@ -72,6 +72,8 @@ impl Run {
     /// The checks that must pass before a change is merged, with locked versions of every tool. Stops only if nothing else can run.
     /// Tests that do not depend on the engine run in Chromium, or with `all_engines` in all of them.
     fn gate(&mut self, all_engines: bool) -> Result<()> {
+        let pending = include_str!("../../tests/shop/ledger.json").matches(r#""pending": true"#).count();
+        self.not_run.push(format!("{pending} cases of tests/shop/ledger.json, which are pending"));
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         // Both the packages and the checks have long parts that use one core.
         let packages = in_background("the packages, beside the checks of the code", |remark| {
