@@ -39,7 +39,7 @@ export function checked(options) {
 }
 
 function isKey(text) {
-  return typeof text === "string" && /^[!-~]+$/.test(text) && !/^(cst_|pi_|pk_)/.test(text);
+  return typeof text === "string" && /^[!-~]+$/.test(text) && !/["'`]|^(cst_|pi_|pk_)/.test(text);
 }
 
 function parsed(text) {

@@ -141,6 +141,7 @@ for (const [changed, message] of [
   [{ baseUrl: "https://api.example.com?x" }, /`baseUrl` must be/],
   [{ secretKey: "cst_test_1" }, /`secretKey` must be/],
   [{ secretKey: "sk_test 1" }, /`secretKey` must be/],
+  [{ secretKey: '"sk_test_1"' }, /`secretKey` must be/],
   [{ origins: ["https://shop.example/pay"] }, /`origins` must be/],
   [{ origins: "https://shop.example" }, /`origins` must be/],
   [{ orders: { ...usual.orders, claim: undefined } }, /`orders` must be/],

@@ -455,7 +455,18 @@ pub fn start_wrongly(server: Server, (name, value): (&str, Option<&str>)) -> (Ex
     let (service, key) = ("http://127.0.0.1:1".to_owned(), "sk_test_1".to_owned());
     prepare(&mut command, &folder, "http://127.0.0.1:8000", &Settings { service, key, database: None, page: None });
     command.env_remove(name).envs(value.map(|value| (name, value)));
-    let status = command.status().unwrap();
+    let mut process = command.spawn().unwrap();
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = process.try_wait().unwrap() {
+            break status;
+        }
+        if begun.elapsed() > Duration::from_secs(30) {
+            process.kill().unwrap();
+            panic!("it starts with {name}={value:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
     (status, fs::read_to_string(folder.log()).unwrap())
 }
 
