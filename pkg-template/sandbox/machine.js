@@ -8,13 +8,16 @@ import https from "node:https";
 export class Machine {
   /**
    * Sends a request without any header but these, `Host` and `Content-Length`, and follows no redirect. Resolves with
-   * `[status, headers, body]`, or with "timeout", "no connection" or what broke.
+   * `[status, headers, body]`, or with "timeout", "no connection", "certificate: …" or what broke.
    */
   send(method, url, headers, body, milliseconds) {
     return new Promise((resolve) => {
       const signal = AbortSignal.timeout(milliseconds);
       let isConnected = false;
-      const failed = ({ message }) => resolve(signal.aborted ? "timeout" : isConnected ? message : "no connection");
+      const failed = ({ message, code }) => {
+        const isOfTls = /CERT|VERIFY|ALTNAME/.test(code);
+        resolve(signal.aborted ? "timeout" : isOfTls ? `certificate: ${message}` : isConnected ? message : "no connection");
+      };
       const { request } = url.startsWith("https:") ? https : http;
       // A restarted shop has closed its connections: each request has its own.
       const sent = request(url, { method, agent: false, signal }, (response) => {

@@ -4,6 +4,7 @@ mod money;
 mod shop;
 
 use super::command::guichet;
+use super::native::builder::https_service;
 use crate::support::folder::Folder;
 use crate::support::generated::is_up_to_date;
 use crate::support::http::post;
@@ -241,6 +242,12 @@ async fn a_shop_that_does_not_answer_or_does_not_call_the_service_exits_with_3()
     assert_eq!(output.status.code(), Some(3));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains(&nowhere) && stderr.contains("did not answer"), "{stderr}");
+
+    let untrusted = https_service();
+    let output = finish(guichet(&["check", &untrusted, "--order", "{}", "--listen", "127.0.0.1:0"])).await;
+    assert_eq!(output.status.code(), Some(3));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("certificate is not trusted") && stderr.contains("SSL_CERT_FILE="), "{stderr}");
 }
 
 /// The shop is a value: its router answers in the process of the check, and a function reads its books.

@@ -1,6 +1,6 @@
 //! The native client over a real socket.
 
-mod builder;
+pub(super) mod builder;
 mod errors;
 mod guard;
 mod lists;

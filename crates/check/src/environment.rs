@@ -65,11 +65,14 @@ pub trait Environment {
 }
 
 /// How a request ended without a response.
+#[derive(Clone, Debug)]
 pub enum SendError {
     /// The shop did not answer within the limit.
     Timeout(Duration),
     /// The shop did not take the connection.
     NoConnection,
+    /// This machine does not trust the shop's certificate: why.
+    Certificate(String),
     /// The connection broke: why.
     Broken(String),
 }
@@ -79,6 +82,12 @@ impl fmt::Display for SendError {
         match self {
             Self::Timeout(limit) => write!(f, "no answer in {} s", limit.as_secs()),
             Self::NoConnection => f.write_str("no connection"),
+            Self::Certificate(why) => write!(
+                f,
+                "its certificate is not trusted: {}. Give the shop's http:// address, or let the check trust a certificate of your own: \
+                 SSL_CERT_FILE=root.pem for `guichet`, NODE_EXTRA_CA_CERTS=root.pem for `guichet-sandbox`",
+                printable(why)
+            ),
             Self::Broken(why) => write!(f, "the connection broke: {}", printable(why)),
         }
     }

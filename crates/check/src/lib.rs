@@ -219,7 +219,10 @@ impl Check {
 
     async fn try_shop(&self) -> Result<(), NotReady> {
         let page = self.open_page(&Customer::default()).await;
-        page.response.map_err(|broken| NotReady::Yet(format!("The shop did not answer: {broken}.")))?;
+        page.response.map_err(|broken| {
+            let why = format!("The shop did not answer: {broken}.");
+            if matches!(broken, SendError::Certificate(_)) { NotReady::Never(why) } else { NotReady::Yet(why) }
+        })?;
         for (number, Login { method, path, .. }) in self.options.logins.iter().enumerate() {
             let browser = Customer::default();
             self.open_page(&browser).await;

@@ -6,6 +6,7 @@ use axum::body::{Body, to_bytes};
 use axum::http;
 use guichet_sandbox::{Config, InProcess, Surroundings};
 use std::collections::HashMap;
+use std::error::Error;
 use std::fmt;
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -224,6 +225,9 @@ impl Machine {
         if error.is_timeout() {
             return SendError::Timeout(self.request_timeout);
         }
+        if let Some(why) = certificate_error(error) {
+            return SendError::Certificate(why);
+        }
         if error.is_connect() { SendError::NoConnection } else { SendError::Broken(error.to_string()) }
     }
 
@@ -252,6 +256,12 @@ impl Machine {
         }
         Err(CommandError::Failed { status: output.status.to_string(), stderr })
     }
+}
+
+/// What TLS says of a certificate.
+fn certificate_error(error: &reqwest::Error) -> Option<String> {
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source()).map(ToString::to_string);
+    causes.find(|cause| cause.contains("certificate"))
 }
 
 /// Sends a request to a function.

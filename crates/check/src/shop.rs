@@ -1,6 +1,6 @@
 //! Requests to the shop, as browsers send them.
 
-use super::environment::{Request, Response};
+use super::environment::{Request, Response, SendError};
 use super::{Check, RuleError};
 use serde_json::Value;
 use std::cell::RefCell;
@@ -96,10 +96,10 @@ impl Check {
     }
 
     /// Sends a request. A shop that limits requests answers 429: it is sent again after the pause that the shop asks for.
-    async fn send(&self, request: &Request) -> Result<Response, String> {
+    async fn send(&self, request: &Request) -> Result<Response, SendError> {
         let mut left = 5;
         loop {
-            let response = self.environment.send(request.clone()).await.map_err(|error| error.to_string())?;
+            let response = self.environment.send(request.clone()).await?;
             if response.status != 429 || left == 0 {
                 return Ok(response);
             }
@@ -196,7 +196,7 @@ impl RequestBuilder<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
     pub(crate) sent: String,
-    pub(crate) response: Result<Response, String>,
+    pub(crate) response: Result<Response, SendError>,
 }
 
 impl Exchange {
@@ -227,7 +227,7 @@ impl Exchange {
     /// The response for a report.
     pub(crate) fn response_text(&self) -> String {
         match &self.response {
-            Err(broken) => broken.clone(),
+            Err(broken) => broken.to_string(),
             Ok(response) => {
                 let locations = response.headers("location").map(|location| format!(" Location: {location}"));
                 format!("{}{} {}", response.status, locations.collect::<String>(), response.body)

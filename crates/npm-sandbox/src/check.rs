@@ -21,7 +21,7 @@ extern "C" {
     /// The machine, in JavaScript. A promise that rejects is a bug.
     pub type Machine;
     /// Sends a request with these headers: a name, its value, a name, its value. Resolves with `[status, headers, body]`, or with
-    /// `"timeout"`, `"no connection"`, or what broke.
+    /// `"timeout"`, `"no connection"`, `"certificate: …"`, or what broke.
     #[wasm_bindgen(method)]
     fn send(this: &Machine, method: &str, url: &str, headers: Array, body: &str, milliseconds: f64) -> Promise;
     /// The milliseconds since some moment before the check.
@@ -52,7 +52,10 @@ impl JsEnvironment {
         let parts = resolved(sent).await.map_err(|why| match why.as_str() {
             "timeout" => SendError::Timeout(self.request_timeout),
             "no connection" => SendError::NoConnection,
-            _ => SendError::Broken(why),
+            _ => match why.strip_prefix("certificate: ") {
+                Some(why) => SendError::Certificate(why.to_owned()),
+                None => SendError::Broken(why),
+            },
         })?;
         let texts: Vec<String> = Array::from(&parts.get(1)).iter().filter_map(|text| text.as_string()).collect();
         let headers = texts.as_chunks().0.iter().map(|[name, value]| (name.clone(), value.clone())).collect();

@@ -208,7 +208,7 @@ impl Visit for &Spans {
 }
 
 /// A TLS server whose certificate is of an authority that no machine trusts.
-fn https_service() -> String {
+pub(crate) fn https_service() -> String {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("certificates/server.pem")).expect("a certificate");
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("certificates/server.key")).expect("a key");
     let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
