@@ -134,6 +134,9 @@ fn attw(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
     Ok(())
 }
 
+/// The versions of Node.js in which `require` loads an ES module.
+const NODE: &str = "^20.19.0 || >=22.12.0";
+
 /// Checks that an installed package has the licences, `llms.txt` and the fields of package.json that a registry shows.
 fn is_described(package: &Path) -> Result<()> {
     let manifest: Value = serde_json::from_str(&fs::read_to_string(package.join("package.json"))?)?;
@@ -149,7 +152,7 @@ fn is_described(package: &Path) -> Result<()> {
         ensure!(value.starts_with(address), "package.json: `{name}` is {value:?}, which is not of {address}");
     }
     let node = manifest["engines"]["node"].as_str();
-    ensure!(node.is_some_and(|node| node.starts_with(">=")), "package.json: `engines` has no `node`");
+    ensure!(node == Some(NODE), "package.json: `engines.node` is {node:?}, and `require` loads an ES module in {NODE}");
     for file in ROOT_FILES {
         let published = fs::read(package.join(file));
         ensure!(

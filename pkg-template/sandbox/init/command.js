@@ -7,7 +7,7 @@ import { CommandError, parse, print } from "../terminal.js";
 /** What installs the dependencies of each kind of shop, in its folder. `isOfNpm`: npm installs guichet's packages, too. */
 const KINDS = {
   express: { install: "npm install", isOfNpm: true },
-  next: { install: "npm install", isOfNpm: true, node: "20.9.0" },
+  next: { install: "npm install", isOfNpm: true },
   php: {},
   django: { install: "python3 -m venv venv && venv/bin/pip install -r requirements.txt" },
 };
@@ -47,7 +47,7 @@ Usage: guichet-sandbox init <KIND> <FOLDER>
 
   -h, --help  Print this help
 
-express needs Node.js 20, next Node.js 20.9, php PHP 8.2 with pdo_sqlite and curl, django Python 3.11 with venv.`;
+express and next need Node.js 20.19, php PHP 8.2 with pdo_sqlite and curl, django Python 3.11 with venv.`;
 
 function read(args) {
   const { values, positionals } = parse(args, { help: { type: "boolean", short: "h" } }, "guichet-sandbox init", {}, true);
@@ -58,7 +58,7 @@ function read(args) {
   if (!Object.hasOwn(KINDS, kind)) throw new CommandError(2, `invalid value '${kind}' for '<KIND>': it is ${kinds}.`);
   if (folder === undefined) throw new CommandError(2, `Missing argument <FOLDER>: an empty folder for the shop, for example: init ${kind} shop`);
   if (extra !== undefined) throw new CommandError(2, `unexpected argument '${extra}'. --help says more.`);
-  const { node = "20.0.0" } = KINDS[kind];
+  const node = "20.19.0";
   if (process.versions.node.localeCompare(node, "en", { numeric: true }) < 0) {
     throw new CommandError(1, `This is Node.js ${process.versions.node}, and the kind ${kind} needs ${node} or newer. Install it from https://nodejs.org.`);
   }

@@ -251,7 +251,7 @@ async function whatItRefuses() {
   assert.match(live.stderr, /GUICHET_SECRET_KEY is not a valid test key/);
   for (const [version, args, message] of [
     ["18.20.4", ["--version"], "guichet-sandbox needs 20 or newer. Install it from https://nodejs.org."],
-    ["20.8.1", ["init", "next", "shop"], "the kind next needs 20.9.0 or newer. Install it from https://nodejs.org."],
+    ["20.18.1", ["init", "next", "shop"], "the kind next needs 20.19.0 or newer. Install it from https://nodejs.org."],
   ]) {
     const NODE_OPTIONS = `--import=data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
     const { status, stderr } = spawnSync(COMMAND, args, { env: { ...env, NODE_OPTIONS }, encoding: "utf8", timeout: 20_000 });
