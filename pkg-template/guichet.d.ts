@@ -29,7 +29,7 @@ export interface Options<Order = unknown> {
   baseUrl: string | URL;
   /**
    * The address of the merchant's three routes: a path of this origin, which begins with one slash (`/guichet`), or `https://` (`http://`
-   * for `localhost`, 127.0.0.0/8 and `[::1]`), without a query and a fragment. Or functions in their place.
+   * for `localhost`, names under `.localhost` and `.test`, 127.0.0.0/8 and `[::1]`), without a query and a fragment. Or functions in their place.
    */
   merchant?: string | Merchant<Order>;
   /**

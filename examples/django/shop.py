@@ -39,7 +39,7 @@ def service():
 def origin_of(name):
     """An origin as browsers write it, since `Origin` is compared with it."""
     text = os.environ.get(name, "").rstrip("/").lower()
-    form = r"(https://[\w.-]+|http://(localhost|127[\d.]+|\[::1\]))(:\d+)?|"
+    form = r"(https://[\w.-]+|http://(([\w-]+\.)*localhost|127[\d.]+|\[::1\]))(:\d+)?|"
     if not re.fullmatch(form, text, re.A):
         sys.exit(f"{name} must be an origin (http:// is for loopback): https://shop.example")
     return re.sub(r"^(https.*):443$|^(http:.*):80$", r"\1\2", text)

@@ -41,7 +41,7 @@ const TABLES = "
 // An origin as browsers write it, since `Origin` is compared with it.
 function origin(string $name): ?string {
     $text = strtolower(rtrim(getenv($name) ?: '', '/'));
-    $form = '#^(https://[\w.-]+|http://(localhost|127[\d.]+|\[::1\]))(:\d+)?$#D';
+    $form = '#^(https://[\w.-]+|http://(([\w-]+\.)*localhost|127[\d.]+|\[::1\]))(:\d+)?$#D';
     $is_one = $text === '' || preg_match($form, $text);
     $is_one || throw new Exception("$name must be an origin, https://shop.example: $text");
     return preg_replace('#^(https.*):443$|^(http:.*):80$#D', '$1$2', $text) ?: null;

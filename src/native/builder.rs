@@ -152,8 +152,8 @@ impl<C> ClientBuilder<C> {
             "http" if url.host_str().is_some_and(is_loopback) => {}
             "http" if !self.plain_hosts.iter().any(|host| Some(host.as_str()) == url.host_str()) => {
                 return Err(refuse(
-                    "A secret key is sent over https alone (plain http is for this machine: localhost, 127.0.0.0/8, [::1]). For a sandbox on \
-                     another host, use a test key and `.allow_plain_http(host)`.",
+                    "A secret key is sent over https alone (plain http is for this machine: localhost, names under .localhost, 127.0.0.0/8, \
+                     [::1]). For a sandbox on another host, use a test key and `.allow_plain_http(host)`.",
                 ));
             }
             "http" if !is_test => {
@@ -224,11 +224,18 @@ mod tests {
             "http://10.0.0.1",
             "http://127.0.0.1.example.com",
             "http://localhost.example.com",
+            "http://pay.test",
         ] {
             let error = builder(text, "sk_test_1").build().expect_err(text);
             assert_eq!(error.kind(), Kind::Input, "{text}");
         }
-        for text in ["http://localhost:4243", "http://127.0.0.1:4243", "http://127.9.9.9", "http://[::1]:4243"] {
+        for text in [
+            "http://localhost:4243",
+            "http://pay.localhost:4243",
+            "http://127.0.0.1:4243",
+            "http://127.9.9.9",
+            "http://[::1]:4243",
+        ] {
             assert!(builder(text, "sk_live_1").build().is_ok(), "{text}");
         }
     }

@@ -25,7 +25,7 @@ impl SecretKey {
     /// Checks the key.
     ///
     /// # Errors
-    /// [`Invalid`] if the text is empty, contains spaces or is another credential. It never repeats the text.
+    /// [`Invalid`] if the text is empty, contains spaces or quotes, or is another credential. It never repeats the text.
     pub fn new(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = Zeroizing::new(text.into());
         check(&text)?;
@@ -84,6 +84,11 @@ fn check(text: &str) -> Result<(), Invalid> {
             "A secret key holds no spaces, line ends or letters beyond ASCII: check what was copied.",
         ));
     }
+    if text.contains(['"', '\'', '`']) {
+        return Err(Invalid::because(
+            "The secret key is in quotes. Leave them out: what read it takes them as a part of it.",
+        ));
+    }
     if text.starts_with("cst_") {
         return Err(Invalid::because(
             "This is a customer's session token, not the merchant's secret key. Use `client.customer(&token)` for it.",
@@ -127,7 +132,17 @@ mod tests {
 
     #[test]
     fn an_invalid_secret_key_is_refused_without_being_shown() {
-        for text in ["", " sk_test_1", "sk_test_1\n", "cst_test_1", "pi_1_secret_2", "pk_test_1", "clé"] {
+        for text in [
+            "",
+            " sk_test_1",
+            "sk_test_1\n",
+            "cst_test_1",
+            "pi_1_secret_2",
+            "pk_test_1",
+            "clé",
+            "\"sk_test_1\"",
+            "'sk_test_1'",
+        ] {
             let invalid = SecretKey::new(text).expect_err("it is no key");
             assert!(text.is_empty() || !invalid.to_string().contains(text), "{invalid}");
         }

@@ -5,7 +5,7 @@ use super::{Invalid, text_value};
 use crate::platform::origin_of;
 use std::fmt;
 
-/// An address that may be followed: absolute https (http only for loopback), no userinfo, and nothing that a parser
+/// An address that may be followed: absolute https (http only for loopback and `.test`), no userinfo, and nothing that a parser
 /// would correct.
 ///
 /// Prints only its origin, because the rest may contain a secret.
@@ -29,10 +29,12 @@ impl Address {
     pub fn new(text: &str) -> Result<Self, Invalid> {
         check_text(text)?;
         let origin = origin_of(text).ok_or(Invalid::because(NOT_ABSOLUTE))?;
-        if origin.starts_with("https://") || origin.strip_prefix("http://").is_some_and(is_loopback) {
+        if origin.starts_with("https://") || origin.strip_prefix("http://").is_some_and(is_local) {
             return Ok(Self { text: text.to_owned(), origin });
         }
-        Err(Invalid::because("The address must begin with https:// (http:// is for localhost, 127.0.0.0/8 and [::1])."))
+        Err(Invalid::because(
+            "The address must begin with https:// (http:// is for localhost, 127.0.0.0/8, [::1], and names under .localhost and .test).",
+        ))
     }
 
     /// The text as it was sent.
@@ -73,6 +75,8 @@ fn check_text(text: &str) -> Result<(), Invalid> {
         let mut authority = after_the_scheme.bytes().take_while(|byte| !matches!(byte, b'/' | b'?' | b'#')).peekable();
         if authority.peek().is_none() {
             NOT_ABSOLUTE
+        } else if authority.clone().any(|byte| byte == b'*') {
+            "The address holds a `*`, which stands for no host: name each one."
         } else if authority.any(|byte| byte == b'@') {
             // Checked on the text, because a parser drops an empty user name (`https://@host`).
             "The address may hold no user name and no password."
@@ -85,12 +89,25 @@ fn check_text(text: &str) -> Result<(), Invalid> {
 
 const NOT_ABSOLUTE: &str = "The address is not an absolute address: https://example.com/path.";
 
-/// `localhost`, 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a port.
+/// Loopback, or a name under `.test`, which belongs to nobody (RFC 6761): a developer's own machines.
+fn is_local(host: &str) -> bool {
+    is_loopback(host) || without_port(host).ends_with(".test")
+}
+
+/// `localhost` and the names under it (RFC 6761), 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a port.
 pub(crate) fn is_loopback(host: &str) -> bool {
-    let is = |name| host.strip_prefix(name).is_some_and(|port| port.is_empty() || port.starts_with(':'));
+    let host = without_port(host);
     // A host of digits and points alone is an IPv4 address, which the parser has written in full.
-    let is_ipv4 = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b':'));
-    is("localhost") || is("[::1]") || host.strip_prefix("127.").is_some_and(is_ipv4)
+    let is_ipv4 = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host == "[::1]"
+        || host.strip_prefix("127.").is_some_and(is_ipv4)
+}
+
+fn without_port(host: &str) -> &str {
+    let digits = host.bytes().rev().take_while(u8::is_ascii_digit).count();
+    host.get(..host.len() - digits).and_then(|name| name.strip_suffix(':')).unwrap_or(host)
 }
 
 text_value! {

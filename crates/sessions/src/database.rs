@@ -30,6 +30,7 @@ impl PlainHosts {
         let bare = |host: &str| host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
         let host = bare(host);
         host == "localhost"
+            || host.ends_with(".localhost")
             || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
             || self.0.iter().any(|named| bare(named) == host)
     }
@@ -113,8 +114,17 @@ mod tests {
         let mut hosts = PlainHosts::default();
         hosts.allow("redis.internal");
         hosts.allow("fd00::1");
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "Redis.Internal", "[fd00::1]"]
-        {
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "db.localhost",
+            "127.0.0.1",
+            "127.9.9.9",
+            "::1",
+            "[::1]",
+            "Redis.Internal",
+            "[fd00::1]",
+        ] {
             assert!(hosts.contain(host), "{host}");
         }
         for host in
