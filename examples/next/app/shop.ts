@@ -16,7 +16,7 @@ function originOf(name: string) {
   const text = process.env[name];
   if (!text) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe = url && (url.protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname));
+  const isSafe = url && (url.protocol === "https:" || /^((.+\.)?localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname));
   if (isSafe && url.href === `${url.origin}/`) return url.origin;
   throw new Error(`${name} must be an origin, https://shop.example (http:// is for loopback): ${text}`);
 }
@@ -55,7 +55,7 @@ function open(): Shop {
     baseUrl: service,
     secretKey,
     customer,
-    ...(page && { origins: [origin, page] }),
+    origins: [origin, ...(page ? [page] : [])],
     // The page names an order. The server sets price, customer and reference.
     purchase(order, { id: buyer, firstname, lastname, email }) {
       const id = (order as { id?: unknown } | null)?.id;

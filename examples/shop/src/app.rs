@@ -10,7 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderValue, Method, Response};
 use axum::middleware::{from_fn, from_fn_with_state, map_response_with_state};
 use guichet::Client;
-use guichet::native::{Routes, SessionGuard, Sessions};
+use guichet::native::{ReturnKey, Routes, SessionGuard, Sessions};
 use guichet::values::{Address, Invalid};
 use std::path::PathBuf;
 use tower_http::cors::CorsLayer;
@@ -24,6 +24,8 @@ pub(crate) struct App {
     /// The session tokens of the signed-in customers.
     pub sessions: Sessions,
     pub guard: SessionGuard,
+    /// The secret of the return nonces.
+    pub return_secret: String,
     /// The address of the payment service, and of its checkout pages.
     pub service: Address,
     /// The shop's own address, as browsers name it.
@@ -40,12 +42,19 @@ impl App {
     /// # Errors
     /// [`Invalid`] if `url` or `page_origin` is no origin.
     pub(crate) fn router(self) -> Result<Router, Invalid> {
-        let mut routes = Routes::new(self.client.clone(), self.seller.clone()).sessions(self.sessions.clone());
-        let own_pages = || from_fn_with_state(self.page_origin.clone(), own_pages::own_pages_only);
+        let mut routes = Routes::new(self.client.clone(), self.seller.clone())
+            .sessions(self.sessions.clone())
+            .return_key(ReturnKey::new(&self.return_secret)?);
+        // Opened under either name of this machine, and behind a proxy, which may change `Host`.
+        let mut origins = vec![self.url.clone(), self.url.replace("127.0.0.1", "localhost")];
+        origins.extend(self.page_origin.clone());
+        for origin in &origins {
+            routes = routes.allow_origin(origin)?;
+        }
+        let own_pages = || from_fn_with_state(origins.clone(), own_pages::own_pages_only);
         let mut api = api::router().merge(subscriptions::router()).layer(own_pages());
         let plain = plain::router().layer(own_pages());
         if let Some(page) = &self.page_origin {
-            routes = routes.allow_origin(&self.url)?.allow_origin(page)?;
             // That page, and no other, may read the answers, with the cookie.
             let page = HeaderValue::from_str(page).expect("an origin is ASCII");
             let cors = CorsLayer::new().allow_origin(page).allow_credentials(true);

@@ -44,7 +44,8 @@ const SCHEMA: &str = "
         intent TEXT, attempt BIGINT, order_id TEXT, amount TEXT NOT NULL, currency TEXT NOT NULL, approved_at TEXT,
         PRIMARY KEY (intent, attempt)
     );
-    CREATE TABLE IF NOT EXISTS logins (token_hash TEXT PRIMARY KEY, customer TEXT NOT NULL);";
+    CREATE TABLE IF NOT EXISTS logins (token_hash TEXT PRIMARY KEY, customer TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, secret TEXT NOT NULL);";
 
 /// PostgreSQL gets SQLite's function of the time. Servers that start at once create the tables one after the other: 17 is
 /// this lock's name in the database.
@@ -90,6 +91,17 @@ impl Database {
         raw_sql(SCHEMA).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(Self { pool, is_postgres })
+    }
+
+    /// The secret from which return nonces are derived. It is not the secret key, so that an open order stays the same when that is
+    /// replaced.
+    pub(crate) async fn return_secret(&self) -> Result<String, Refused> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(Refused::broken)?;
+        let insert = "INSERT INTO secrets VALUES ('return', $1) ON CONFLICT DO NOTHING";
+        self.execute(query(insert).bind(hex::encode(bytes))).await?;
+        let secret = self.row::<(String,)>(query_as("SELECT secret FROM secrets WHERE name = 'return'")).await?;
+        secret.map(|(secret,)| secret).ok_or_else(|| Refused::broken("the database has no return secret"))
     }
 
     pub(crate) async fn begin_login(&self, token_hash: &str, customer: &str) -> Result<(), Refused> {

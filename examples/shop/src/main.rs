@@ -130,14 +130,15 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     })?;
     let shop_url = format!("http://{}", listener.local_addr()?);
     let url = public_url.unwrap_or_else(|| shop_url.clone());
+    let return_secret = database.return_secret().await?;
     let seller = Seller { database, url: url.clone() };
     tokio::spawn(keep_settling(client.clone(), seller.clone(), settle_every)); // every server settles
     let page_origin = std::env::var("SHOP_ORIGIN").ok().filter(|origin| !origin.is_empty());
     let page_origin = page_origin.map(|origin| Address::new(&origin)).transpose();
     let page_origin =
         page_origin.map_err(|invalid| format!("SHOP_ORIGIN: {invalid}"))?.map(|page| page.origin().to_owned());
-    let app =
-        App { client, seller, sessions, guard, service: Address::new(&base_url)?, url, page_origin, pages, package };
+    let service = Address::new(&base_url)?;
+    let app = App { client, seller, sessions, guard, return_secret, service, url, page_origin, pages, package };
     let router = app.router()?;
     // Before it says that it runs: its reader may stop it at once.
     let (stop, stopped) = (stop_signal()?, stop_signal()?);

@@ -21,18 +21,19 @@ pub(crate) async fn known_hosts_only(request: Request, next: Next) -> Response {
 }
 
 /// Refuses a request of another site's page, to which the browser may add the shop's cookie. Browsers set these headers, and no page can; a
-/// request without them does not come from a page. (The three routes do the same by themselves.) A page of another origin, which the
-/// shop has named, names it in each request.
+/// request without them does not come from a page. (The three routes do the same by themselves.) A page of an origin that the shop has
+/// named names it in each request, also where a proxy has changed `Host`.
 pub(crate) async fn own_pages_only(
-    State(page_origin): State<Option<String>>,
+    State(origins): State<Vec<String>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refused> {
     let headers = request.headers();
-    let is_named = page_origin.is_some() && page_origin.as_deref() == text(headers, ORIGIN);
+    let origin = text(headers, ORIGIN);
+    let is_named = origin.is_some_and(|origin| origins.iter().any(|named| named == origin));
     let is_own = match text(headers, HeaderName::from_static("sec-fetch-site")) {
-        Some(site) => matches!(site, "same-origin" | "none"),
-        None => text(headers, ORIGIN).is_none_or(|origin| origin.strip_prefix("http://") == text(headers, HOST)),
+        Some("none") | None => origin.is_none_or(|origin| origin.strip_prefix("http://") == text(headers, HOST)),
+        site => site == Some("same-origin"),
     };
     if is_own || is_named {
         return Ok(next.run(request).await);
@@ -42,7 +43,10 @@ pub(crate) async fn own_pages_only(
 
 fn is_this_machine(host: &Authority) -> bool {
     let name = host.host().trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    let lower = name.to_ascii_lowercase();
+    lower == "localhost"
+        || lower.ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {

@@ -1,7 +1,7 @@
 import { ShopError } from "../server/server.js";
 
 /** The names of this machine. */
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+const LOOPBACK = /^((.+\.)?localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 
 /** Refuses a request under another host name (DNS rebinding): a page of another site would be treated as the shop's own. */
 export function requireKnownHost({ host = "" }) {
@@ -15,6 +15,7 @@ export function requireKnownHost({ host = "" }) {
  * and no page can change them. A request without either does not come from a page.
  */
 export function requireOwnPage({ host, origin, "sec-fetch-site": site }) {
-  const isOwn = site ? site === "same-origin" || site === "none" : [undefined, `http://${host}`, `https://${host}`].includes(origin);
+  // `none`: no page has caused it, so a browser names no origin.
+  const isOwn = (site ?? "none") === "none" ? [undefined, `http://${host}`, `https://${host}`].includes(origin) : site === "same-origin";
   if (!isOwn) throw new ShopError(403, "cross_site", "Only the shop's own pages may call this address.");
 }

@@ -115,6 +115,7 @@ impl World {
             seller: Seller { database: open(&self.database).await.unwrap(), url: URL.to_owned() },
             sessions,
             guard,
+            return_secret: self.seller.database.return_secret().await.unwrap(),
             service: Address::new(self.merchant.base_url()).unwrap(),
             url: URL.to_owned(),
             page_origin: page.map(str::to_owned),
