@@ -10,6 +10,8 @@ import { toNode } from "guichet-server/node";
 import sqlite from "node-sqlite3-wasm";
 
 const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
+const pages = process.env.GUICHET_PUBLIC_URL ?? service; // the service, as browsers name it
+const plainHosts = process.env.GUICHET_PLAIN_HOSTS?.split(",") ?? []; // of a sandbox elsewhere
 const origin = originOf("SHOP_URL") ?? "http://127.0.0.1:8000"; // this server, as browsers name it
 const page = originOf("SHOP_ORIGIN"); // the page's origin, if it is not this server's
 const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
@@ -21,7 +23,7 @@ function originOf(name) {
   const text = process.env[name];
   if (!text) return undefined;
   const { origin, href, protocol, hostname } = URL.canParse(text) ? new URL(text) : {};
-  const isSafe = protocol === "https:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  const isSafe = protocol === "https:" || /^((.+\.)?localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   if (isSafe && href === `${origin}/`) return origin;
   throw new Error(
     `${name} must be an origin, https://shop.example (http:// is for loopback): ${text}`,
@@ -58,11 +60,13 @@ const orders = sqliteOrders(db, {
 const shop = createShop({
   baseUrl: service,
   secretKey,
-  ...(page && { origins: [origin, page] }),
+  plainHosts,
+  origins: page ? [origin, page] : [origin],
+  checkoutOrigins: [new URL(pages).origin],
   customer({ headers }) {
     const language = /^fr/i.test(headers.get("accept-language")) ? "fr" : "en";
     const customer = customerOf(headers.get("cookie"));
-    return customer && { ...customer, language };
+    return customer && { ...customer, emailVerified: true, language };
   },
   // The page names a product and its basket. The server sets price, customer and reference.
   purchase(order, customer) {
@@ -100,10 +104,12 @@ function orderOf({ id, product }, { id: customer }) {
 }
 
 // No page asks for the payment of a customer who pays and closes the tab.
+let round, timer;
 async function keepSettling() {
-  const { failed } = await shop.settle();
+  round = shop.settle();
+  const { failed } = await round;
   for (const error of failed) console.error(error.cause ?? error);
-  setTimeout(keepSettling, 1_000);
+  if (server.listening) timer = setTimeout(keepSettling, 1_000);
 }
 
 // A login is a row, found by the hash of the cookie's random token. Signing out deletes it.
@@ -111,8 +117,8 @@ const MONTH = 30 * 24 * 60 * 60;
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 const loginOf = (cookies) => sha256(/(?:^|; )shop=([0-9a-f]{64})/.exec(cookies)?.[1] ?? "");
 function customerOf(cookies) {
-  const sql = `SELECT customers.*, verified_email AS email, 1 AS emailVerified FROM customers
-    JOIN logins ON customer_id = id WHERE token_hash = ? AND began > unixepoch() - ${MONTH}`;
+  const sql = `SELECT customers.*, verified_email AS email FROM customers JOIN logins
+    ON customer_id = id WHERE token_hash = ? AND began > unixepoch() - ${MONTH}`;
   return db.get(sql, loginOf(cookies));
 }
 const endLogin = ({ headers }) =>
@@ -150,7 +156,7 @@ app.get("/shop", ({ headers }, response) => {
       JOIN purchases USING (merchant_reference) WHERE order_id = orders.id) AS refunds
     FROM orders LEFT JOIN paid ON order_id = id WHERE customer_id = ? ORDER BY orders.rowid`;
   const shown = { customers, customer, products, orders: db.all(sql, customer) };
-  response.set("cache-control", "no-store").json({ base_url: service, ...shown });
+  response.set("cache-control", "no-store").json({ base_url: pages, ...shown });
 });
 // JSON, or a form of the page while its script does not run.
 app.post("/*path", express.json(), express.urlencoded(), ({ body }, response, next) => {
@@ -185,7 +191,17 @@ app.use((error, _, response, next) => {
   response.sendStatus(error.status ?? 500);
 });
 
-app.listen(process.env.PORT || new URL(origin).port || 8000, "127.0.0.1", () => {
+const host = process.env.HOST || "127.0.0.1";
+const server = app.listen(process.env.PORT || new URL(origin).port || 8000, host, () => {
   console.log(`Open ${origin}`);
   keepSettling();
 });
+
+// The first process of a container does not end by a signal that it does not listen for.
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, stop);
+function stop() {
+  clearTimeout(timer);
+  // What has begun is answered first.
+  server.close(() => Promise.resolve(round).finally(() => process.exit()));
+  setTimeout(() => process.exit(), 5_000);
+}

@@ -1,3 +1,6 @@
+/** The most bytes of an order. */
+export const LARGEST_BODY = 64 * 1024;
+
 /** The text of a body; `undefined` if it has more bytes than the limit, and is not read to its end. */
 export async function textOf({ body }, limit) {
   const decoder = new TextDecoder();

@@ -1,7 +1,8 @@
 import type { ShopServer } from "./server.js";
 
 /**
- * A request of `node:http`, also after `express.json()` or `express.urlencoded()` has read its body.
+ * A request of `node:http`, or what an adapter gives in its place (serverless-http, `node:http2`). If a body parser has read it, its result
+ * must be in `body`, as Express has it; for Koa: `ctx.req.body = ctx.request.body`.
  *
  * @example
  * const path = ({ url }: Incoming) => url;

@@ -1,33 +1,75 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { LARGEST_BODY } from "./body.js";
 
 /** The shop as a handler of Express, Connect or `node:http`. */
-export const toNode = (shop) => (incoming, outgoing, next) => {
-  const fail = (e) => (next ? next(e) : outgoing.destroy(e));
-  const target = incoming.originalUrl ?? incoming.url;
-  if (next && !target.startsWith(`${shop.path}/`)) return next();
-  respond(shop, incoming, outgoing, target).catch(fail);
-};
-
-async function respond(shop, incoming, outgoing, target) {
-  const { method, headersDistinct } = incoming;
-  const headers = Object.entries(headersDistinct).flatMap(([name, values]) => values.map((value) => [name, value]));
-  // The host is only a text that is compared.
-  const url = new URL(target, "http://localhost");
-  const hasBody = method !== "GET" && method !== "HEAD";
-  const request = new Request(url, { method, headers, body: hasBody ? bodyOf(incoming) : undefined, duplex: "half" });
-  const response = await shop.fetch(request);
-  outgoing.statusCode = response.status;
-  for (const [name, value] of response.headers) outgoing.setHeader(name, value);
-  if (!response.body) return void outgoing.end();
-  await pipeline(Readable.fromWeb(response.body), outgoing);
+export function toNode(shop) {
+  if (typeof shop?.fetch !== "function") throw new TypeError("toNode takes the shop that `createShop` returns.");
+  return (incoming, outgoing, next) => {
+    if (typeof incoming?.headers !== "object" || typeof outgoing?.setHeader !== "function") {
+      throw new TypeError("This handler takes a request and a response of `node:http`. For a `Request` call `shop.fetch`.");
+    }
+    const target = incoming.originalUrl ?? incoming.url;
+    if (next && !target.startsWith(`${shop.path}/`)) return next();
+    respond(shop, incoming, outgoing, target).catch((e) => fail(e, incoming, outgoing, next));
+  };
 }
 
-/** The body, also if `express.json()` or `express.urlencoded()` has read it. */
+async function respond(shop, incoming, outgoing, target) {
+  const { method } = incoming;
+  // The host is only a text that is compared.
+  const url = new URL(target, "http://localhost");
+  const body = method === "GET" || method === "HEAD" ? undefined : await bodyOf(incoming);
+  const response = await shop.fetch(new Request(url, { method, headers: headersOf(incoming), body, duplex: "half" }));
+  const content = Buffer.from(await response.arrayBuffer());
+  outgoing.statusCode = response.status;
+  for (const [name, value] of response.headers) outgoing.setHeader(name, value);
+  outgoing.end(content);
+}
+
+function fail(e, incoming, outgoing, next) {
+  if (e === ABORTED) {
+    console.error(`guichet-server: the sender has ended ${incoming.method} ${incoming.url.split("?")[0]} before its body was complete.`);
+    return void outgoing.destroy();
+  }
+  if (next) return next(e);
+  console.error("guichet-server:", e);
+  if (outgoing.headersSent) return void outgoing.destroy();
+  outgoing.statusCode = 500;
+  outgoing.end();
+}
+
+/** What stands in for Node.js's request (AWS Lambda, an older Bun, HTTP/2) may have `headers` alone. */
+function headersOf({ headers, headersDistinct }) {
+  const all = Object.keys(headersDistinct ?? {}).length ? headersDistinct : headers;
+  const named = Object.entries({ host: headers[":authority"], ...all }).filter(([name]) => !name.startsWith(":"));
+  return named.flatMap(([name, values]) => [values ?? []].flat().map((value) => [name, value]));
+}
+
+/** The body, also if a body parser has read it. */
 function bodyOf(incoming) {
   const { body } = incoming;
-  if (body === undefined || !incoming.readableEnded) return Readable.toWeb(incoming);
+  if (!incoming.readableEnded) return read(incoming);
+  if (body === undefined) return new ReadableStream({ pull: (to) => to.error(new TypeError(MISSING)) });
   if (typeof body === "string" || body instanceof Uint8Array) return body;
   const isForm = /^application\/x-www-form-urlencoded/i.test(incoming.headers["content-type"] ?? "");
   return isForm ? new URLSearchParams(body).toString() : JSON.stringify(body);
 }
+
+/** What is over the limit is read and dropped: a sender who is not read to the end may lose the reply. */
+const read = (incoming) =>
+  new Promise((resolve, reject) => {
+    const chunks = [];
+    let length = 0;
+    const finish = () => resolve(Buffer.concat(chunks));
+    incoming.on("data", (chunk) => {
+      if (length > LARGEST_BODY) return;
+      chunks.push(Buffer.from(chunk));
+      length += chunk.length;
+      if (length > LARGEST_BODY) finish();
+    });
+    incoming.on("end", finish);
+    for (const event of ["error", "close"]) incoming.on(event, () => reject(ABORTED));
+    if (incoming.destroyed) reject(ABORTED);
+  });
+
+const ABORTED = new Error("The request has ended before its body was complete.");
+const MISSING = "A body parser has read this request. Put toNode before it, or its result into `body` of Node.js's request (Koa: ctx.req.body = ctx.request.body).";

@@ -1,17 +1,18 @@
 // The options are checked at once: a mistake shows at the start, and not at the first purchase.
 const ORDERS = ["remember", "find", "settled", "overpaid", "openPayments", "open", "claim"];
 const FUNCTION = [(value) => typeof value === "function", "a function"];
-const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a list of origins: https://www.example.com"];
+const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a list of whole origins: https://www.example.com (a `*` matches nothing)"];
 
 /** What each option must be. Those after `orders` are optional. */
 const OPTIONS = {
-  baseUrl: [(value) => rootOf(value), "the service's address, without query: https://api.example.com (http:// is for loopback)"],
-  secretKey: [isKey, "the merchant's secret key, and no session token, client secret or publishable key"],
+  baseUrl: [(value) => rootOf(value), "the service's address, without query: https://api.example.com"],
+  secretKey: [isKey, "the merchant's secret key, without spaces, line ends and quotes, and no session token, client secret or publishable key"],
   customer: FUNCTION,
   purchase: FUNCTION,
   orders: [(value) => ORDERS.every((name) => typeof value?.[name] === "function"), `an object with the functions ${ORDERS.join(", ")}`],
   origins: ORIGINS,
   checkoutOrigins: ORIGINS,
+  plainHosts: [(value) => Array.isArray(value) && value.every(isHost), 'a list of host names, without port: "sandbox"'],
   guests: [(value) => typeof value === "boolean", "true or false"],
   returnKey: [(value) => typeof value === "string" && [...value].length >= 16, "a secret text of at least 16 characters"],
   path: [(value) => typeof value === "string" && /^(\/[\w.~-]+)+$/.test(value), "a path without a slash at its end: /guichet"],
@@ -35,6 +36,11 @@ export function checked(options) {
     if (options[name] === undefined) throw new TypeError(`Missing option \`${name}\`. Pass ${OPTIONS[name][1]}.`);
   }
   const { baseUrl, origins = [], checkoutOrigins = [new URL(baseUrl).origin], path = "/guichet" } = options;
+  const isTest = /^(sk_test_|rk_test_|FLWSECK_TEST)/.test(options.secretKey);
+  const plainHosts = (isTest && options.plainHosts) || [];
+  if (!isSafe(baseUrl, plainHosts)) {
+    throw new TypeError("Option `baseUrl` must begin with https:// (http:// is for localhost). For a sandbox on another host, use a test key and name the host in `plainHosts`.");
+  }
   return { ...options, root: rootOf(baseUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
 }
 
@@ -42,11 +48,21 @@ function isKey(text) {
   return typeof text === "string" && /^[!-~]+$/.test(text) && !/["'`]|^(cst_|pi_|pk_)/.test(text);
 }
 
+function isHost(text) {
+  return URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text;
+}
+
+/** Whether the key may be sent there: by https, or by plain http on this machine or to a named host. */
+function isSafe(text, plainHosts) {
+  const { protocol, hostname } = URL.canParse(text) ? new URL(text) : {};
+  const isLocal = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  return protocol === "https:" || (protocol === "http:" && (isLocal || plainHosts.includes(hostname)));
+}
+
 function parsed(text) {
   try {
     const url = new URL(text);
-    const isSafe = url.protocol === "https:" || (url.protocol === "http:" && /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname));
-    return { url, isSafe, isBare: !url.search && !url.hash && !url.username && !url.password && !/[?#]/.test(text) };
+    return { url, isBare: /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password && !/[?#]/.test(text) };
   } catch {
     return {};
   }
@@ -55,11 +71,11 @@ function parsed(text) {
 /** An origin as browsers write it. */
 function originOf(text) {
   const { url, isBare } = parsed(text);
-  return isBare && url.pathname === "/" && /^https?:$/.test(url.protocol) && url.origin;
+  return isBare && url.pathname === "/" && !url.hostname.includes("*") && url.origin;
 }
 
 /** The address that `/v1/…` is appended to. */
 function rootOf(text) {
-  const { isSafe, isBare } = parsed(text);
-  return isSafe && isBare && String(text).replace(/\/+$/, "").replace(/\/v1$/, "").replace(/\/+$/, "");
+  const { isBare } = parsed(text);
+  return isBare && String(text).replace(/\/+$/, "").replace(/\/v1$/, "").replace(/\/+$/, "");
 }

@@ -15,7 +15,8 @@ export interface Customer {
   /** The shop's own id of their account, which never changes. With `guests: true`, a guest has none. */
   id?: string | number | null;
   email?: string | null;
-  emailVerified?: boolean;
+  /** `true` or `false`, and no text or number of a database. */
+  emailVerified?: boolean | null;
   /** A text that names this sign-in and never another, such as the hash of a cookie. A guest's payments belong to it. */
   login?: string;
 }
@@ -29,7 +30,7 @@ export interface Customer {
  */
 export interface Purchase {
   merchant_reference: string;
-  /** In the smallest unit of the currency. */
+  /** In the smallest unit of the currency: a text, or a whole number up to 2^53 − 1. */
   amount: string | number;
   /** Default: `XAF`. */
   currency?: string;
@@ -40,6 +41,11 @@ export interface Purchase {
   phone?: string;
   /** Where the customer returns to. The return nonce is added to it. */
   redirect_url?: string;
+  /**
+   * The return nonce, if you store one with the order: 22 letters and digits (0-9A-Za-z) that nobody can guess. It is not sent as a member.
+   * Default: derived from `returnKey`.
+   */
+  return_nonce?: string;
   [field: string]: unknown;
 }
 
@@ -217,13 +223,21 @@ export interface ShopOptions<C extends Customer = Customer> {
    */
   purchase(order: unknown, customer: C): Awaitable<Purchase>;
   orders: Orders;
-  /** The origins of the shop's pages. One that is not the shop's own gets CORS with credentials. Default: the shop's own. */
+  /**
+   * The origins of the shop's pages, the shop's own among them. Another one gets CORS with credentials. Default: the shop's own, by `Host`,
+   * which a proxy may change.
+   */
   origins?: readonly string[];
   /** Where a plain form's customer may be redirected to. Default: the service's origin. */
   checkoutOrigins?: readonly string[];
+  /** The hosts to which a *test* key may be sent by plain http, such as a sandbox in another container. This machine needs no name. */
+  plainHosts?: readonly string[];
   /** Whether somebody with a `login` and no `id` may buy. */
   guests?: boolean;
-  /** A secret text of at least 16 characters, for a shop whose secret keys rotate. */
+  /**
+   * A secret text of at least 16 characters, from which return nonces are derived. Default: the secret key; when that is replaced, an open
+   * order without a `return_nonce` of its own is refused as changed.
+   */
   returnKey?: string;
   /** The path of the routes. Default: `/guichet`. */
   path?: string;
@@ -283,6 +297,15 @@ export interface ShopServer {
  * });
  */
 export function createShop<C extends Customer>(options: ShopOptions<C>): ShopServer;
+
+/**
+ * Checks what the rules read of a purchase, before you store it: a stored body is repeated as it is. Throws a `ShopError` for what a
+ * customer may have typed (422 `parameter_invalid`), and a `TypeError` for the rest.
+ *
+ * @example
+ * await checkPurchase({ merchant_reference: "ORDER-17", amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono", email: "awa@example.com" });
+ */
+export function checkPurchase(purchase: Purchase): Promise<void>;
 
 /**
  * A refusal of a page's request, which the shop's functions throw; or the failure of a payment in a round.

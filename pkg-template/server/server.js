@@ -1,5 +1,5 @@
-import { textOf } from "./body.js";
-import { respond, settle } from "./core/guichet_server.js";
+import { LARGEST_BODY, textOf } from "./body.js";
+import { check, respond, settle } from "./core/guichet_server.js";
 import { run } from "./core.js";
 import { ShopError } from "./error.js";
 import { checked } from "./options.js";
@@ -10,7 +10,14 @@ export { ShopError };
 /** Creates a shop. It sends nothing. */
 export const createShop = (options) => new Shop(checked(options));
 
-const LARGEST_BODY = 64 * 1024;
+/** Checks a purchase before the shop stores it. What a customer may have typed is refused by a `ShopError`, the rest by a `TypeError`. */
+export async function checkPurchase(purchase) {
+  if (typeof purchase !== "object" || purchase === null) throw new TypeError("`purchase` must return an object.");
+  JSON.stringify(purchase, unicode);
+  const { status, code, message, cause } = (await run(() => check(purchase), {})) ?? {};
+  if (status) throw status < 500 ? new ShopError(status, code, message) : new TypeError(cause);
+}
+
 /** How many payments a round reads, how many at the same time, and for how long a killed process keeps the round from others. */
 const [ROUND, AT_A_TIME, CLAIM] = [50, 8, 15_000];
 
@@ -60,7 +67,11 @@ class Shop {
 
   /** A round that another process has is not begun. What fails, the shop's own functions included, is in `failed`. */
   async #settle() {
-    const claim = async (ms) => this.#options.orders.claim(ms);
+    const claim = async (ms) => {
+      const isOurs = await this.#options.orders.claim(ms);
+      if (typeof isOurs !== "boolean") throw new TypeError("`orders.claim` must return true or false.");
+      return isOurs;
+    };
     const failed = [];
     const fail = (e) => void failed.push(e instanceof Error ? e : new Error(String(e)));
     if (!(await claim(CLAIM).catch(fail))) return { read: 0, failed };
@@ -99,11 +110,14 @@ class Shop {
         if (customer && !isCustomer(customer, guests)) {
           throw new TypeError("`customer` must return null, or `id`, a text or a number; with `guests: true`, a guest has a `login` and no `id`.");
         }
+        if (![undefined, null, true, false].includes(customer?.emailVerified)) {
+          throw new TypeError("`emailVerified` of a customer must be true or false: a text or a number of a database counts for neither.");
+        }
         return customer;
       },
       purchase: async (isForm) => {
         const purchase = await options.purchase(await orderOf(request, isForm), customer);
-        if (typeof purchase !== "object" || purchase === null) throw new TypeError("`purchase` must return an object.");
+        await checkPurchase(purchase);
         return purchase;
       },
       hmac: async (reference) => {
@@ -134,10 +148,11 @@ class Shop {
   }
 }
 
-const isName = (value) => (typeof value === "string" && value !== "") || Number.isFinite(value);
+const isText = (value) => typeof value === "string" && value !== "" && isUnicode(value);
+const isName = (value) => isText(value) || Number.isFinite(value);
 
 function isCustomer({ id, login }, guests) {
-  const isLogin = typeof login === "string" && login !== "";
+  const isLogin = isText(login);
   return id === undefined || id === null ? guests === true && isLogin : isName(id) && (login === undefined || isLogin);
 }
 
@@ -155,10 +170,19 @@ async function orderOf(request, isForm) {
   if (text === undefined) throw new ShopError(413, "body_too_large", "The order is too large.");
   if (isForm) return Object.fromEntries(new URLSearchParams(text));
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, unicode);
   } catch {
     throw new ShopError(400, "invalid_json", "The order is not JSON.");
   }
+}
+
+/** Half a character (a lone surrogate) is no Unicode text: no database or service takes it. */
+const isUnicode = (text) => text.isWellFormed?.() !== false;
+
+/** Refuses it in a member of JSON. */
+function unicode(name, member) {
+  if (typeof member === "string" && !isUnicode(member)) throw new TypeError(`\`${name}\` holds half a character (a lone surrogate), which is no Unicode text.`);
+  return member;
 }
 
 const bytes = (text) => new TextEncoder().encode(text);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createShop, ShopError } from "guichet-server";
+import { checkPurchase, createShop, ShopError } from "guichet-server";
 import { toNode } from "guichet-server/node";
 
 const RETURN_KEY = "a secret text of one's own";
@@ -27,7 +27,7 @@ for (const name of files) {
 
 async function run(test) {
   const [calls, sent, bodies] = [[], [], []];
-  const shop = createShop({ ...options(test, calls), fetch: service(test, sent, bodies) });
+  const shop = createShop({ ...options(test, calls), fetch: serviceOf(test, sent, bodies) });
   if (test.settle) {
     const { read, failed } = await shop.settle();
     assert.equal(read, 1);
@@ -91,7 +91,7 @@ function options({ shop, settle }, calls) {
   };
 }
 
-function service({ service = [], intent }, sent, bodies) {
+function serviceOf({ service = [], intent }, sent, bodies) {
   const replies = service.values();
   return async (url, { method, headers, body }) => {
     assert.equal(headers.authorization, "Bearer sk_test_1");
@@ -137,19 +137,37 @@ assert.ok(!logged.some((text) => text.includes("sk_test_1")), "no log has the ke
 const usual = options({ shop: { customer: { id: "awa" } } }, []);
 for (const [changed, message] of [
   [{ baseUrl: undefined }, /Missing option `baseUrl`/],
-  [{ baseUrl: "http://api.example.com" }, /`baseUrl` must be/],
+  [{ baseUrl: "http://api.example.com" }, /`baseUrl` must begin with https:.*`plainHosts`/],
+  [{ baseUrl: "http://notlocalhost" }, /`plainHosts`/],
+  [{ baseUrl: "http://sandbox:4243", plainHosts: ["other"] }, /`plainHosts`/],
+  [{ baseUrl: "http://sandbox:4243", plainHosts: ["sandbox"], secretKey: "sk_live_1" }, /use a test key/],
+  [{ plainHosts: ["sandbox:4243"] }, /`plainHosts` must be a list of host names, without port/],
+  [{ plainHosts: "sandbox" }, /`plainHosts` must be/],
+  [{ guests: "false" }, /`guests` must be true or false/],
   [{ baseUrl: "https://api.example.com?x" }, /`baseUrl` must be/],
   [{ secretKey: "cst_test_1" }, /`secretKey` must be/],
   [{ secretKey: "sk_test 1" }, /`secretKey` must be/],
-  [{ secretKey: '"sk_test_1"' }, /`secretKey` must be/],
+  [{ secretKey: "sk_test_1\n" }, /without spaces, line ends and quotes/],
+  [{ secretKey: '"sk_test_1"' }, /without spaces, line ends and quotes/],
   [{ origins: ["https://shop.example/pay"] }, /`origins` must be/],
   [{ origins: "https://shop.example" }, /`origins` must be/],
+  [{ origins: ["https://*.shop.example"] }, /`origins` must be a list of whole origins/],
+  [{ checkoutOrigins: ["https://*"] }, /`checkoutOrigins` must be a list of whole origins/],
   [{ orders: { ...usual.orders, claim: undefined } }, /`orders` must be/],
   [{ returnKey: "short" }, /`returnKey` must be/],
   [{ path: "/guichet/" }, /`path` must be/],
   [{ costumer: () => null }, /Unknown option `costumer`/],
 ]) {
   assert.throws(() => createShop({ ...usual, ...changed }), (e) => e instanceof TypeError && message.test(e.message) && !/cst_|sk_/.test(e.message));
+}
+// What says the same is taken.
+for (const changed of [
+  { baseUrl: "http://127.0.0.1:4243/v1/" },
+  { baseUrl: "http://pay.localhost:4243", secretKey: "sk_live_1" },
+  { baseUrl: "http://sandbox:4243", plainHosts: ["sandbox", "192.168.1.20"] },
+  { baseUrl: "https://api.example.com", plainHosts: ["sandbox"], secretKey: "sk_live_1" },
+]) {
+  createShop({ ...usual, ...changed });
 }
 globalThis.document = {};
 assert.throws(() => createShop(usual), /does not run in a page/);
@@ -162,12 +180,71 @@ assert.equal(await status({ guests: false, customer: () => ({ login: "9f86" }) }
 assert.equal(await status({ customer: () => ({ id: 17n }) }), 500);
 assert.equal(await status({ customer: async () => ({ id: 17 }) }), 404);
 
+// What decides is true or false: a text or a number of a database is an error of the shop.
+const awa = { id: "awa", email: "awa@example.com" };
+for (const emailVerified of ["false", "true", 1, 0, ""]) assert.equal(await status({ customer: () => ({ ...awa, emailVerified }) }), 500, emailVerified);
+assert.ok(logged.at(-1).includes("`emailVerified` of a customer must be true or false"), logged.at(-1));
+for (const emailVerified of [true, false, null, undefined]) assert.equal(await status({ customer: () => ({ ...awa, emailVerified }) }), 404);
+for (const claim of [() => "false", () => 1, () => undefined]) {
+  const { read, failed } = await createShop({ ...usual, orders: { ...usual.orders, claim, open: () => assert.fail("it has no claim") } }).settle();
+  assert.deepEqual([read, failed.map((e) => e.message)], [0, ["`orders.claim` must return true or false."]]);
+}
+// Half a character would make two customers one.
+assert.equal(await status({ customer: () => ({ id: "\ud800" }) }), 500);
+
+// An e-mail address that the rules cannot read costs a customer the session, and neither purchases nor payments.
+const odd = createShop({ ...usual, customer: () => ({ ...awa, email: "awa@intranet", emailVerified: true }) });
+const statusOf = async (method, path) => (await odd.fetch(new Request(`http://shop.example/guichet${path}`, { method }))).status;
+assert.deepEqual([await statusOf("POST", "/session"), await statusOf("GET", "/intents/gch_1"), await statusOf("GET", "/return?payment_ref=gch_1")], [403, 404, 404]);
+
+// An amount is sent as a text, and a purchase that cannot be sent is named.
+const { shop: { purchase: shoes }, intent: created } = JSON.parse(readFileSync(new URL("intents.json", import.meta.url), "utf8"));
+async function buy(changed, service = [{ intent: {} }]) {
+  const [sent, bodies] = [[], []];
+  const shop = createShop({ ...usual, checkoutOrigins: ["https://pay.example"], purchase: () => ({ ...shoes, ...changed }), fetch: serviceOf({ service, intent: created }, sent, bodies) });
+  const reply = await shop.fetch(new Request("http://shop.example/guichet/intents", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }));
+  return { status: reply.status, body: await reply.json(), sent: bodies[0] };
+}
+assert.deepEqual((({ status, sent }) => [status, sent.amount])(await buy({ amount: 45000 })), [200, "45000"]);
+for (const [changed, message] of [
+  [{ amount: 45000.5 }, /`amount` must be a whole number/],
+  [{ amount: NaN }, /`amount` must be a whole number/],
+  [{ amount: 2 ** 53 }, /`amount` must be a whole number/],
+  [{ amount: 45000n }, /BigInt/],
+  [{ amount: undefined }, /amount/],
+  [{ currency: "francs" }, /currency/],
+  [{ redirect_url: "http://shop.example/return" }, /must begin with https:/],
+  [{ redirect_url: new URL("https://shop.example/return") }, /`redirect_url` must be a text/],
+  [{ firstname: "Awa\ud83d" }, /`firstname` holds half a character/],
+  [{ metadata: { note: ["\udc00"] } }, /half a character/],
+  [{ return_nonce: "short" }, /`return_nonce` must be 22 letters and digits/],
+]) {
+  const { status, sent } = await buy(changed);
+  assert.deepEqual([status, sent], [500, undefined], `${message}`);
+  assert.match(logged.at(-1), message);
+  // The store asks before it keeps it.
+  await assert.rejects(checkPurchase({ ...shoes, ...changed }), (e) => e instanceof TypeError && message.test(e.message));
+}
+for (const redirect_url of ["http://shop.localhost:8000/return", "http://shop.test/return"]) assert.equal((await buy({ redirect_url })).status, 200, redirect_url);
+// What a customer may have typed is told to them.
+const typed = await buy({ email: "awa@" });
+assert.deepEqual([typed.status, typed.body.error.code, typed.sent], [422, "parameter_invalid", undefined]);
+assert.match(typed.body.message, /e-mail/);
+await assert.rejects(checkPurchase({ ...shoes, email: "awa@" }), (e) => e instanceof ShopError && e.status === 422);
+await checkPurchase(shoes);
+
+// A nonce that is stored with the order outlives the key.
+const stored = { return_nonce: "Zk3vQ8mN1xTb5Lr7Wc2YpD" };
+const kept = await buy(stored);
+assert.deepEqual([kept.body.return_nonce, kept.sent.return_nonce], [stored.return_nonce, undefined]);
+assert.ok(kept.sent.redirect_url.includes(`guichet_return=${stored.return_nonce}`), kept.sent.redirect_url);
+
 // A round that another process has is not begun; one of this process is not begun twice.
 let rounds = 0;
 const claimed = createShop({ ...usual, orders: { ...usual.orders, claim: () => false, open: () => assert.fail("it has no claim") } });
 assert.deepEqual(await claimed.settle(), { read: 0, failed: [] });
 const claims = [];
-const single = createShop({ ...usual, orders: { ...usual.orders, open: () => (rounds++, []), claim: (ms) => claims.push(ms) } });
+const single = createShop({ ...usual, orders: { ...usual.orders, open: () => (rounds++, []), claim: (ms) => claims.push(ms) > 0 } });
 await Promise.all([single.settle(), single.settle()]);
 assert.deepEqual([rounds, claims], [1, [15_000, 0]], "it gives the round back");
 for (const name of ["claim", "open"]) {

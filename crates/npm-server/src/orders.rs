@@ -1,12 +1,16 @@
 //! What the shop keeps.
 
-use crate::value::{get_text, object, optional};
+use crate::value::{get, get_text, object, optional};
 use crate::{Host, lock, word};
+use guichet::flow::is_return_nonce;
 use guichet::operations::{CreatePaymentIntent, CustomerName, PaymentIntent};
-use guichet::shop::{Orders, Owner, Refused, Report, Sold};
+use guichet::shop::{Orders, Owner, Reason, Refused, Report, Sold};
 use guichet::values::{Amount, Currency, Email, IntentId, Invalid, MerchantReference, PaymentRef, RedirectUrl};
-use js_sys::Object;
+use js_sys::{Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
+
+/// The member of a purchase that no service is sent.
+const RETURN_NONCE: &str = "return_nonce";
 
 impl Orders for Host {
     async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
@@ -58,30 +62,60 @@ impl Host {
         lock(&self.intent).clone()
     }
 
-    /// The purchase that is sent: the shop's, with the marked return address.
+    /// The nonce that the shop has stored with the purchase, so that it outlives the secret key.
+    pub fn stored_nonce(&self) -> Option<String> {
+        get_text(&lock(&self.purchase), RETURN_NONCE)
+    }
+
+    /// The purchase that is sent: the shop's, with its amount as a text and the marked return address.
     pub fn body(&self, purchase: &CreatePaymentIntent) -> JsValue {
         let body = Object::assign(&Object::new(), lock(&self.purchase).unchecked_ref());
-        let Some(address) = &purchase.redirect_url else { return body.into() };
-        let marked = object(&[("redirect_url", &address.as_str().into())]);
-        Object::assign(&body, marked.unchecked_ref()).into()
+        let _ = Reflect::delete_property(&body, &RETURN_NONCE.into());
+        let _ = Reflect::set(&body, &"amount".into(), &optional(get_text(&body, "amount")));
+        if let Some(address) = &purchase.redirect_url {
+            let _ = Reflect::set(&body, &"redirect_url".into(), &address.as_str().into());
+        }
+        body.into()
     }
 }
 
 /// What the rules read of a purchase. The service checks the rest.
 pub fn read_purchase(purchase: &JsValue) -> Result<CreatePaymentIntent, Refused> {
-    let text = |name| get_text(purchase, name);
+    let text = |name| match get_text(purchase, name) {
+        None if get(purchase, name).is_some() => Err(Invalid::because(["`", name, "` must be a text."].concat())),
+        text => Ok(text),
+    };
     let read = || {
-        let reference = MerchantReference::new(text("merchant_reference").unwrap_or_default())?;
-        let amount = Amount::new(&text("amount").unwrap_or_default())?;
+        let reference = MerchantReference::new(text("merchant_reference")?.unwrap_or_default())?;
+        let amount = read_amount(purchase, &text("amount")?.unwrap_or_default())?;
         let mut create = CreatePaymentIntent::new(reference, amount, "", CustomerName { firstname: "", lastname: "" });
-        create.email = text("email").map(Email::new).transpose()?;
-        create.redirect_url = text("redirect_url").map(RedirectUrl::new).transpose()?;
-        if let Some(currency) = text("currency") {
+        create.redirect_url = text("redirect_url")?.map(RedirectUrl::new).transpose()?;
+        if let Some(currency) = text("currency")? {
             create.currency = Currency::new(currency)?;
         }
-        Ok(create)
+        if text(RETURN_NONCE)?.is_some_and(|nonce| !is_return_nonce(&nonce)) {
+            return Err(Invalid::because("`return_nonce` must be 22 letters and digits (0-9A-Za-z)."));
+        }
+        Ok((create, text("email")?))
     };
-    read().map_err(|invalid: Invalid| Refused::broken(["`purchase`: ", invalid.reason()].concat()))
+    let broken = |invalid: Invalid| Refused::broken(["`purchase`: ", invalid.reason()].concat());
+    let (mut create, email) = read().map_err(broken)?;
+    // The customer may have typed it.
+    let mistyped =
+        |invalid: Invalid| Refused::new(422, Reason { code: "parameter_invalid", message: invalid.reason() });
+    create.email = email.map(Email::new).transpose().map_err(mistyped)?;
+    Ok(create)
+}
+
+/// A number is read as the text that it stands for, if it stands for one alone.
+fn read_amount(purchase: &JsValue, text: &str) -> Result<Amount, Invalid> {
+    let number = get(purchase, "amount").and_then(|amount| amount.as_f64());
+    if number.is_some_and(|number| !js_sys::Number::is_safe_integer(&number.into())) {
+        return Err(Invalid::because(
+            "`amount` must be a whole number up to 2^53 - 1 in the smallest unit, or a text: \"45000\".",
+        ));
+    }
+    Amount::new(text)
 }
 
 fn write_sold(sold: &Sold) -> JsValue {

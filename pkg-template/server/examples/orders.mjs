@@ -1,6 +1,6 @@
 // Keeps the orders of guichet-server in SQLite or PostgreSQL. Import it, or copy it beside your server and put your own tables in.
-import { randomUUID } from "node:crypto";
-import { ShopError } from "guichet-server";
+import { randomBytes, randomUUID } from "node:crypto";
+import { checkPurchase, ShopError } from "guichet-server";
 
 const TABLES = [
   `purchases (merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, body TEXT NOT NULL)`,
@@ -67,7 +67,10 @@ function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = 
         if (open) return JSON.parse(open.body);
         const number = own.length + taken;
         const reference = number ? `${order}.${number}` : order;
-        const body = JSON.stringify({ ...(await make()), merchant_reference: reference });
+        // With a nonce of its own, an open order stays the same when the secret key is replaced.
+        const purchase = { return_nonce: randomBytes(11).toString("hex"), ...(await make()), merchant_reference: reference };
+        await checkPurchase(purchase);
+        const body = JSON.stringify(purchase);
         // Nothing is inserted if this is the name of another order. The next turn finds what was, or takes the next number.
         await query("INSERT INTO purchases VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", [reference, order, body]);
       }

@@ -47,6 +47,10 @@ impl Project {
             let output = output.with_context(|| format!("the rules in {name}"))?;
             *remark = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         }
+        let adapters = Tools::locked_in("xtask/npm/adapters")?;
+        let mut node = at_root("node");
+        node.current_dir(&folder).env("ADAPTERS", adapters.modules()).arg("adapters.mjs");
+        run_quietly(&mut node).context("toNode in adapters")?;
         Ok(())
     }
 
