@@ -10,6 +10,7 @@ export function guichetError(kind, { message = `An error of kind ${kind}, made b
 
 /** Puts a page into this process, which `checkout` and the hosted page can leave. */
 export function openTestPage(address = "https://shop.example.com/", { popups = false } = {}) {
+  if (typeof popups !== "boolean") throw new TypeError("Option `popups` must be true or false.");
   const localStorage = storage();
   const channels = new Set();
   const hidden = { is: false };

@@ -54,7 +54,7 @@ const NAMES = {
   orders: ["order", (orders) => orders.map((order) => JSON.stringify(order))],
   orderPattern: ["order-pattern", JSON_TEXT],
   logins: ["login"],
-  guests: ["guests", Boolean],
+  guests: ["guests", flag],
   pageOrigin: ["page-origin", String],
   page: ["page"],
   csrf: ["csrf"],
@@ -64,6 +64,11 @@ const NAMES = {
   wait: ["wait", String],
   only: ["only"],
 };
+function flag(value) {
+  if (typeof value !== "boolean") throw new TypeError("Option `guests` must be true or false.");
+  return value;
+}
+
 /** A function may stand for each of these commands. */
 const COMMANDS = { books: "orders", restart: "restart", settle: "settle", reprice: "reprice" };
 

@@ -163,6 +163,36 @@ async fn a_customer_buys_without_script(server: Server) {
     world.shop.settles(&format!("{} is paid.", intent["merchant_reference"].as_str().expect("a reference"))).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs files that `cargo xtask test` builds"]
+async fn a_shop_in_a_container_reaches_the_sandbox_in_another_and_ends_by_a_signal() {
+    let sandbox = Sandbox::start().await.expect("a sandbox");
+    let merchant = Merchant::of(&sandbox, "Sandbox shop").await;
+    let service = merchant.base_url.replace("127.0.0.1", "0.0.0.0");
+    let shop = ShopServer::start(Server::Express, &service, &merchant.key()).await;
+    let mut world = World { shop, merchant, _sandbox: sandbox };
+    let awa = Visitor::signed_in(&world.shop, AWA).await;
+    let sent = awa.form("/guichet/intents", "id=next&product=sandals").await;
+    let location = sent.header("location").unwrap_or_default();
+    assert!(sent.status == 303 && location.starts_with(&world.merchant.base_url), "{} {location}", sent.status);
+    let shown = awa.request("GET", "/shop", None, &[]).await.body;
+    assert_eq!(shown["base_url"], world.merchant.base_url, "{shown}");
+
+    // What has begun is answered.
+    world.merchant.tenant.fault(Fault::delay::<CreatePaymentIntent>(Duration::from_secs(2))).await;
+    let begun = creations(&world.merchant).await.len();
+    let stop = async {
+        while creations(&world.merchant).await.len() == begun {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        world.shop.terminate();
+    };
+    let (answered, ()) = tokio::join!(awa.try_order("17"), stop);
+    assert_eq!(answered.expect("an answer").status, 200);
+    let status = world.shop.ended().await;
+    assert!(status.success(), "{status}");
+}
+
 async fn an_order_is_one_intent_although_the_server_is_killed_in_the_midst(server: Server) {
     let mut world = World::open(server).await;
     let awa = Visitor::signed_in(&world.shop, AWA).await;

@@ -192,6 +192,27 @@ for (const [id, reference, amount] of [["F", "F", "50000"], ["G", "G.1", "60000"
 }
 assert.equal((await send("intents", { id: "G" }, "fay")).intent.merchant_reference, "G.1", "it exists");
 
+// Another secret key changes nothing of an open order: the nonce is stored with it.
+const bodies = [];
+for (const secretKey of ["sk_test_old", "sk_test_new"]) {
+  const keyed = createShop({
+    baseUrl: "http://127.0.0.1:1",
+    secretKey,
+    fetch: (url, init) => (bodies.push(init.body), service(url, init)),
+    customer: () => ({ id: "gil" }),
+    purchase: () => orders.purchase("K", () => ({ amount: 45000, description: "Shoes", firstname: "Gil", lastname: "Fru", redirect_url: "https://shop.example/" })),
+    orders,
+  });
+  const order = { method: "POST", body: "{}", headers: { "content-type": "application/json" } };
+  assert.equal((await keyed.fetch(new Request("http://shop.example/guichet/intents", order))).status, 200);
+}
+assert.equal(bodies[0], bodies[1]);
+assert.match(bodies[0], /"amount":"45000".*guichet_return=[0-9a-f]{22}/);
+// What the rules refuse is not kept: the corrected purchase is.
+await assert.rejects(orders.purchase("L", () => ({ amount: "45000", currency: "francs" })), /currency/);
+await assert.rejects(orders.purchase("L", () => ({ amount: "45000", email: "gil@" })), { status: 422 });
+assert.equal((await orders.purchase("L", () => ({ amount: "45000", currency: "XAF" }))).currency, "XAF");
+
 // One process has the round, until its claim ends or it gives it back.
 const other = await store();
 const claims = async (...wanted) => {

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { createInterface } from "node:readline";
 import { check, startService } from "guichet-sandbox/check";
 import { createShop } from "guichet-server";
@@ -182,6 +183,7 @@ async function whatTheFunctionRefuses() {
   await refused({ orders: ["17"], limit: 0 }, "invalid value '0' for '--limit <SECONDS>'");
   await refused({ order: ["17"] }, "Unknown option `order`.");
   await refused({ orders: ["17"], service: {} }, "`service` must be");
+  await refused({ orders: ["17"], guests: "false" }, "`guests` must be true or false");
   const nobody = () => new Response("", { status: 404 });
   await assert.rejects(check(nobody, { service, orders: ["17"] }), /The shop has no routes at http:\/\/localhost\/guichet/);
   service.close();
@@ -192,6 +194,14 @@ async function aShopThatDoesNotAnswerIsNotChecked() {
   const { code, stderr } = await start([origin, "--order", "17", "--wait", "1", "--listen", "127.0.0.1:0"]).ended;
   const why = `The shop did not answer: no connection. Start the shop at ${origin}/guichet with the address and the key above.`;
   assert.deepEqual([code, stderr], [3, `guichet-sandbox: ${why}\n`]);
+
+  const certificates = "../../../tests/service/native/certificates";
+  const untrusted = createTlsServer({ key: readFileSync(`${certificates}/server.key`), cert: readFileSync(`${certificates}/server.pem`) });
+  await once(untrusted.listen(0, "127.0.0.1"), "listening");
+  const checked = await start([`https://127.0.0.1:${untrusted.address().port}`, "--order", "17", "--listen", "127.0.0.1:0"]).ended;
+  untrusted.close();
+  assert.equal(checked.code, 3);
+  assert.match(checked.stderr, /its certificate is not trusted: .*NODE_EXTRA_CA_CERTS=/);
 }
 
 async function whatItRefuses() {

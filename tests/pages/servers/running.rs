@@ -143,6 +143,24 @@ impl ShopServer {
         self.process.wait().unwrap();
     }
 
+    /// Sends SIGTERM, as a container's runtime does.
+    pub fn terminate(&self) {
+        let kill = Command::new("kill").arg("-TERM").arg(self.process.id().to_string()).status().unwrap();
+        assert!(kill.success());
+    }
+
+    /// How the process has ended, which must happen within ten seconds.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?} does not end:\n{}", self.server, self.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Runs the command for cron once, if the server has one. Express settles by its own timer.
     pub fn settle(&self) {
         let Some(mut run) = self.start_settling() else { return };
@@ -519,6 +537,11 @@ fn prepare(command: &mut Command, folder: &Folder, url: &str, settings: &Setting
     command.env_remove("SHOP_DATABASE").env_remove("PORT");
     // Nobody listens there: the key goes to no proxy of the environment.
     command.envs(["http_proxy", "https_proxy", "all_proxy"].map(|name| (name, "http://127.0.0.1:1")));
+    // A name that is not loopback's: browsers reach the service by another one.
+    if service.contains("//0.0.0.0:") {
+        command.env("GUICHET_PLAIN_HOSTS", "0.0.0.0");
+        command.env("GUICHET_PUBLIC_URL", service.replace("0.0.0.0", "127.0.0.1"));
+    }
     command.envs(database.as_ref().map(|database| ("SHOP_DATABASE", database)));
     command.envs(page.as_ref().map(|page| ("SHOP_ORIGIN", careless(page))));
 }

@@ -153,6 +153,10 @@ describe("with popups", () => {
   });
 });
 
+test("what decides is true or false", () => {
+  expect(() => openTestPage("https://shop.example.com/", { popups: "false" })).toThrow("`popups` must be true or false");
+});
+
 test("a page without popups says so to a test that waits for one", async () => {
   await expect(page.popup()).rejects.toThrow("popups: true");
 });
