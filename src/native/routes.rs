@@ -26,10 +26,12 @@ use std::sync::Arc;
 /// | `GET {m}/return?payment_ref=…` | the same as a page without a script, which loads itself again until the status is final: the `redirect_url` of an order that a plain form pays |
 ///
 /// ```no_run
-/// # fn app<S: guichet::native::Shop>(client: guichet::Client, my_shop: S) -> axum::Router {
+/// # fn app<S: guichet::native::Shop>(client: guichet::Client, my_shop: S) -> Result<axum::Router, guichet::values::Invalid> {
 /// use guichet::native::Routes;
-/// axum::Router::new().nest("/guichet", Routes::new(client, my_shop).router())
-/// # }
+/// let routes = Routes::new(client, my_shop).allow_origin("https://shop.example")?; // the shop's own: a proxy may change `Host`
+/// # Ok(
+/// axum::Router::new().nest("/guichet", routes.router())
+/// # ) }
 /// ```
 ///
 /// They are called with the shop's cookies, and refuse requests from pages of other sites. Only `return` answers a customer who comes

@@ -17,6 +17,7 @@ const orders = await postgresOrders(pool, {
 const shop = createShop({
   baseUrl,
   secretKey,
+  origins: [origin],
   customer({ headers }) {
     const [, id] = /(?:^|; )customer=(awa|paul)/.exec(headers.get("cookie")) ?? [];
     return id ? { id, email: `${id}@example.com`, emailVerified: true } : null;
