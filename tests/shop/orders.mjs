@@ -200,7 +200,7 @@ for (const secretKey of ["sk_test_old", "sk_test_new"]) {
     secretKey,
     fetch: (url, init) => (bodies.push(init.body), service(url, init)),
     customer: () => ({ id: "gil" }),
-    purchase: () => orders.purchase("K", () => ({ amount: 45000, description: "Shoes", firstname: "Gil", lastname: "Fru", redirect_url: "https://shop.example/" })),
+    purchase: () => orders.purchase("KEYED", () => ({ amount: 45000, description: "Shoes", firstname: "Gil", lastname: "Fru", redirect_url: "https://shop.example/" })),
     orders,
   });
   const order = { method: "POST", body: "{}", headers: { "content-type": "application/json" } };
@@ -209,9 +209,9 @@ for (const secretKey of ["sk_test_old", "sk_test_new"]) {
 assert.equal(bodies[0], bodies[1]);
 assert.match(bodies[0], /"amount":"45000".*guichet_return=[0-9a-f]{22}/);
 // What the rules refuse is not kept: the corrected purchase is.
-await assert.rejects(orders.purchase("L", () => ({ amount: "45000", currency: "francs" })), /currency/);
-await assert.rejects(orders.purchase("L", () => ({ amount: "45000", email: "gil@" })), { status: 422 });
-assert.equal((await orders.purchase("L", () => ({ amount: "45000", currency: "XAF" }))).currency, "XAF");
+await assert.rejects(orders.purchase("CORRECTED", () => ({ amount: "45000", currency: "francs" })), /currency/);
+await assert.rejects(orders.purchase("CORRECTED", () => ({ amount: "45000", email: "gil@" })), { status: 422 });
+assert.equal((await orders.purchase("CORRECTED", () => ({ amount: "45000", currency: "XAF" }))).currency, "XAF");
 
 // One process has the round, until its claim ends or it gives it back.
 const other = await store();
