@@ -12,7 +12,6 @@ import django
 from django.conf import settings
 
 
-
 def secret_key():
     """What is copied with a key, such as a line end, would make every purchase fail."""
     key = os.environ.get("GUICHET_SECRET_KEY", "")

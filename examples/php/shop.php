@@ -219,7 +219,7 @@ function stored_payment(string $reference, array $order): ?array {
     $of = ['order_id' => $order['id'], 'customer_id' => $order['customer_id']];
     $is_theirs = !$payment || !array_diff_assoc($of, $payment);
     $missing = new Refused(404, 'order_missing', 'There is no such order.');
-    return $is_theirs ? $payment ?: null : throw $missing;
+    return $is_theirs ? ($payment ?: null) : throw $missing;
 }
 
 // Stores what the service says, if it speaks of the payment that was sold: same intent, reference,
