@@ -138,7 +138,7 @@ async fn a_page_calls_that_is_served_by(vite: &str) {
 /// Applications of the newest of each framework, and older versions of Vite. All but the newest Vite load the embedded wasm in development:
 /// they move the script away from the file.
 mod frameworks {
-    use super::{Application, Built};
+    use super::{Application, BOTH, Built};
 
     #[tokio::test]
     #[ignore = "needs files that `cargo xtask test` builds"]
@@ -149,33 +149,42 @@ mod frameworks {
     }
 
     macro_rules! applications {
-        ($($name:ident: $program:literal $develop:expr, $built:expr;)+) => {$(
+        ($($name:ident: $develop:expr, $built:expr, $forms:expr;)+) => {$(
             #[tokio::test]
             #[ignore = "needs files that `cargo xtask test` builds"]
             async fn $name() {
-                let application = Application { name: stringify!($name), program: $program, develop: &$develop, built: $built };
+                let application = Application { name: stringify!($name), develop: &$develop, built: $built, forms: &$forms };
                 application.calls_in_development_and_as_built().await;
             }
         )+};
     }
 
     applications!(
-        svelte: "vite" [], Built::Files("dist");
-        sveltekit: "vite" [], Built::Server(&["../node_modules/.bin/vite", "preview"]);
-        nuxt: "nuxt" ["dev", "--no-fork"], Built::Server(&[".output/server/index.mjs"]);
-        astro: "astro" ["dev"], Built::Files("dist");
-        angular: "ng" ["serve"], Built::Files("dist/browser");
+        svelte: ["vite"], Built::Files("dist"), BOTH;
+        sveltekit: ["vite"], Built::Server(&["../node_modules/.bin/vite", "preview"]), BOTH;
+        nuxt: ["nuxt", "dev", "--no-fork"], Built::Server(&[".output/server/index.mjs"]), BOTH;
+        astro: ["astro", "dev"], Built::Files("dist"), BOTH;
+        angular: ["ng", "serve"], Built::Files("dist/browser"), BOTH;
+        react_router: ["react-router", "dev"], Built::Server(&["../node_modules/.bin/react-router-serve", "build/server/index.js"]), BOTH;
+        gatsby: [], Built::Files("public"), BOTH;
+        storybook: ["storybook", "dev", "--ci"], Built::Files("storybook-static"), ["/iframe.html?id=shop--inside", "/iframe.html?id=shop--beside"];
+        metro: [], Built::Files("public"), ["/"];
     );
 }
 
-/// An application of `tests/pages/package/frameworks/`, which imports both entries.
+/// An application of `tests/pages/package/frameworks/`.
 struct Application {
     name: &'static str,
-    /// The command that develops, with its arguments.
-    program: &'static str,
+    /// The command that serves it in development, with its arguments. None for Metro, which serves no page, and for Gatsby, which answers
+    /// before its page is there.
     develop: &'static [&'static str],
     built: Built,
+    /// The pages of each entry that it imports.
+    forms: &'static [&'static str],
 }
+
+/// An application that imports both entries, by its address.
+const BOTH: [&str; 2] = ["/", "/?beside"];
 
 /// What serves the application that is built: any server of files, or a script.
 enum Built {
@@ -185,20 +194,21 @@ enum Built {
 
 impl Application {
     async fn calls_in_development_and_as_built(self) {
-        let folder = root().join(format!("target/npm-{}/application", self.name));
+        let folder = root().join(format!("target/npm-{}/application", self.name.replace('_', "-")));
         let (service, browser) = (Service::open().await, Browser::start(self.name).await);
-        let program = format!("../node_modules/.bin/{}", self.program);
-        let server = NodeServer::start(&folder, &[&[&*program], self.develop].concat(), &[]);
-        service.is_called_by_both_entries(&browser, &server.url).await;
-        drop(server);
+        if let [program, arguments @ ..] = self.develop {
+            let program = format!("../node_modules/.bin/{program}");
+            let server = NodeServer::start(&folder, &[&[&*program], arguments].concat(), &[]);
+            service.is_called_by_each_form(&browser, &server.url, self.forms).await;
+        }
         match self.built {
             Built::Files(files) => {
                 let url = http::serve(Router::new().fallback_service(ServeDir::new(folder.join(files)))).await;
-                service.is_called_by_both_entries(&browser, &url).await;
+                service.is_called_by_each_form(&browser, &url, self.forms).await;
             }
             Built::Server(script) => {
                 let server = NodeServer::start(&folder, script, &[]);
-                service.is_called_by_both_entries(&browser, &server.url).await;
+                service.is_called_by_each_form(&browser, &server.url, self.forms).await;
             }
         }
         browser.close().await;
@@ -296,9 +306,9 @@ impl Service {
         }
     }
 
-    /// Opens both forms of an application. Frameworks may load files early that only the other form uses.
-    async fn is_called_by_both_entries(&self, browser: &Browser, application: &str) {
-        for form in ["/", "/?beside"] {
+    /// Opens the forms of an application. Frameworks may load files early that only the other form uses.
+    async fn is_called_by_each_form(&self, browser: &Browser, application: &str, forms: &[&str]) {
+        for form in forms {
             self.is_called(browser, &format!("{application}{form}")).await;
             browser.open("about:blank").await;
         }
@@ -339,6 +349,7 @@ impl NodeServer {
         command.current_dir(folder).args(arguments).args(["--host", "127.0.0.1", "--port", &port]);
         command.envs([("HOST", "127.0.0.1"), ("PORT", &port), ("NG_CLI_ANALYTICS", "false")]);
         command.envs([("ASTRO_TELEMETRY_DISABLED", "1"), ("NUXT_TELEMETRY_DISABLED", "1")]);
+        command.envs([("GATSBY_TELEMETRY_DISABLED", "1"), ("STORYBOOK_DISABLE_TELEMETRY", "1")]);
         command.envs(variables.iter().copied()).stdin(Stdio::null()).stdout(Stdio::null());
         let started =
             Self { process: command.spawn().expect("Node.js starts"), url: format!("http://127.0.0.1:{port}") };

@@ -93,6 +93,8 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains
         ];
         if toolchains == Toolchains::All {
             checks.push(check("pages by frameworks", &|remark| project.build_in_frameworks(remark)));
+            checks.push(check("a component in Jest", &|remark| project.component_in_jest(remark)));
+            checks.push(check("calls in workerd", &|remark| project.call_in_workerd(newest, remark)));
         }
         checks
     };

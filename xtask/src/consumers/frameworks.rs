@@ -11,13 +11,20 @@ use crate::cargo::root;
 use crate::npm::{Tools, remove, run_quietly};
 
 /// Each framework, the npm package and the command that build its application, and the folder of the application's sources.
-const FRAMEWORKS: [(&str, &str, &str, &str); 5] = [
-    ("svelte", "vite", "vite", "src"),
-    ("sveltekit", "vite", "vite", "src"),
-    ("nuxt", "nuxt", "nuxt", "app"),
-    ("astro", "astro", "astro", "src"),
-    ("angular", "@angular/cli", "ng", "src"),
+const FRAMEWORKS: [(&str, &str, &[&str], &str); 9] = [
+    ("svelte", "vite", &["vite", "build"], "src"),
+    ("sveltekit", "vite", &["vite", "build"], "src"),
+    ("nuxt", "nuxt", &["nuxt", "build"], "app"),
+    ("astro", "astro", &["astro", "build"], "src"),
+    ("angular", "@angular/cli", &["ng", "build"], "src"),
+    ("react-router", "@react-router/dev", &["react-router", "build"], "app"),
+    ("gatsby", "gatsby", &["gatsby", "build"], "src"),
+    ("storybook", "storybook", &["storybook", "build"], "src"),
+    ("metro", "metro", &METRO, "src"),
 ];
+
+const METRO: [&str; 8] =
+    ["metro", "build", "src/index.js", "--out", "public/main.js", "--platform=web", "--dev=false", "--reset-cache"];
 
 impl Project {
     /// Builds the applications of `tests/pages/package/frameworks/`.
@@ -37,8 +44,8 @@ impl Project {
                 fs::write(sources.join(format!("{entry}.js")), call.replace("\"guichet\"", &format!("\"{import}\"")))?;
             }
             copy(&self.package(), &application.join("node_modules/guichet"))?;
-            let mut build = tools.node(package, command)?;
-            build.current_dir(&application).arg("build").env("NO_COLOR", "1").env_remove("NODE_ENV");
+            let mut build = tools.node(package, command[0])?;
+            build.current_dir(&application).args(&command[1..]).env("NO_COLOR", "1").env_remove("NODE_ENV");
             for (variable, value) in WITHOUT_TELEMETRY {
                 build.env(variable, value);
             }
@@ -50,5 +57,10 @@ impl Project {
     }
 }
 
-const WITHOUT_TELEMETRY: [(&str, &str); 3] =
-    [("ASTRO_TELEMETRY_DISABLED", "1"), ("NG_CLI_ANALYTICS", "false"), ("NUXT_TELEMETRY_DISABLED", "1")];
+const WITHOUT_TELEMETRY: [(&str, &str); 5] = [
+    ("ASTRO_TELEMETRY_DISABLED", "1"),
+    ("GATSBY_TELEMETRY_DISABLED", "1"),
+    ("NG_CLI_ANALYTICS", "false"),
+    ("NUXT_TELEMETRY_DISABLED", "1"),
+    ("STORYBOOK_DISABLE_TELEMETRY", "1"),
+];

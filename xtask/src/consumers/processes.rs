@@ -75,6 +75,13 @@ impl Project {
         Ok(())
     }
 
+    /// Imports the package in Cloudflare's Workers, and calls with the compiled module.
+    pub(super) fn call_in_workerd(&self, tools: &Tools, remark: &mut String) -> Result<()> {
+        self.run_in(at_root("node").env("TOOLS", tools.modules()), "workerd.js")?;
+        *remark = format!("miniflare {}", tools.version("miniflare")?);
+        Ok(())
+    }
+
     /// Uses the sandbox in the process of a test, in Node.js and in jsdom.
     pub(super) fn run_sandbox(&self, tools: &Tools, remark: &mut String) -> Result<()> {
         let figures = self.run_script("sandbox.js", tools).context("the sandbox in a process fails its check")?;

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::project::{Project, block, copy};
 use crate::cargo::{at_root, root};
-use crate::npm::{Tools, run_quietly};
+use crate::npm::{self, Tools, run_quietly};
 use crate::setup;
 
 impl Project {
@@ -45,6 +45,23 @@ impl Project {
         let mut node = at_root("node");
         node.arg("--experimental-vm-modules").arg(tools.script("jest", "jest")?).args(["--rootDir", ".", "in-jest/"]);
         run_quietly(node.current_dir(&self.folder).env("NO_COLOR", "1").env_remove("NODE_ENV"))?;
+        *remark = format!("jest {}", tools.version("jest")?);
+        Ok(())
+    }
+
+    /// Shows a component in Jest's jsdom, by the configuration of `docs/testing.md`.
+    pub(super) fn component_in_jest(&self, remark: &mut String) -> Result<()> {
+        let tools = Tools::framework("jest-jsdom")?;
+        let application = tools.folder().join("application");
+        npm::remove(&application)?;
+        copy(&root().join("tests/pages/package/frameworks/jest-jsdom"), &application)?;
+        copy(&self.package(), &application.join("node_modules/guichet"))?;
+        let page = fs::read_to_string(root().join("docs/testing.md"))?;
+        fs::write(application.join("jest.config.mjs"), block(&page, "mjs", "// jest.config.mjs")?)?;
+        let mut jest = tools.node("jest", "jest")?;
+        run_quietly(
+            jest.current_dir(&application).args(["--ci", "--no-cache"]).env("NO_COLOR", "1").env_remove("NODE_ENV"),
+        )?;
         *remark = format!("jest {}", tools.version("jest")?);
         Ok(())
     }

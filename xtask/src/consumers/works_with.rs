@@ -11,10 +11,10 @@ use crate::cargo::root;
 type Locked = (&'static str, &'static str);
 
 /// Each toolchain, the packages that have its versions, and how the package is used in it.
-const TOOLCHAINS: [(&str, &[Locked], &str); 21] = [
+const TOOLCHAINS: [(&str, &[Locked], &str); 26] = [
     ("no bundler", &[], "the package's files, by their addresses"),
     ("Vite", &[("", "4, 5, 6, 7"), (TOOLS, "vite")], DEV_AND_BUILD),
-    ("webpack", &[NEWEST], ""),
+    ("webpack", &[(TOOLS, "webpack")], ""),
     (
         "esbuild",
         &[(TOOLS, "esbuild")],
@@ -22,15 +22,20 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 21] = [
     ),
     ("Rollup", &[NEWEST], "with `guichet/beside`, copy the same file"),
     ("Parcel", &[NEWEST], "it writes an import map into the page, which a Content-Security-Policy must allow"),
+    ("Metro", &[NEWEST], "`guichet`: its scripts have no `import.meta`, which `guichet/beside` needs"),
     ("Next", &[("xtask/npm/next", "next")], "with Turbopack and with webpack"),
     ("Svelte", &[NEWEST], DEV_AND_BUILD),
     ("SvelteKit", &[NEWEST], DEV_AND_BUILD),
     ("Nuxt", &[NEWEST], DEV_AND_BUILD),
     ("Astro", &[NEWEST], DEV_AND_BUILD),
     ("Angular", &[NEWEST], "`ng serve` and `ng build`"),
+    ("React Router", &[("", "7")], "framework mode, `dev` and `build`"),
+    ("Gatsby", &[NEWEST], "`build`"),
+    ("Storybook", &[NEWEST], "`dev` and `build`, with Vite"),
     ("Node.js", &[], "`import`; `require` from 20.19 and 22.12 on"),
     ("Deno", &[(TOOLS, "deno")], "needs no permission"),
     ("Bun", &[(TOOLS, "bun")], ""),
+    ("Cloudflare's Workers", &[NEWEST], "with the option `wasm`; `import` without it, at any compatibility date"),
     (
         "TypeScript",
         &[(TOOLS, "typescript-oldest"), (TOOLS, "typescript")],
@@ -39,7 +44,7 @@ const TOOLCHAINS: [(&str, &[Locked], &str); 21] = [
     ("React", &[("xtask/npm/react-oldest", "react"), (TOOLS, "react")], "`guichet/react`"),
     ("Vue", &[(TOOLS, "vue")], "`guichet/vue`"),
     ("Vitest", &[(TOOLS, "vitest")], "in `node` and in `jsdom`"),
-    ("Jest", &[("xtask/npm/jest", "jest")], "in `node`"),
+    ("Jest", &[("xtask/npm/jest", "jest")], "in `node`; a component in its jsdom"),
     ("Playwright", &[(TOOLS, "@playwright/test")], "in Chromium"),
 ];
 

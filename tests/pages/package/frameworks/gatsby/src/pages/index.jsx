@@ -1,0 +1,8 @@
+import React, { useEffect, useRef } from "react";
+import { call } from "../calls.js";
+
+export default function Index() {
+  const shown = useRef(null);
+  useEffect(() => void call(shown.current), []);
+  return <pre id="shown" ref={shown} />;
+}

@@ -1,0 +1,2 @@
+// The packages are in the folder above.
+module.exports = { watchFolders: [require("node:path").dirname(__dirname)] };

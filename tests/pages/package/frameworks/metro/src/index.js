@@ -1,0 +1,3 @@
+import { call } from "./inside.js";
+
+call(document.querySelector("#shown"));

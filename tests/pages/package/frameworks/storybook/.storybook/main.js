@@ -1,0 +1,1 @@
+export default { stories: ["../src/*.stories.jsx"], framework: "@storybook/react-vite", core: { disableTelemetry: true } };
