@@ -19,6 +19,24 @@ in_every_browser!(
     no_secret_is_stored_where_a_page_could_leak_it,
 );
 
+mod on_other_services {
+    use crate::support::engine::Engine;
+    use crate::support::service::Service;
+
+    #[tokio::test]
+    async fn on_sqlite() {
+        let purchase = super::a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(Engine::Chromium);
+        Service::Sqlite.run(purchase).await;
+    }
+
+    #[tokio::test]
+    #[ignore = "needs files that `cargo xtask test` builds"]
+    async fn on_the_package() {
+        let purchase = super::a_customer_pays_with_a_test_phone_and_is_back_in_the_shop_paid(Engine::Chromium);
+        Service::Package.run(purchase).await;
+    }
+}
+
 // The same in every engine: rules of the service, and code that depends on no engine.
 in_chromium!(
     a_window_that_is_closed_unpaid_keeps_the_order_and_says_so,

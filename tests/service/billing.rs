@@ -7,13 +7,24 @@ mod pausing;
 
 use crate::support::api::{Merchant, card, phone, shop};
 use crate::support::folder::Folder;
-use crate::support::service::Sandbox;
+use crate::support::service::{Sandbox, on_each_store};
 use crate::support::subscriptions::{DAY, HOUR, after, expected, subscription};
 use guichet::values::Moment;
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use std::time::Duration;
+
+on_each_store!(
+    a_subscription_is_returned_with_all_fields,
+    a_deactivated_plan_stays_for_its_subscribers_at_their_price,
+    a_plan_has_the_documented_fields_and_is_found_by_id_or_code,
+    a_clock_bills_its_own_merchant_alone_and_a_reset_removes_due_work,
+    due_work_runs_without_a_request,
+    concurrent_requests_charge_once,
+    intents_and_subscriptions_share_one_customer,
+    lists_continue_at_their_cursor,
+);
 
 const PAYS: &str = "237670000000";
 const PAYS_AFTER_THIRTY_SECONDS: &str = "237670000001";
@@ -26,7 +37,6 @@ const ASKS_FOR_CODE: &str = "237670000010";
 const D: i64 = 86_400;
 const H: i64 = 3_600;
 
-#[tokio::test]
 async fn a_subscription_is_returned_with_all_fields() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
@@ -66,7 +76,6 @@ async fn a_subscription_is_returned_with_all_fields() {
     assert_eq!(charge["customer"], json!({ "firstname": "Awa", "lastname": "Ngo", "email": "awa@example.com" }));
 }
 
-#[tokio::test]
 async fn a_deactivated_plan_stays_for_its_subscribers_at_their_price() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("daily", 0).await;
@@ -94,7 +103,6 @@ async fn a_deactivated_plan_stays_for_its_subscribers_at_their_price() {
     assert!(shop.intents().await.iter().all(|intent| intent["amount"] == "5000"));
 }
 
-#[tokio::test]
 async fn a_plan_has_the_documented_fields_and_is_found_by_id_or_code() {
     let (_sandbox, shop) = shop().await;
     let fields =
@@ -114,7 +122,6 @@ async fn a_plan_has_the_documented_fields_and_is_found_by_id_or_code() {
     }
 }
 
-#[tokio::test]
 async fn a_clock_bills_its_own_merchant_alone_and_a_reset_removes_due_work() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -132,7 +139,6 @@ async fn a_clock_bills_its_own_merchant_alone_and_a_reset_removes_due_work() {
     assert_eq!(other.read_subscription(&theirs).await["status"], "active");
 }
 
-#[tokio::test]
 async fn due_work_runs_without_a_request() {
     let folder = Folder::new("ticker");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
@@ -156,7 +162,6 @@ async fn due_work_runs_without_a_request() {
     }
 }
 
-#[tokio::test]
 async fn concurrent_requests_charge_once() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
@@ -189,7 +194,6 @@ async fn concurrent_requests_charge_once() {
     assert_eq!(shop.read_subscription(&created).await["status"], "canceled");
 }
 
-#[tokio::test]
 async fn intents_and_subscriptions_share_one_customer() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
@@ -204,7 +208,6 @@ async fn intents_and_subscriptions_share_one_customer() {
     assert_ne!(of_another_customer["customer_id"], one["customer_id"]);
 }
 
-#[tokio::test]
 async fn lists_continue_at_their_cursor() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 3).await;

@@ -2,8 +2,11 @@
 //! not revealed.
 
 use crate::support::api::{Merchant, Reply, card, phone, shop};
+use crate::support::service::on_each_store;
 use crate::support::subscriptions::{DAY, subscription};
 use serde_json::{Value, json};
+
+on_each_store!(a_plan_code_is_unique_per_merchant, the_clock_only_goes_forward_and_a_refused_move_bills_no_customer,);
 
 const PLANS: &str = "/v1/subscriptions/plans";
 const SUBSCRIPTIONS: &str = "/v1/subscriptions";
@@ -54,7 +57,6 @@ async fn all_field_errors_of_a_plan_are_reported_together() {
     assert_eq!(shop.call("POST", PLANS, good).await.status, 201, "a refused create reserves nothing");
 }
 
-#[tokio::test]
 async fn a_plan_code_is_unique_per_merchant() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -252,7 +254,6 @@ async fn a_list_accepts_a_limit_and_a_cursor_and_refuses_invalid_ones() {
     }
 }
 
-#[tokio::test]
 async fn the_clock_only_goes_forward_and_a_refused_move_bills_no_customer() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000000")).await;

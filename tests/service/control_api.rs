@@ -1,10 +1,12 @@
 //! The control API: its description, its commands and its table in `docs/sandbox.md` name the same calls.
 
 use crate::support::api::{client, control, send};
-use crate::support::service::Sandbox;
+use crate::support::service::{Sandbox, on_each_store};
 use guichet_sandbox::{Config, openapi};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+
+on_each_store!(every_described_call_of_the_control_api_answers_as_described,);
 
 #[tokio::test]
 async fn the_control_api_has_exactly_the_described_calls() {
@@ -26,7 +28,6 @@ async fn the_control_api_has_exactly_the_described_calls() {
 }
 
 /// The test client checks each response against the description.
-#[tokio::test]
 async fn every_described_call_of_the_control_api_answers_as_described() {
     let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
     for call in calls() {

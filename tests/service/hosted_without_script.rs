@@ -2,10 +2,13 @@
 
 use crate::support::api::{self, Merchant, card, control, order, phone, shop};
 use crate::support::folder::Folder;
+use crate::support::service::on_each_service;
 use guichet::operations::AttachPaymentMethod;
 use guichet_sandbox::{Config, Fault, Package, Sandbox};
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
+
+on_each_service!(a_customer_without_script_pays_and_is_led_to_the_shop,);
 
 const DAY: u32 = 24 * 60 * 60;
 
@@ -109,7 +112,6 @@ impl Customer {
     }
 }
 
-#[tokio::test]
 async fn a_customer_without_script_pays_and_is_led_to_the_shop() {
     let (_sandbox, shop) = shop().await;
     let mut body = order("PLAIN-1");

@@ -1,12 +1,23 @@
 //! Customers and eSIMs in the sandbox: `decisions.md` 3, 5 and 8, over a real socket.
 
 use crate::support::api::{Merchant, Reply, order, phone, shop};
+use crate::support::service::on_each_store;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+on_each_store!(
+    creating_intents_creates_each_customer_once,
+    pages_of_customers_are_stable_while_customers_are_added,
+    the_first_listed_package_can_be_ordered,
+    a_quantity_is_from_one_to_five,
+    an_order_is_fulfilled_by_a_payment_that_names_it,
+    events_name_the_fulfilled_orders_and_their_payments,
+    a_payment_without_the_orders_id_fulfils_no_order,
+    an_order_paid_twice_is_fulfilled_once_by_the_first_payment,
+);
+
 const ORDERS: &str = "/v1/esim/orders";
 
-#[tokio::test]
 async fn creating_intents_creates_each_customer_once() {
     let (sandbox, shop) = shop().await;
     assert_eq!(customers(&shop, "").await.body["data"], json!([]));
@@ -46,7 +57,6 @@ async fn creating_intents_creates_each_customer_once() {
     assert_eq!(customers(&other, "").await.body["data"], json!([]), "customers belong to one merchant");
 }
 
-#[tokio::test]
 async fn pages_of_customers_are_stable_while_customers_are_added() {
     let (sandbox, shop) = shop().await;
     for number in 0..5 {
@@ -77,7 +87,6 @@ async fn pages_of_customers_are_stable_while_customers_are_added() {
     }
 }
 
-#[tokio::test]
 async fn the_first_listed_package_can_be_ordered() {
     let (_sandbox, shop) = shop().await;
     let listed = shop.call("GET", "/v1/esim/packages", Value::Null).await;
@@ -100,7 +109,6 @@ async fn the_first_listed_package_can_be_ordered() {
     assert_eq!(second.body["data"], json!([packages[1]]));
 }
 
-#[tokio::test]
 async fn a_quantity_is_from_one_to_five() {
     let (_sandbox, shop) = shop().await;
     let one = order_esim(&shop, json!({ "package_id": "esp_cm_1gb" })).await.body["data"]["amount"].as_u64().unwrap();
@@ -126,7 +134,6 @@ async fn a_quantity_is_from_one_to_five() {
     }
 }
 
-#[tokio::test]
 async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
     let (_sandbox, shop) = shop().await;
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_1gb", "quantity": 2 })).await.body["data"].clone();
@@ -160,7 +167,6 @@ async fn an_order_is_fulfilled_by_a_payment_that_names_it() {
     assert_eq!(events.last().unwrap().kind, "esim_order.fulfilled", "fulfilled after it was paid");
 }
 
-#[tokio::test]
 async fn events_name_the_fulfilled_orders_and_their_payments() {
     let (_sandbox, shop) = shop().await;
     let mut orders = Vec::new();
@@ -189,7 +195,6 @@ async fn events_name_the_fulfilled_orders_and_their_payments() {
     assert_eq!(shop.tenant.events().await.unwrap(), events, "every reading returns the same");
 }
 
-#[tokio::test]
 async fn a_payment_without_the_orders_id_fulfils_no_order() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -228,7 +233,6 @@ async fn a_payment_without_the_orders_id_fulfils_no_order() {
     assert_eq!(read(&shop, &ordered).await["status"], "fulfilled");
 }
 
-#[tokio::test]
 async fn an_order_paid_twice_is_fulfilled_once_by_the_first_payment() {
     let (_sandbox, shop) = shop().await;
     let ordered = order_esim(&shop, json!({ "package_id": "esp_cm_5gb" })).await.body["data"].clone();

@@ -3,11 +3,21 @@
 
 use crate::support::api::{self, Merchant, Reply, order, shop};
 use crate::support::openapi::Example;
+use crate::support::service::on_each_service;
 use guichet::operations::*;
 use guichet::protocol::{IDEMPOTENCY_KEY, Method, Operation, Role, Spec, decode};
 use guichet_sandbox::openapi;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+on_each_service!(
+    every_credential_is_authorized_for_every_operation_as_the_table_says,
+    unknown_ids_and_ids_of_other_merchants_get_equal_responses,
+    no_list_shows_objects_of_another_merchant,
+    every_path_reports_its_allowed_methods,
+    every_body_is_checked_by_the_same_rules,
+    every_operation_accepts_its_example_and_the_client_reads_the_reply,
+);
 
 /// The expected status and code of an operation that requires this role, with: the secret key, a session, the client secret of
 /// another intent, none.
@@ -26,7 +36,6 @@ fn expected_responses(role: &str) -> [(u16, &'static str); 4] {
     }
 }
 
-#[tokio::test]
 async fn every_credential_is_authorized_for_every_operation_as_the_table_says() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -54,7 +63,6 @@ async fn every_credential_is_authorized_for_every_operation_as_the_table_says() 
     }
 }
 
-#[tokio::test]
 async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -85,7 +93,6 @@ async fn unknown_ids_and_ids_of_other_merchants_get_equal_responses() {
     }
 }
 
-#[tokio::test]
 async fn no_list_shows_objects_of_another_merchant() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -102,7 +109,6 @@ async fn no_list_shows_objects_of_another_merchant() {
     }
 }
 
-#[tokio::test]
 async fn every_path_reports_its_allowed_methods() {
     let (_sandbox, shop) = shop().await;
     for (spec, _) in operations() {
@@ -120,7 +126,6 @@ async fn every_path_reports_its_allowed_methods() {
     }
 }
 
-#[tokio::test]
 async fn every_body_is_checked_by_the_same_rules() {
     let (_sandbox, shop) = shop().await;
     for (spec, role) in operations().into_iter().filter(|(spec, _)| spec.method != Method::Get) {
@@ -145,7 +150,6 @@ async fn every_body_is_checked_by_the_same_rules() {
     }
 }
 
-#[tokio::test]
 async fn every_operation_accepts_its_example_and_the_client_reads_the_reply() {
     let described = openapi();
     macro_rules! check {

@@ -1,7 +1,7 @@
 //! Faults that the control API injects, and its lists of requests and events.
 
 use crate::support::api::{Merchant, card, control, order, phone};
-use crate::support::service::{Sandbox, Service};
+use crate::support::service::{Sandbox, Service, on_each_service};
 use guichet::operations::{AttachPaymentMethod, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
 use guichet_sandbox::{Config, Fault};
 use serde_json::{Value, json};
@@ -9,9 +9,26 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+on_each_service!(
+    a_dropped_call_is_not_executed_and_gets_no_response,
+    an_unauthenticated_call_uses_up_no_fault,
+    a_call_with_a_lost_response_is_executed_and_stored,
+    a_call_with_a_truncated_response_is_executed,
+    a_call_with_a_malformed_response_is_executed_and_gets_html,
+    a_call_with_an_injected_status_is_not_executed,
+    a_delayed_call_is_executed_after_its_delay,
+    faults_apply_in_order_to_their_operation_as_often_as_their_count,
+    a_fault_applies_to_its_merchant_and_that_merchants_customers,
+    creates_during_a_reset_succeed_without_internal_errors,
+    the_control_api_adds_lists_and_removes_faults,
+    a_merchant_has_at_most_a_thousand_waiting_faults,
+    the_request_list_shows_requests_without_secrets,
+    the_event_list_shows_events_in_order,
+    a_reset_deletes_everything_of_a_merchant_but_its_key,
+);
+
 const CREATE: &str = "/v1/payment-intents";
 
-#[tokio::test]
 async fn a_dropped_call_is_not_executed_and_gets_no_response() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::drop::<CreatePaymentIntent>()).await;
@@ -19,7 +36,6 @@ async fn a_dropped_call_is_not_executed_and_gets_no_response() {
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201, "it was not executed");
 }
 
-#[tokio::test]
 async fn an_unauthenticated_call_uses_up_no_fault() {
     let (sandbox, shop) = shop().await;
     // Requests without a known credential are in the first merchant's list.
@@ -32,7 +48,6 @@ async fn an_unauthenticated_call_uses_up_no_fault() {
     assert_eq!(left.body["faults"][0]["count"], 1);
 }
 
-#[tokio::test]
 async fn a_call_with_a_lost_response_is_executed_and_stored() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::lost_response::<CreatePaymentIntent>()).await;
@@ -47,7 +62,6 @@ async fn a_call_with_a_lost_response_is_executed_and_stored() {
     assert_eq!((&read["status"], &read["attempts"]), (&json!("succeeded"), &json!(1)));
 }
 
-#[tokio::test]
 async fn a_call_with_a_truncated_response_is_executed() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::truncate::<CreatePaymentIntent>()).await;
@@ -64,7 +78,6 @@ async fn a_call_with_a_truncated_response_is_executed() {
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
-#[tokio::test]
 async fn a_call_with_a_malformed_response_is_executed_and_gets_html() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::malformed::<CreatePaymentIntent>()).await;
@@ -74,7 +87,6 @@ async fn a_call_with_a_malformed_response_is_executed_and_gets_html() {
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
-#[tokio::test]
 async fn a_call_with_an_injected_status_is_not_executed() {
     let (_sandbox, shop) = shop().await;
     let table = [
@@ -102,7 +114,6 @@ async fn a_call_with_an_injected_status_is_not_executed() {
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 201);
 }
 
-#[tokio::test]
 async fn a_delayed_call_is_executed_after_its_delay() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::delay::<ListPaymentMethods>(Duration::from_millis(150))).await;
@@ -112,7 +123,6 @@ async fn a_delayed_call_is_executed_after_its_delay() {
     assert!(before.elapsed() >= Duration::from_millis(150));
 }
 
-#[tokio::test]
 async fn faults_apply_in_order_to_their_operation_as_often_as_their_count() {
     let (_sandbox, shop) = shop().await;
     shop.tenant.fault(Fault::status::<CreatePaymentIntent>(500).times(2)).await;
@@ -127,7 +137,6 @@ async fn faults_apply_in_order_to_their_operation_as_often_as_their_count() {
     assert_eq!(shop.call("POST", CREATE, order("ORDER-17")).await.status, 200);
 }
 
-#[tokio::test]
 async fn a_fault_applies_to_its_merchant_and_that_merchants_customers() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -145,7 +154,6 @@ async fn a_fault_applies_to_its_merchant_and_that_merchants_customers() {
     assert_eq!(shop.call_as("GET", &path(&ours), token, Value::Null).await.status, 200);
 }
 
-#[tokio::test]
 async fn creates_during_a_reset_succeed_without_internal_errors() {
     let (_sandbox, shop) = shop().await;
     let makers = (0..4).map(|_| {
@@ -166,7 +174,6 @@ async fn creates_during_a_reset_succeed_without_internal_errors() {
     }
 }
 
-#[tokio::test]
 async fn the_control_api_adds_lists_and_removes_faults() {
     let (sandbox, _) = shop().await;
     let first = Merchant::new(sandbox.merchant().await.unwrap());
@@ -220,7 +227,6 @@ async fn the_control_api_adds_lists_and_removes_faults() {
     assert_eq!((wrong.status, wrong.header("allow")), (405, Some("GET, POST, DELETE")));
 }
 
-#[tokio::test]
 async fn a_merchant_has_at_most_a_thousand_waiting_faults() {
     let (sandbox, shop) = shop().await;
     for _ in 0..999 {
@@ -241,7 +247,6 @@ async fn a_merchant_has_at_most_a_thousand_waiting_faults() {
     shop.tenant.fault(Fault::drop::<ListPaymentMethods>()).await;
 }
 
-#[tokio::test]
 async fn the_request_list_shows_requests_without_secrets() {
     let (sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -284,7 +289,6 @@ async fn the_request_list_shows_requests_without_secrets() {
     );
 }
 
-#[tokio::test]
 async fn the_event_list_shows_events_in_order() {
     let (sandbox, shop) = shop().await;
     let paid = shop.create_intent("ORDER-1").await;
@@ -325,7 +329,6 @@ async fn the_event_list_shows_events_in_order() {
     assert!(written.body["events"][6]["id"].as_str().unwrap().starts_with("evt_"));
 }
 
-#[tokio::test]
 async fn a_reset_deletes_everything_of_a_merchant_but_its_key() {
     let (sandbox, shop) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());

@@ -2,15 +2,28 @@
 
 use crate::support::api::{self, Merchant, Reply, client, order, phone, shop};
 use crate::support::folder::Folder;
-use crate::support::service::Sandbox;
+use crate::support::service::{Sandbox, on_each_store};
 use guichet::operations::{CreateEsimOrder, CreateSubscription};
 use guichet_sandbox::Fault;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+on_each_store!(
+    two_requests_with_one_key_create_one_object,
+    a_repeat_returns_the_current_state,
+    another_body_under_a_key_is_refused_and_an_equal_one_accepted,
+    sixty_four_concurrent_requests_with_one_key_create_one_object,
+    a_key_is_remembered_for_a_day_and_free_after_it,
+    a_key_belongs_to_one_merchant_and_one_operation,
+    a_refused_request_reserves_no_key,
+    a_key_has_up_to_255_visible_characters,
+    other_operations_ignore_a_key,
+    keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_stored,
+    a_retry_after_a_lost_response_creates_no_second_object,
+);
+
 const DAY: u32 = 24 * 60 * 60;
 
-#[tokio::test]
 async fn two_requests_with_one_key_create_one_object() {
     let (_sandbox, shop) = shop().await;
     for request in keyed_requests(&shop).await {
@@ -27,7 +40,6 @@ async fn two_requests_with_one_key_create_one_object() {
     }
 }
 
-#[tokio::test]
 async fn a_repeat_returns_the_current_state() {
     let (_sandbox, shop) = shop().await;
     let [esims, subscription] = keyed_requests(&shop).await;
@@ -45,7 +57,6 @@ async fn a_repeat_returns_the_current_state() {
     assert_eq!(subscription.send(&shop, Some("key")).await.body["data"]["status"], "canceled");
 }
 
-#[tokio::test]
 async fn another_body_under_a_key_is_refused_and_an_equal_one_accepted() {
     let (_sandbox, shop) = shop().await;
     for request in keyed_requests(&shop).await {
@@ -67,7 +78,6 @@ async fn another_body_under_a_key_is_refused_and_an_equal_one_accepted() {
     }
 }
 
-#[tokio::test]
 async fn sixty_four_concurrent_requests_with_one_key_create_one_object() {
     let (_sandbox, shop) = shop().await;
     for request in keyed_requests(&shop).await {
@@ -85,7 +95,6 @@ async fn sixty_four_concurrent_requests_with_one_key_create_one_object() {
     assert_eq!(charged.body["data"].as_array().unwrap().len(), 1, "the subscription is charged once");
 }
 
-#[tokio::test]
 async fn a_key_is_remembered_for_a_day_and_free_after_it() {
     let (_sandbox, shop) = shop().await;
     let [esims, _] = keyed_requests(&shop).await;
@@ -100,7 +109,6 @@ async fn a_key_is_remembered_for_a_day_and_free_after_it() {
     assert_eq!(esims.id(&esims.send(&shop, Some("key")).await), esims.id(&next), "a day after the second request");
 }
 
-#[tokio::test]
 async fn a_key_belongs_to_one_merchant_and_one_operation() {
     let (sandbox, shop) = shop().await;
     let [esims, subscription] = keyed_requests(&shop).await;
@@ -112,7 +120,6 @@ async fn a_key_belongs_to_one_merchant_and_one_operation() {
     assert_ne!(esims.id(&theirs), esims.id(&ours));
 }
 
-#[tokio::test]
 async fn a_refused_request_reserves_no_key() {
     let (_sandbox, shop) = shop().await;
     let [esims, _] = keyed_requests(&shop).await;
@@ -127,7 +134,6 @@ async fn a_refused_request_reserves_no_key() {
     assert_eq!(esims.send(&shop, Some("key")).await.status, 201);
 }
 
-#[tokio::test]
 async fn a_key_has_up_to_255_visible_characters() {
     let (_sandbox, shop) = shop().await;
     for request in keyed_requests(&shop).await {
@@ -146,7 +152,6 @@ async fn a_key_has_up_to_255_visible_characters() {
     }
 }
 
-#[tokio::test]
 async fn other_operations_ignore_a_key() {
     let (_sandbox, shop) = shop().await;
     let key = [("idempotency-key", "key")];
@@ -166,7 +171,6 @@ async fn other_operations_ignore_a_key() {
     assert_eq!(created.status, 201, "{}", created.text);
 }
 
-#[tokio::test]
 async fn keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_stored() {
     let folder = Folder::new("once");
     let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
@@ -189,7 +193,6 @@ async fn keys_survive_a_restart_and_end_with_a_reset_and_only_their_digests_are_
     sandbox.stop().await;
 }
 
-#[tokio::test]
 async fn a_retry_after_a_lost_response_creates_no_second_object() {
     let (_sandbox, shop) = shop().await;
     let [esims, subscription] = keyed_requests(&shop).await;

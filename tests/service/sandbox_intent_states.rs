@@ -1,14 +1,39 @@
 //! Changes of a payment intent after a method is attached: one-time codes, the issuer's page, confirmation, cancellation.
 
 use crate::support::api::{Merchant, Reply, card, control, order, phone, shop};
-use crate::support::service::Event;
+use crate::support::service::{Event, on_each_store};
 use guichet::operations::ListPaymentMethods;
 use guichet::values::{IntentId, IntentStatus};
 use guichet::{Client, SecretKey};
 use guichet_sandbox::Fault;
 use serde_json::{Value, json};
 
-#[tokio::test]
+on_each_store!(
+    a_payment_with_a_one_time_code_succeeds_with_the_right_one,
+    a_wrong_code_is_a_decline_and_the_third_is_final,
+    the_issuers_page_approves_or_refuses_and_returns_to_the_checkout,
+    an_issuers_page_works_only_for_its_own_attempt,
+    the_issuers_page_requires_its_token,
+    the_issuers_page_names_no_shop_and_has_the_checkouts_security_policy,
+    only_the_merchants_server_confirms_a_manual_intent,
+    a_manual_intent_with_confirm_is_charged_when_a_method_is_attached,
+    the_payer_confirms_an_automatic_intent_with_the_attached_method,
+    a_payment_without_an_attempt_under_way_is_canceled_and_can_be_canceled_again,
+    a_processing_or_final_payment_cannot_be_canceled,
+    every_test_card_and_phone_behaves_as_the_decisions_say,
+    every_phone_of_the_decisions_table_does_what_its_row_says,
+    a_late_approval_succeeds_while_nothing_is_processing,
+    one_phones_payment_alone_succeeds_after_it_was_shown_as_failed,
+    an_operators_final_word_is_null_and_the_intent_keeps_the_latest_time_of_all_attempts,
+    an_operator_is_part_of_the_method_and_an_unknown_one_is_refused,
+    a_delayed_operator_is_late_and_a_closed_one_takes_no_payment,
+    an_abandoned_attempt_makes_room_for_another_and_its_approval_is_a_duplicate_payment,
+    a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_payment,
+    a_late_approval_after_the_intent_expired_is_a_duplicate_payment,
+    a_client_secret_ends_a_day_after_the_final_status,
+    the_native_client_confirms_answers_and_cancels,
+);
+
 async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -28,7 +53,6 @@ async fn a_payment_with_a_one_time_code_succeeds_with_the_right_one() {
     assert!(again.message().contains("succeeded"), "{}", again.message());
 }
 
-#[tokio::test]
 async fn a_wrong_code_is_a_decline_and_the_third_is_final() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -49,7 +73,6 @@ async fn a_wrong_code_is_a_decline_and_the_third_is_final() {
     assert_eq!((empty.status, empty.code()), (422, "parameter_missing"));
 }
 
-#[tokio::test]
 async fn the_issuers_page_approves_or_refuses_and_returns_to_the_checkout() {
     let (_sandbox, shop) = shop().await;
     for (reference, decision, status, declined) in [
@@ -72,7 +95,6 @@ async fn the_issuers_page_approves_or_refuses_and_returns_to_the_checkout() {
     }
 }
 
-#[tokio::test]
 async fn an_issuers_page_works_only_for_its_own_attempt() {
     let (_sandbox, shop) = shop().await;
     let (intent, first) = sent_to_the_issuer(&shop, "ORDER-17").await;
@@ -86,7 +108,6 @@ async fn an_issuers_page_works_only_for_its_own_attempt() {
     assert_eq!(shop.read_intent(&intent).await["status"], "succeeded");
 }
 
-#[tokio::test]
 async fn the_issuers_page_requires_its_token() {
     let (_sandbox, shop) = shop().await;
     let (intent, url) = sent_to_the_issuer(&shop, "ORDER-17").await;
@@ -112,7 +133,6 @@ async fn the_issuers_page_requires_its_token() {
     assert_eq!(shop.read_intent(&intent).await["attempts"], 0);
 }
 
-#[tokio::test]
 async fn the_issuers_page_names_no_shop_and_has_the_checkouts_security_policy() {
     let (sandbox, _) = shop().await;
     let shop = Merchant::new(sandbox.merchant_named("Chez Awa").await.unwrap());
@@ -126,7 +146,6 @@ async fn the_issuers_page_names_no_shop_and_has_the_checkouts_security_policy() 
     assert_eq!(shop.send("GET", link, None, None, &[]).await.status, 200);
 }
 
-#[tokio::test]
 async fn only_the_merchants_server_confirms_a_manual_intent() {
     let (_sandbox, shop) = shop().await;
     let intent = manual(&shop, "ORDER-17", false).await;
@@ -151,14 +170,12 @@ async fn only_the_merchants_server_confirms_a_manual_intent() {
     assert_eq!(shop.read_intent(&intent).await["status"], "succeeded");
 }
 
-#[tokio::test]
 async fn a_manual_intent_with_confirm_is_charged_when_a_method_is_attached() {
     let (_sandbox, shop) = shop().await;
     let intent = manual(&shop, "ORDER-17", true).await;
     assert_eq!(shop.attach(&intent, phone("237670000000")).await.body["data"]["status"], "succeeded");
 }
 
-#[tokio::test]
 async fn the_payer_confirms_an_automatic_intent_with_the_attached_method() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -170,7 +187,6 @@ async fn the_payer_confirms_an_automatic_intent_with_the_attached_method() {
     assert_eq!((&paid.body["data"]["attempts"], &paid.body["data"]["status"]), (&json!(3), &json!("succeeded")));
 }
 
-#[tokio::test]
 async fn a_payment_without_an_attempt_under_way_is_canceled_and_can_be_canceled_again() {
     let (_sandbox, shop) = shop().await;
     let theirs = shop.create_intent("ORDER-1").await;
@@ -192,7 +208,6 @@ async fn a_payment_without_an_attempt_under_way_is_canceled_and_can_be_canceled_
     assert_eq!(shop.intent_action(&asking, "answer", json!({ "otp": "123456" })).await.status, 409);
 }
 
-#[tokio::test]
 async fn a_processing_or_final_payment_cannot_be_canceled() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, state) in [
@@ -209,7 +224,6 @@ async fn a_processing_or_final_payment_cannot_be_canceled() {
     }
 }
 
-#[tokio::test]
 async fn every_test_card_and_phone_behaves_as_the_decisions_say() {
     let (_sandbox, shop) = shop().await;
     let none = Value::Null;
@@ -239,7 +253,6 @@ async fn every_test_card_and_phone_behaves_as_the_decisions_say() {
 }
 
 /// Reads the rows `| digits | result |` of the decisions' test phones, and the example numbers of the row "others".
-#[tokio::test]
 async fn every_phone_of_the_decisions_table_does_what_its_row_says() {
     let (_sandbox, shop) = shop().await;
     let (_, section) = include_str!("../../docs/decisions.md").split_once("## 11. ").unwrap();
@@ -273,7 +286,6 @@ async fn every_phone_of_the_decisions_table_does_what_its_row_says() {
     assert_eq!(tried.len(), 15 * 2 + 2, "{tried:?}");
 }
 
-#[tokio::test]
 async fn a_late_approval_succeeds_while_nothing_is_processing() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, declined_after, code, approved_after) in [
@@ -302,7 +314,6 @@ async fn a_late_approval_succeeds_while_nothing_is_processing() {
     }
 }
 
-#[tokio::test]
 async fn one_phones_payment_alone_succeeds_after_it_was_shown_as_failed() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -323,7 +334,6 @@ async fn one_phones_payment_alone_succeeds_after_it_was_shown_as_failed() {
     assert_eq!(kinds, ["created", "processing", "failed", "succeeded"]);
 }
 
-#[tokio::test]
 async fn an_operators_final_word_is_null_and_the_intent_keeps_the_latest_time_of_all_attempts() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -337,7 +347,6 @@ async fn an_operators_final_word_is_null_and_the_intent_keeps_the_latest_time_of
     assert_eq!((&canceled["status"], &canceled["approvable_until"]), (&json!("canceled"), &open));
 }
 
-#[tokio::test]
 async fn an_operator_is_part_of_the_method_and_an_unknown_one_is_refused() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -362,7 +371,6 @@ async fn an_operator_is_part_of_the_method_and_an_unknown_one_is_refused() {
     assert_eq!(attached["next_action"]["steps"], json!([{ "code": "open_prompt" }, { "code": "enter_pin" }]));
 }
 
-#[tokio::test]
 async fn a_delayed_operator_is_late_and_a_closed_one_takes_no_payment() {
     let (sandbox, shop) = shop().await;
     let set = async |code: &str, status: &str| {
@@ -400,7 +408,6 @@ async fn a_delayed_operator_is_late_and_a_closed_one_takes_no_payment() {
     assert_eq!((reset.status, listed().await), (200, vec!["operational".to_owned(); 2]));
 }
 
-#[tokio::test]
 async fn an_abandoned_attempt_makes_room_for_another_and_its_approval_is_a_duplicate_payment() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -430,7 +437,6 @@ async fn an_abandoned_attempt_makes_room_for_another_and_its_approval_is_a_dupli
     assert_eq!((unchanged.status, &unchanged.body["data"]["status"]), (200, &json!("succeeded")));
 }
 
-#[tokio::test]
 async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_payment() {
     let (_sandbox, shop) = shop().await;
     for (reference, number, then, status) in [
@@ -473,7 +479,6 @@ async fn a_late_approval_after_another_payment_or_a_cancel_is_a_duplicate_paymen
     }
 }
 
-#[tokio::test]
 async fn a_late_approval_after_the_intent_expired_is_a_duplicate_payment() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -487,7 +492,6 @@ async fn a_late_approval_after_the_intent_expired_is_a_duplicate_payment() {
     assert_eq!((&read["status"], read["duplicate_payments"].as_array().map(Vec::len)), (&json!("canceled"), Some(1)));
 }
 
-#[tokio::test]
 async fn a_client_secret_ends_a_day_after_the_final_status() {
     let (sandbox, shop) = shop().await;
     let (canceled, issuer) = sent_to_the_issuer(&shop, "CANCELED").await;
@@ -562,7 +566,6 @@ fn without_request_id(reply: &Reply) -> Value {
     body
 }
 
-#[tokio::test]
 async fn the_native_client_confirms_answers_and_cancels() {
     let (_sandbox, shop) = shop().await;
     let key = SecretKey::new(shop.key()).unwrap();

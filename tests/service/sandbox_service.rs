@@ -1,9 +1,20 @@
 //! The sandbox's service over a real socket.
 
 use crate::support::api::{Merchant, Reply, body, card, order, phone, shop};
+use crate::support::service::on_each_store;
 use serde_json::{Value, json};
 
-#[tokio::test]
+on_each_store!(
+    a_customer_pays_with_a_test_phone_and_the_merchant_sees_it,
+    sixty_four_concurrent_equal_creates_make_one_intent,
+    a_reference_with_another_body_is_a_conflict_with_the_existing_id,
+    only_test_cards_are_accepted_and_no_number_is_stored,
+    two_merchants_do_not_see_each_other,
+    pages_of_a_list_continue_without_gaps,
+    a_page_of_large_intents_ends_early_without_gaps,
+    objects_of_one_second_are_listed_in_the_order_of_creation,
+);
+
 async fn a_customer_pays_with_a_test_phone_and_the_merchant_sees_it() {
     let (_sandbox, shop) = shop().await;
     let created = shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await;
@@ -79,7 +90,6 @@ async fn a_reply_has_the_documented_fields_first_in_their_order() {
     assert!(text(&intent["payment_ref"]).starts_with("gch_"));
 }
 
-#[tokio::test]
 async fn sixty_four_concurrent_equal_creates_make_one_intent() {
     let (_sandbox, shop) = shop().await;
     let all = (0..64).map(|_| {
@@ -97,7 +107,6 @@ async fn sixty_four_concurrent_equal_creates_make_one_intent() {
     assert!(replies.iter().all(|reply| reply.body["data"]["id"] == replies[0].body["data"]["id"]));
 }
 
-#[tokio::test]
 async fn a_reference_with_another_body_is_a_conflict_with_the_existing_id() {
     let (_sandbox, shop) = shop().await;
     let first = shop.call("POST", "/v1/payment-intents", order("ORDER-17")).await;
@@ -162,7 +171,6 @@ async fn a_double_click_on_pay_charges_once() {
     }
 }
 
-#[tokio::test]
 async fn only_test_cards_are_accepted_and_no_number_is_stored() {
     let (_sandbox, shop) = shop().await;
     let intent = shop.create_intent("ORDER-17").await;
@@ -265,7 +273,6 @@ async fn fees_follow_the_table_and_are_json_numbers() {
     }
 }
 
-#[tokio::test]
 async fn two_merchants_do_not_see_each_other() {
     let (sandbox, one) = shop().await;
     let other = Merchant::new(sandbox.merchant().await.unwrap());
@@ -282,7 +289,6 @@ async fn two_merchants_do_not_see_each_other() {
     assert!(one.tenant.now().await.unix() >= other.tenant.now().await.unix() + 1_000);
 }
 
-#[tokio::test]
 async fn pages_of_a_list_continue_without_gaps() {
     let (sandbox, shop) = shop().await;
     let mut created = Vec::new();
@@ -314,7 +320,6 @@ async fn pages_of_a_list_continue_without_gaps() {
     assert_eq!((foreign.status, foreign.code()), (404, "resource_missing"));
 }
 
-#[tokio::test]
 async fn a_page_of_large_intents_ends_early_without_gaps() {
     const MOST: usize = 4 << 20;
     let (_sandbox, shop) = shop().await;
@@ -374,7 +379,6 @@ async fn responses_have_the_date_of_the_merchants_clock() {
     }
 }
 
-#[tokio::test]
 async fn objects_of_one_second_are_listed_in_the_order_of_creation() {
     let (_sandbox, shop) = shop().await;
     let mut created = [const { Vec::new() }; 4];

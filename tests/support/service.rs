@@ -1,5 +1,6 @@
 //! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, or as the npm package `guichet-sandbox` in a
-//! process of Node.js. `GUICHET_TEST_SERVICE` chooses: `memory` (the default), `sqlite` or `package`.
+//! process of Node.js. A test says by `on_each_store!` or `on_each_service!` where it runs; others run in memory, or on the service that
+//! `GUICHET_TEST_SERVICE` names: `sqlite` or `package`.
 
 use super::api::{client, control, try_send};
 use super::folder::Folder;
@@ -18,9 +19,66 @@ pub enum Service {
     Package,
 }
 
+tokio::task_local! {
+    /// The service of the test.
+    static CHOSEN: Service;
+}
+
+/// Makes two tests of each function, `in_memory::…` and `on_sqlite::…`, for what is stored and read again. A function that is not listed is
+/// dead code, which does not compile.
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! on_each_store {
+    ($($test:ident),+ $(,)?) => {
+        $crate::support::service::on_service!(in_memory Memory $($test)+);
+        $crate::support::service::on_service!(on_sqlite Sqlite $($test)+);
+    };
+}
+
+/// The same, and `on_the_package::…`.
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! on_each_service {
+    ($($test:ident),+ $(,)?) => {
+        $crate::support::service::on_each_store!($($test),+);
+        mod on_the_package {
+            $(
+                #[tokio::test]
+                #[ignore = "needs files that `cargo xtask test` builds"]
+                async fn $test() {
+                    $crate::support::service::Service::Package.run(super::$test()).await;
+                }
+            )+
+        }
+    };
+}
+
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! on_service {
+    ($module:ident $service:ident $($test:ident)+) => {
+        mod $module {
+            $(
+                #[tokio::test]
+                async fn $test() {
+                    $crate::support::service::Service::$service.run(super::$test()).await;
+                }
+            )+
+        }
+    };
+}
+
+#[allow(unused_imports, reason = "each test binary uses a part of it")]
+pub(crate) use {on_each_service, on_each_store, on_service};
+
 impl Service {
-    /// The choice of `GUICHET_TEST_SERVICE`.
+    /// Runs a test on this service.
+    pub async fn run(self, test: impl Future<Output = ()>) {
+        CHOSEN.scope(self, test).await;
+    }
+
+    /// The service of the test, or the choice of `GUICHET_TEST_SERVICE`.
     pub fn chosen() -> Self {
+        if let Ok(chosen) = CHOSEN.try_with(|chosen| *chosen) {
+            return chosen;
+        }
         match std::env::var("GUICHET_TEST_SERVICE").as_deref() {
             Err(_) | Ok("memory") => Self::Memory,
             Ok("sqlite") => Self::Sqlite,

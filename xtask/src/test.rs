@@ -12,7 +12,6 @@ use crate::consumers::{self, Checks, Toolchains};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::pack::Packages;
-use crate::services::{SERVICES, Service};
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
     binaries, book, frameworks, generate, release, rust_consumers, rust_page, semver, services, setup, size, steps,
@@ -164,12 +163,6 @@ impl Run {
             if result.is_err() {
                 self.set_up(result);
             }
-            for service in SERVICES {
-                match service.purchase(binary) {
-                    Ok(mut command) => self.tests(&format!("tests: a purchase on {}", service.name), &mut command),
-                    Err(error) => self.set_up(Err(error)),
-                }
-            }
         }
         if all_engines {
             pages.into_iter().for_each(|binary| self.other_engines(binary, &tools, &consumers::TESTS_OF_NEWEST));
@@ -177,14 +170,12 @@ impl Run {
         Ok(())
     }
 
-    /// Runs the tests of the service in memory and on each other service, and beside them other tests and those that take minutes on one
-    /// core.
+    /// Runs the tests of the service, and beside them other tests and those that take minutes on one core.
     fn tests_of_the_service(&mut self, binary: &Binary, mut beside: Vec<(String, Command)>) -> Result<()> {
         let (long, mut others) = services::long_and_others(binary)?;
         beside.push(("tests: requests by schemathesis, beside these".to_owned(), long));
         self.beside(beside, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
-            run.tests_on(binary, SERVICES);
         })
     }
 
@@ -220,24 +211,16 @@ impl Run {
         Ok(())
     }
 
-    /// Runs the tests that ask the service over HTTP on each of these services.
-    pub fn tests_on(&mut self, binary: &Binary, services: impl IntoIterator<Item = Service>) {
-        for service in services {
-            let name = format!("tests: the service on {}", service.name);
-            match service.tests(binary) {
-                Ok(mut command) => self.tests(&name, &mut command),
-                Err(error) => self.set_up(Err(error)),
-            }
-        }
-    }
-
     /// Runs the tests in Firefox and in WebKit that otherwise run in Chromium alone.
     fn other_engines(&mut self, pages: &Binary, tools: &Tools, not_built: &[&str]) {
         for engine in ["firefox", "webkit"] {
             let mut command = pages.command();
             command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
             // These have already run in all three.
-            for module in ["::chromium::", "::firefox::", "::webkit::"].iter().chain(&NEED_NO_BROWSER).chain(not_built)
+            for module in ["::chromium::", "::firefox::", "::webkit::", "::on_other_services::"]
+                .iter()
+                .chain(&NEED_NO_BROWSER)
+                .chain(not_built)
             {
                 command.args(["--skip", module]);
             }

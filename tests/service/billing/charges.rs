@@ -2,8 +2,30 @@
 
 use super::*;
 use crate::support::api;
+use crate::support::service::on_each_store;
 
-#[tokio::test]
+on_each_store!(
+    a_subscription_without_a_trial_is_charged_when_it_is_made_and_each_period,
+    the_first_charge_is_at_the_end_of_the_trial,
+    periods_are_calendar_months_from_the_anchor_without_drift,
+    at_the_end_of_the_calendar_reads_work_and_nothing_is_charged,
+    a_charge_that_is_approved_late_is_a_duplicate_payment_in_the_subscriptions_record,
+    late_approvals_are_in_order_of_time,
+    late_approvals_after_the_subscription_ended_are_in_its_record,
+    a_charge_under_way_at_a_cancel_is_settled_and_has_an_event,
+    after_four_failed_attempts_the_subscription_ends,
+    a_late_success_makes_the_subscription_active_without_moving_periods,
+    a_charge_settles_at_its_own_time_however_far_the_clock_is_moved,
+    the_fallback_is_tried_at_its_trigger_and_the_next_period_begins_with_the_primary,
+    a_fallback_that_fails_too_ends_it_after_four_attempts,
+    a_fallback_set_after_its_trigger_is_tried_at_once,
+    a_new_payment_method_is_tried_at_once_while_past_due,
+    a_charge_that_never_ends_makes_the_subscription_past_due_without_a_second_charge,
+    a_method_that_needs_the_customer_is_declined,
+    only_the_subscription_changes_its_charges,
+    merchants_cannot_use_references_of_charges,
+);
+
 async fn a_subscription_without_a_trial_is_charged_when_it_is_made_and_each_period() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone(PAYS)).await;
@@ -19,7 +41,6 @@ async fn a_subscription_without_a_trial_is_charged_when_it_is_made_and_each_peri
     assert_eq!(shop.subscription_events(&created).await, ["created", "renewed", "renewed", "renewed"]);
 }
 
-#[tokio::test]
 async fn the_first_charge_is_at_the_end_of_the_trial() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 14).await, phone(PAYS)).await;
@@ -39,7 +60,6 @@ async fn the_first_charge_is_at_the_end_of_the_trial() {
     assert_eq!(shop.subscription_events(&created).await, ["created", "active", "renewed"]);
 }
 
-#[tokio::test]
 async fn periods_are_calendar_months_from_the_anchor_without_drift() {
     let (_sandbox, shop) = shop().await;
     let begin = Moment::new("2043-01-31T10:30:00Z").unwrap();
@@ -57,7 +77,6 @@ async fn periods_are_calendar_months_from_the_anchor_without_drift() {
     assert_eq!(shop.charges(&created).await.len(), 5);
 }
 
-#[tokio::test]
 async fn at_the_end_of_the_calendar_reads_work_and_nothing_is_charged() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("yearly", 0).await;
@@ -76,7 +95,6 @@ async fn at_the_end_of_the_calendar_reads_work_and_nothing_is_charged() {
     assert_eq!((listed.status, listed.body["data"].as_array().map(Vec::len)), (200, Some(1)), "{}", listed.text);
 }
 
-#[tokio::test]
 async fn a_charge_that_is_approved_late_is_a_duplicate_payment_in_the_subscriptions_record() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000011")).await;
@@ -101,7 +119,6 @@ async fn a_charge_that_is_approved_late_is_a_duplicate_payment_in_the_subscripti
     );
 }
 
-#[tokio::test]
 async fn late_approvals_are_in_order_of_time() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000012")).await;
@@ -114,7 +131,6 @@ async fn late_approvals_are_in_order_of_time() {
     assert_eq!(approved.collect::<Vec<_>>(), [&intents[1]["id"], &intents[0]["id"]]);
 }
 
-#[tokio::test]
 async fn late_approvals_after_the_subscription_ended_are_in_its_record() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone("237670000012")).await;
@@ -125,7 +141,6 @@ async fn late_approvals_after_the_subscription_ended_are_in_its_record() {
     assert_eq!(shop.subscription_events(&created).await.iter().filter(|word| *word == "duplicate_payment").count(), 4);
 }
 
-#[tokio::test]
 async fn a_charge_under_way_at_a_cancel_is_settled_and_has_an_event() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("monthly", 0).await;
@@ -145,7 +160,6 @@ async fn a_charge_under_way_at_a_cancel_is_settled_and_has_an_event() {
     }
 }
 
-#[tokio::test]
 async fn after_four_failed_attempts_the_subscription_ends() {
     let (_sandbox, shop) = shop().await;
     // The pause is a quarter of the period, at most a day.
@@ -167,7 +181,6 @@ async fn after_four_failed_attempts_the_subscription_ends() {
     }
 }
 
-#[tokio::test]
 async fn a_late_success_makes_the_subscription_active_without_moving_periods() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone(RECOVERS)).await;
@@ -185,7 +198,6 @@ async fn a_late_success_makes_the_subscription_active_without_moving_periods() {
     );
 }
 
-#[tokio::test]
 async fn a_charge_settles_at_its_own_time_however_far_the_clock_is_moved() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(TIMES_OUT)).await;
@@ -198,7 +210,6 @@ async fn a_charge_settles_at_its_own_time_however_far_the_clock_is_moved() {
     assert_eq!((&ended["status"], after(&ended, "canceled_at")), (&json!("canceled"), Some(3 * D + 1_200)));
 }
 
-#[tokio::test]
 async fn the_fallback_is_tried_at_its_trigger_and_the_next_period_begins_with_the_primary() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(TOO_POOR)).await;
@@ -229,7 +240,6 @@ async fn the_fallback_is_tried_at_its_trigger_and_the_next_period_begins_with_th
     assert_eq!(intents.iter().find(by("1:1")).unwrap()["payment_method"]["type"], "mobile_money");
 }
 
-#[tokio::test]
 async fn a_fallback_that_fails_too_ends_it_after_four_attempts() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
@@ -259,7 +269,6 @@ async fn a_fallback_that_fails_too_ends_it_after_four_attempts() {
     }
 }
 
-#[tokio::test]
 async fn a_fallback_set_after_its_trigger_is_tried_at_once() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(TOO_POOR)).await;
@@ -271,7 +280,6 @@ async fn a_fallback_set_after_its_trigger_is_tried_at_once() {
     assert_eq!(shop.charges(&created).await.len(), 2, "the same fallback again has no effect");
 }
 
-#[tokio::test]
 async fn a_new_payment_method_is_tried_at_once_while_past_due() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("monthly", 0).await, phone(TOO_POOR)).await;
@@ -298,7 +306,6 @@ async fn a_new_payment_method_is_tried_at_once_while_past_due() {
     assert_eq!(shop.subscription_events(&created).await, ["created", "past_due", "updated", "active", "updated"]);
 }
 
-#[tokio::test]
 async fn a_charge_that_never_ends_makes_the_subscription_past_due_without_a_second_charge() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone(HANGS)).await;
@@ -323,7 +330,6 @@ async fn a_charge_that_never_ends_makes_the_subscription_past_due_without_a_seco
     );
 }
 
-#[tokio::test]
 async fn a_method_that_needs_the_customer_is_declined() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
@@ -342,7 +348,6 @@ async fn a_method_that_needs_the_customer_is_declined() {
     }
 }
 
-#[tokio::test]
 async fn only_the_subscription_changes_its_charges() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
@@ -360,7 +365,6 @@ async fn only_the_subscription_changes_its_charges() {
     }
 }
 
-#[tokio::test]
 async fn merchants_cannot_use_references_of_charges() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("daily", 0).await, phone(PAYS)).await;

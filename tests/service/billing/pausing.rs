@@ -1,8 +1,20 @@
 //! Pausing, resuming and canceling subscriptions.
 
 use super::*;
+use crate::support::service::on_each_store;
 
-#[tokio::test]
+on_each_store!(
+    a_pause_and_a_resume_inside_the_paid_period_charge_nothing,
+    a_resume_after_the_paid_period_begins_a_new_one_with_one_charge,
+    a_pause_stops_the_retries_and_keeps_the_count,
+    a_charge_begun_before_a_pause_may_still_succeed,
+    a_pause_during_the_trial_does_not_shorten_it,
+    a_pause_at_the_end_of_the_period_takes_effect_there,
+    a_cancel_takes_effect_at_the_end_of_the_period_unless_immediate,
+    a_cancel_during_the_trial_charges_nothing_and_one_during_a_pause_holds,
+    a_resume_clears_scheduled_changes_and_is_otherwise_a_conflict,
+);
+
 async fn a_pause_and_a_resume_inside_the_paid_period_charge_nothing() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
@@ -21,7 +33,6 @@ async fn a_pause_and_a_resume_inside_the_paid_period_charge_nothing() {
     assert_eq!(shop.subscription_events(&created).await, ["created", "paused", "active", "renewed"]);
 }
 
-#[tokio::test]
 async fn a_resume_after_the_paid_period_begins_a_new_one_with_one_charge() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
@@ -37,7 +48,6 @@ async fn a_resume_after_the_paid_period_begins_a_new_one_with_one_charge() {
     assert_eq!(shop.charges(&created).await[2..], expected(&[("2:1", anchor + 7 * D, "succeeded")]));
 }
 
-#[tokio::test]
 async fn a_pause_stops_the_retries_and_keeps_the_count() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(TOO_POOR)).await;
@@ -54,7 +64,6 @@ async fn a_pause_stops_the_retries_and_keeps_the_count() {
     assert_eq!(shop.charges(&created).await[2..], expected(&[("1:1", anchor, "failed")]));
 }
 
-#[tokio::test]
 async fn a_charge_begun_before_a_pause_may_still_succeed() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS_AFTER_THIRTY_SECONDS)).await;
@@ -76,7 +85,6 @@ async fn a_charge_begun_before_a_pause_may_still_succeed() {
     assert_eq!(shop.charges(&other).await, expected(&[("0:1", 0, "failed")]));
 }
 
-#[tokio::test]
 async fn a_pause_during_the_trial_does_not_shorten_it() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 14).await, phone(PAYS)).await;
@@ -92,7 +100,6 @@ async fn a_pause_during_the_trial_does_not_shorten_it() {
     assert!(charges[0].1 >= 26 * D);
 }
 
-#[tokio::test]
 async fn a_pause_at_the_end_of_the_period_takes_effect_there() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
@@ -113,7 +120,6 @@ async fn a_pause_at_the_end_of_the_period_takes_effect_there() {
     assert_eq!(shop.subscription_events(&created).await, ["created", "updated", "paused"]);
 }
 
-#[tokio::test]
 async fn a_cancel_takes_effect_at_the_end_of_the_period_unless_immediate() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 0).await;
@@ -147,7 +153,6 @@ async fn a_cancel_takes_effect_at_the_end_of_the_period_unless_immediate() {
     }
 }
 
-#[tokio::test]
 async fn a_cancel_during_the_trial_charges_nothing_and_one_during_a_pause_holds() {
     let (_sandbox, shop) = shop().await;
     let plan = shop.plan("weekly", 14).await;
@@ -170,7 +175,6 @@ async fn a_cancel_during_the_trial_charges_nothing_and_one_during_a_pause_holds(
     assert_eq!(shop.intents().await, Vec::<Value>::new());
 }
 
-#[tokio::test]
 async fn a_resume_clears_scheduled_changes_and_is_otherwise_a_conflict() {
     let (_sandbox, shop) = shop().await;
     let created = shop.subscribe(&shop.plan("weekly", 0).await, phone(PAYS)).await;
