@@ -228,6 +228,11 @@ class RefundDue(Row):
     amount, currency = models.CharField(), models.CharField()
 
 
+class SessionToken(Row):
+    login, token = models.CharField(), models.CharField()  # the session's key, as in its own table
+    made_at = models.IntegerField()
+
+
 class Refused(Exception):  # an error response in the service's format, which the page reads
     def __init__(self, status, code, message):
         error = {"code": code, "errors": [], "request_id": None, "retryable": status in (429, 503)}
@@ -257,7 +262,29 @@ def create_session(request):
     is_theirs = str(data.get("customer_email")).lower() == email.lower()
     if not is_theirs or not isinstance(data.get("session_token"), str):
         raise mismatch("a session")
+    keep_token(request.session, data["session_token"])
     return {"session_token": data["session_token"], "expires_at": data.get("expires_at")}
+
+
+def keep_token(session, token):
+    """Keeps a token with its login for the half hour that it lives, so that signing out ends it. If
+    the customer has signed out meanwhile, no page gets it."""
+    now, login = int(time.time()), session.session_key
+    SessionToken.objects.filter(made_at__lt=now - 1_800).delete()
+    SessionToken(login=login, token=token, made_at=now).save()
+    if not session.exists(login):
+        end_tokens(login)
+        raise Refused(401, "authentication_required", "Nobody is signed in.")
+
+
+def end_tokens(login):
+    tokens = SessionToken.objects.filter(login=login)
+    for token in tokens.values_list("token", flat=True):
+        try:
+            call_service("POST", "/sessions/revoke", token=token)
+        except Refused:
+            pass  # its cause was logged; the token expires by itself
+    tokens.delete()
 
 
 def create_intent(request):
@@ -349,11 +376,11 @@ def settle_due():
                 isinstance(error, Refused) or log(repr(error))  # a Refused was logged
 
 
-def call_service(method, path, body=None, headers={}):
-    """Calls the service with the key. The log gets the cause of a failure."""
+def call_service(method, path, body=None, headers={}, token=KEY):
+    """Calls the service with the key, or a session token. The log gets the cause of a failure."""
     address, deadline = urlsplit(SERVICE), time.monotonic() + 10
     connect = HTTPSConnection if address.scheme == "https" else HTTPConnection
-    headers = headers | {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+    headers = headers | {"authorization": f"Bearer {token}", "content-type": "application/json"}
     try:
         http, text = connect(address.netloc, timeout=10), b""
         http.request(method, f"{address.path}/v1{path}", body, headers)
@@ -475,9 +502,15 @@ def sign_in(request):
     customer = str(request.wanted.get("customer"))
     if not Customer.objects.filter(pk=customer).exists():
         raise Refused(422, "customer_unknown", "There is no such customer.")
-    request.session.flush()
+    sign_out(request)
     request.session["customer"] = customer
     rotate_token(request)
+
+
+def sign_out(request):
+    login = request.session.session_key
+    request.session.flush()
+    end_tokens(login)
 
 
 def index(request):
@@ -493,12 +526,12 @@ urlpatterns = [
     path("guichet/return", route(read_return, "GET", is_page=True)),
     path("shop", route(show_shop, "GET", for_all=True)),
     path("sign-in", route(sign_in, for_all=True, has_form=True)),
-    path("sign-out", route(lambda request: request.session.flush(), for_all=True)),
+    path("sign-out", route(sign_out, for_all=True)),
     path("", index),
     re_path(r"^(?P<path>(?:[\w-]+/)*[\w-]+\.(?:js|css|wasm))$", serve, {"document_root": FILES}),
 ]
 with connection.schema_editor() as editor:  # in a project of your own: migrations
-    for model in (Session, Customer, Product, Order, Payment, RefundDue):
+    for model in (Session, SessionToken, Customer, Product, Order, Payment, RefundDue):
         if model._meta.db_table not in connection.introspection.table_names():
             editor.create_model(model)
 if not Product.objects.exists():

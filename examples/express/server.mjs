@@ -117,12 +117,17 @@ const MONTH = 30 * 24 * 60 * 60;
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 const loginOf = (cookies) => sha256(/(?:^|; )shop=([0-9a-f]{64})/.exec(cookies)?.[1] ?? "");
 function customerOf(cookies) {
-  const sql = `SELECT customers.*, verified_email AS email FROM customers JOIN logins
-    ON customer_id = id WHERE token_hash = ? AND began > unixepoch() - ${MONTH}`;
+  const sql = `SELECT customers.*, verified_email AS email, token_hash AS login FROM customers
+    JOIN logins ON customer_id = id WHERE token_hash = ? AND began > unixepoch() - ${MONTH}`;
   return db.get(sql, loginOf(cookies));
 }
-const endLogin = ({ headers }) =>
-  db.run("DELETE FROM logins WHERE token_hash = ?", loginOf(headers.cookie));
+async function endLogin({ headers }) {
+  const login = loginOf(headers.cookie);
+  if (!db.run("DELETE FROM logins WHERE token_hash = ?", login).changes) return;
+  // And the session tokens that its pages got. One that is not ended here expires by itself.
+  const { failed } = await shop.signOut(login);
+  for (const error of failed) console.error(error.cause ?? error);
+}
 
 const app = express();
 app.use("/package", express.static("node_modules/guichet"));
@@ -168,18 +173,18 @@ const answer = (request, response) => {
   else response.json({});
 };
 const cookie = { httpOnly: true, sameSite: "lax", secure: origin.startsWith("https:") };
-app.post("/sign-in", (request, response) => {
+app.post("/sign-in", async (request, response) => {
   const id = request.body.customer;
   const isKnown = typeof id === "string" && db.get("SELECT id FROM customers WHERE id = ?", id);
   if (!isKnown) return response.sendStatus(422);
-  endLogin(request);
+  await endLogin(request);
   const token = randomBytes(32).toString("hex");
   db.run("INSERT INTO logins VALUES (?, ?, unixepoch())", [sha256(token), id]);
   response.cookie("shop", token, cookie);
   answer(request, response);
 });
-app.post("/sign-out", (request, response) => {
-  endLogin(request);
+app.post("/sign-out", async (request, response) => {
+  await endLogin(request);
   response.clearCookie("shop", cookie);
   answer(request, response);
 });

@@ -84,7 +84,19 @@ function create_session(array $customer): array {
     $data = call_service('/sessions/create', json_encode(['customer_email' => $email]));
     $is_theirs = equal_emails($data['customer_email'] ?? null, $email);
     ($is_theirs && is_string($data['session_token'] ?? null)) || throw mismatch('a session');
+    keep_token($data['session_token']);
     return array_intersect_key($data, ['session_token' => 0, 'expires_at' => 0]);
+}
+
+// Ends session tokens of a customer who signs out. What fails is logged: a token expires by itself.
+function end_tokens(array $tokens): void {
+    foreach ($tokens as $token) {
+        try {
+            call_service('/sessions/revoke', '', token: $token);
+        } catch (Refused) {
+            continue;
+        }
+    }
 }
 
 // POST /guichet/intents. The page names a product and its basket. The server sets price, customer
@@ -275,10 +287,15 @@ function amount_of(mixed $amount): string {
     return preg_replace('/^0*(\d+?)(\.0*)?$/D', '$1', is_scalar($amount) ? "$amount" : '');
 }
 
-// A request with the key.
-function prepare_request(string $path, ?string $body = null, array $headers = []): CurlHandle {
+// A request with the key, or with a session token. It follows no redirect.
+function prepare_request(
+    string $path,
+    ?string $body = null,
+    array $headers = [],
+    string $token = KEY,
+): CurlHandle {
     $request = curl_init(SERVICE . "/v1$path");
-    $headers = [...$headers, 'authorization: Bearer ' . KEY, 'content-type: application/json'];
+    $headers = [...$headers, "authorization: Bearer $token", 'content-type: application/json'];
     curl_setopt($request, CURLOPT_HTTPHEADER, $headers);
     curl_setopt($request, CURLOPT_RETURNTRANSFER, true);
     curl_setopt($request, CURLOPT_TIMEOUT, 10);
@@ -289,8 +306,13 @@ function prepare_request(string $path, ?string $body = null, array $headers = []
 function read_request(array $payment): CurlHandle {
     return prepare_request('/payment-intents/' . rawurlencode($payment['intent']));
 }
-function call_service(string $path, ?string $body = null, array $headers = []): array {
-    $request = prepare_request($path, $body, $headers);
+function call_service(
+    string $path,
+    ?string $body = null,
+    array $headers = [],
+    string $token = KEY,
+): array {
+    $request = prepare_request($path, $body, $headers, $token);
     return data_of($request, curl_exec($request));
 }
 
@@ -357,7 +379,7 @@ function answer(string $request, string $path): array {
         $request === 'GET /guichet/return' => read_status($signed_in(), payment_of_address()),
         $request === 'GET /shop' => show_shop($customer['id'] ?? null),
         $request === 'POST /sign-in' => sign_in(read_body()['customer'] ?? null),
-        $request === 'POST /sign-out' => ['signed_out' => session_destroy()],
+        $request === 'POST /sign-out' => sign_out(),
         default => throw new Refused(404, 'route_not_found', 'This page does not exist.'),
     };
 }
@@ -410,11 +432,32 @@ function show_shop(?string $customer): array {
     return ['base_url' => PUBLIC_URL] + compact('customer', 'customers', 'orders', 'products');
 }
 
+// A token is kept with its login for the half hour that it lives, so that signing out ends it. If
+// the customer has signed out meanwhile, no page gets it.
+function keep_token(string $token): void {
+    session_start();
+    $is_alive = fn(int $made_at): bool => $made_at > time() - 1_800;
+    $_SESSION['tokens'] = [$token => time()] + array_filter($_SESSION['tokens'] ?? [], $is_alive);
+    if (!isset($_SESSION['customer'])) {
+        sign_out();
+        throw new Refused(401, 'authentication_required', 'Nobody is signed in.');
+    }
+    session_write_close();
+}
+function sign_out(): array {
+    session_destroy(); // $_SESSION stays until this request ends
+    end_tokens(array_keys($_SESSION['tokens'] ?? []));
+    return ['signed_out' => true];
+}
+
 function sign_in(mixed $id): array {
     $is_known = is_string($id) && query('SELECT * FROM customers WHERE id = ?', $id)->fetch();
     $is_known || throw new Refused(422, 'customer_unknown', 'There is no such customer.');
     session_regenerate_id(true);
-    return ['customer' => ($_SESSION['customer'] = $id)];
+    ['tokens' => $tokens] = $_SESSION + ['tokens' => []]; // of the browser's former login
+    $_SESSION = ['customer' => $id];
+    end_tokens(array_keys($tokens));
+    return ['customer' => $id];
 }
 
 // The page of a customer without script: the error of a form, or what is known of a payment. While

@@ -1,5 +1,6 @@
 // The options are checked at once: a mistake shows at the start, and not at the first purchase.
 const ORDERS = ["remember", "find", "settled", "overpaid", "openPayments", "open", "claim"];
+const SESSIONS = ["keepSession", "endSessions"];
 const FUNCTION = [(value) => typeof value === "function", "a function"];
 const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a list of whole origins: https://www.example.com (a `*` matches nothing)"];
 
@@ -9,7 +10,7 @@ const OPTIONS = {
   secretKey: [isKey, "the merchant's secret key, without spaces, line ends and quotes, and no session token, client secret or publishable key"],
   customer: FUNCTION,
   purchase: FUNCTION,
-  orders: [(value) => ORDERS.every((name) => typeof value?.[name] === "function"), `an object with the functions ${ORDERS.join(", ")}`],
+  orders: [isOrders, `an object with the functions ${ORDERS.join(", ")}, and both or none of ${SESSIONS.join(" and ")}`],
   origins: ORIGINS,
   checkoutOrigins: ORIGINS,
   plainHosts: [(value) => Array.isArray(value) && value.every(isHost), 'a list of host names, without port: "sandbox"'],
@@ -42,6 +43,11 @@ export function checked(options) {
     throw new TypeError("Option `baseUrl` must begin with https:// (http:// is for localhost). For a sandbox on another host, use a test key and name the host in `plainHosts`.");
   }
   return { ...options, root: rootOf(baseUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
+}
+
+function isOrders(value) {
+  const isThere = (name) => typeof value?.[name] === "function";
+  return ORDERS.every(isThere) && SESSIONS.every((name) => isThere(name) === isThere(SESSIONS[0]));
 }
 
 function isKey(text) {

@@ -17,7 +17,10 @@ export interface Customer {
   email?: string | null;
   /** `true` or `false`, and no text or number of a database. */
   emailVerified?: boolean | null;
-  /** A text that names this sign-in and never another, such as the hash of a cookie. A guest's payments belong to it. */
+  /**
+   * A text that names this sign-in and never another, such as the hash of a cookie. A guest's payments belong to it. Signing out ends the
+   * session tokens of a customer who has one.
+   */
   login?: string;
 }
 
@@ -167,6 +170,21 @@ export interface Orders {
    * if (await orders.claim(60_000)) await orders.open(50);
    */
   claim(ms: number): Awaitable<boolean>;
+  /**
+   * Keeps an encrypted session token of a login for 31 minutes. Resolves with false, and keeps nothing, if the login has ended. Without this
+   * function and the next one the tokens are in the memory of the process: a sign-out then ends those that this process gave out.
+   *
+   * @example
+   * await orders.keepSession?.("9f86", "AAECAw==");
+   */
+  keepSession?(login: string, token: string): Awaitable<boolean>;
+  /**
+   * Ends a login, which is remembered for 31 minutes. Resolves with the tokens that were kept, and forgets them.
+   *
+   * @example
+   * const tokens = await orders.endSessions?.("9f86");
+   */
+  endSessions?(login: string): Awaitable<readonly string[]>;
 }
 
 /**
@@ -282,6 +300,14 @@ export interface ShopServer {
    * for (const error of (await server.settle()).failed) console.error(error.cause ?? error);
    */
   readonly settle: () => Promise<{ read: number; failed: readonly Error[] }>;
+  /**
+   * Ends the session tokens of a login, once your own data no longer know it. It does not reject because of the service or the store: what
+   * has failed is in `failed`, and a token that was not ended expires within 30 minutes.
+   *
+   * @example
+   * for (const error of (await server.signOut("9f86")).failed) console.error(error.cause ?? error);
+   */
+  readonly signOut: (login: string) => Promise<{ failed: readonly Error[] }>;
 }
 
 /**

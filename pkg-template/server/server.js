@@ -1,9 +1,10 @@
 import { LARGEST_BODY, textOf } from "./body.js";
-import { check, respond, settle } from "./core/guichet_server.js";
+import { check, respond, revoke, settle } from "./core/guichet_server.js";
 import { run } from "./core.js";
 import { ShopError } from "./error.js";
 import { checked } from "./options.js";
 import { Service } from "./service.js";
+import { Sessions } from "./sessions.js";
 
 export { ShopError };
 
@@ -24,15 +25,18 @@ const [ROUND, AT_A_TIME, CLAIM] = [50, 8, 15_000];
 class Shop {
   #options;
   #service;
+  #sessions;
   #returnKey;
   #round;
 
   constructor(options) {
     this.#options = options;
     this.#service = new Service(options);
+    this.#sessions = new Sessions(options);
     this.path = options.path;
     // Fields, so that they need no `this`.
     this.fetch = (request) => this.#respond(request);
+    this.signOut = (login) => this.#signOut(login);
     this.settle = () => (this.#round ??= this.#settle().finally(() => (this.#round = undefined)));
   }
 
@@ -87,14 +91,25 @@ class Shop {
     const due = await this.#options.orders.open(ROUND);
     const next = due.values();
     const readOn = async () => {
-      for (const sold of next) await this.#settleOne(sold).catch(fail);
+      for (const sold of next) await this.#execute(() => settle(sold)).catch(fail);
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, readOn));
     return due.length;
   }
 
-  async #settleOne(sold) {
-    const { refused } = await run(() => settle(sold), this.#actions(), this.#options.wasm);
+  /** Ends the session tokens of a login. */
+  async #signOut(login) {
+    if (typeof login !== "string" || login === "") throw new TypeError("`signOut` takes the `login` that `customer` has returned, a text.");
+    const failed = [];
+    const fail = (e) => void failed.push(e instanceof Error ? e : new Error(String(e)));
+    const tokens = (await this.#sessions.end(login).catch(fail)) ?? [];
+    await Promise.all(tokens.map((token) => this.#execute(() => revoke(token)).catch(fail)));
+    return { failed };
+  }
+
+  /** Executes a task that answers no page. */
+  async #execute(start) {
+    const { refused } = await run(start, this.#actions(), this.#options.wasm);
     if (!refused) return;
     const { status, code, message, cause, ...more } = refused;
     throw new ShopError(status, code, message, { ...more, cause: cause && this.#service.redact(cause) });
@@ -124,6 +139,7 @@ class Shop {
         this.#returnKey ??= derived(options.returnKey ?? options.secretKey);
         return new Uint8Array(await hmac(await this.#returnKey, reference));
       },
+      keepSession: (login, token) => this.#sessions.keep(login, token),
       openPayments: (owner, next) => orders.openPayments(owner, next),
       remember: (sold) => orders.remember(sold),
       find: async (reference, owner) => (await orders.find(reference, { id: customer.id, login: customer.login, owner })) ?? undefined,

@@ -14,21 +14,21 @@ export class Service {
     this.#fetch = fetch;
   }
 
-  /** Sends a request once. A lost reply is an answer, too. */
-  async send(method, target, body, within) {
-    const headers = { accept: "application/json", authorization: `Bearer ${this.#key}` };
+  /** Sends a request once, with the secret key or with a session token. A lost reply is an answer, too. */
+  async send(method, target, body, within, token = this.#key) {
+    const headers = { accept: "application/json", authorization: `Bearer ${token}` };
     if (body) headers["content-type"] = "application/json";
     const begun = performance.now();
     const init = { method, headers, body: body && JSON.stringify(body), redirect: "manual", signal: AbortSignal.timeout(within) };
-    const answer = await this.#attempt(this.#root + target, init).catch((e) => this.#lost(e));
+    const answer = await this.#attempt(this.#root + target, init, token).catch((e) => this.#lost(e));
     const [random] = crypto.getRandomValues(new Uint32Array(1));
     return { ...answer, ms: Math.round(performance.now() - begun), random };
   }
 
-  async #attempt(url, init) {
+  async #attempt(url, init, token) {
     const response = await (this.#fetch ?? fetch)(url, init);
     // A reply that is too large is no JSON.
-    const text = this.redact((await textOf(response, LARGEST_REPLY)) ?? "");
+    const text = this.redact((await textOf(response, LARGEST_REPLY)) ?? "").replaceAll(token, "***");
     const header = (name) => response.headers.get(name) ?? undefined;
     const retryAfter = /^\s*\d+\s*$/.test(header("retry-after")) ? Number(header("retry-after")) : undefined;
     const requestId = header("request-id") && this.redact(header("request-id"));

@@ -180,6 +180,19 @@ assert.equal(await orders.openPayments("customer:dan", "D7"), 0);
 clock += 60;
 assert.equal(await orders.openPayments("customer:dan", "D20"), 0);
 
+// The session tokens of a login, for half an hour; none once the login has ended, also if both are at the same time.
+const there = await store(); // as another server has it
+assert.deepEqual([await orders.keepSession("one", "a"), await there.keepSession("one", "b"), await orders.keepSession("two", "c")], [true, true, true]);
+assert.deepEqual([...(await there.endSessions("one"))].sort(), ["a", "b"]);
+assert.deepEqual([await orders.keepSession("one", "d"), await orders.endSessions("one")], [false, []]);
+clock += 31 * 60 + 1;
+assert.equal(await orders.keepSession("one", "e"), true, "the end is forgotten, as what was given out before has expired");
+assert.deepEqual(await orders.endSessions("two"), []);
+for (let i = 0; i < 20; i++) {
+  const [isKept, tokens] = await Promise.all([orders.keepSession(`at once ${i}`, "f"), there.endSessions(`at once ${i}`)]);
+  assert.equal(tokens.length, isKept ? 1 : 0);
+}
+
 // A payment that the service did not get is repeated at its price for a day. Then the order's next one has today's.
 isRefusing = true;
 for (const id of ["F", "G"]) assert.equal((await send("intents", { id }, "fay")).status, 502);

@@ -154,6 +154,7 @@ for (const [changed, message] of [
   [{ origins: ["https://*.shop.example"] }, /`origins` must be a list of whole origins/],
   [{ checkoutOrigins: ["https://*"] }, /`checkoutOrigins` must be a list of whole origins/],
   [{ orders: { ...usual.orders, claim: undefined } }, /`orders` must be/],
+  [{ orders: { ...usual.orders, keepSession: () => true } }, /both or none of keepSession and endSessions/],
   [{ returnKey: "short" }, /`returnKey` must be/],
   [{ path: "/guichet/" }, /`path` must be/],
   [{ costumer: () => null }, /Unknown option `costumer`/],
@@ -250,6 +251,61 @@ assert.deepEqual([rounds, claims], [1, [15_000, 0]], "it gives the round back");
 for (const name of ["claim", "open"]) {
   const broken = createShop({ ...usual, orders: { ...usual.orders, [name]: () => assert.fail("the disk is full") } });
   assert.ok((await broken.settle()).failed.some((e) => e.message === "the disk is full"), name);
+}
+
+// Signing out ends every session token of the login, one that is created meanwhile too, and no other login's. The store sees no token.
+for (const store of [{}, sessionStore()]) {
+  const [revoked, made] = [[], []];
+  let answer = () => {};
+  const service = async (url, { headers }) => {
+    if (url.endsWith("/sessions/revoke")) {
+      revoked.push(headers.authorization);
+      if (headers.authorization === "Bearer cst_2") return Response.json({ error: { code: "session_revoked" } }, { status: 401 });
+      return headers.authorization === "Bearer cst_3" ? Response.json({}, { status: 400 }) : Response.json({ data: { revoked: true } });
+    }
+    await answer();
+    made.push(`cst_${made.length + 1}`);
+    return Response.json({ data: { session_token: made.at(-1), customer_email: "awa@example.com" } });
+  };
+  const customer = ({ headers }) => ({ id: "awa", email: "awa@example.com", emailVerified: true, login: headers.get("login") });
+  const shop = createShop({ ...usual, fetch: service, customer, orders: { ...usual.orders, ...store } });
+  const session = (login) => shop.fetch(new Request("http://shop.example/guichet/session", { method: "POST", headers: { login } }));
+  for (const login of ["one", "one", "one", "two"]) assert.equal((await session(login)).status, 200);
+
+  let go;
+  answer = () => new Promise((resolve) => (go = resolve));
+  const late = session("one");
+  while (!go) await new Promise(setImmediate);
+  const { failed } = await shop.signOut("one");
+  assert.deepEqual(revoked.splice(0).sort(), ["Bearer cst_1", "Bearer cst_2", "Bearer cst_3"]);
+  assert.deepEqual(failed.map(({ code }) => code), ["service_failed"], "a session that the service does not know has ended");
+  go();
+  assert.equal((await late).status, 401);
+  assert.deepEqual(revoked.splice(0), ["Bearer cst_5"]);
+  assert.deepEqual(await shop.signOut("one"), { failed: [] });
+  assert.deepEqual(await shop.signOut("two"), { failed: [] });
+  assert.deepEqual(revoked, ["Bearer cst_4"]);
+  await assert.rejects(shop.signOut(undefined), /`signOut` takes the `login`/);
+}
+const broken = createShop({ ...usual, orders: { ...usual.orders, ...sessionStore(), endSessions: () => assert.fail("the disk is full") } });
+assert.equal((await broken.signOut("one")).failed[0].message, "the disk is full");
+
+/** A store of sessions, which refuses tokens that can be read. */
+function sessionStore() {
+  const [kept, ended] = [new Map(), new Set()];
+  return {
+    keepSession(login, token) {
+      assert.ok(!token.includes("cst_") && !atob(token).includes("cst_"), token);
+      if (!ended.has(login)) kept.set(login, [...(kept.get(login) ?? []), token]);
+      return !ended.has(login);
+    },
+    endSessions(login) {
+      ended.add(login);
+      const tokens = kept.get(login) ?? [];
+      kept.delete(login);
+      return [...tokens, btoa("of a former secret key, which is long enough")];
+    },
+  };
 }
 
 // A reply that is too large is not read to its end.

@@ -1,10 +1,10 @@
 //! The calls to the service: `protocol` decides when each is sent, JavaScript sends it with the key.
 
 use crate::value::{get, get_number, get_text, object, optional};
-use crate::{Host, lock};
+use crate::{Host, lock, nobody};
 use guichet::operations::{
     ApprovableUntil, CreatePaymentIntent, CreateSession, DuplicatePayment, LastPaymentError, PaymentIntent,
-    ReadPaymentIntent,
+    ReadPaymentIntent, RevokeSession,
 };
 use guichet::protocol::{
     Action, AttemptResult, Call, DEFAULT_DEADLINE, Error, FieldError, Kind, Operation, Refusal, Spec, assemble,
@@ -17,11 +17,14 @@ use std::time::Duration;
 use wasm_bindgen::JsValue;
 
 impl Calls for Host {
-    async fn session(&self, _: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
+    async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
         let spec = const { &CreateSession::SPEC };
         let body = object(&[("customer_email", &customer_email.as_str().into())]);
         let data = self.call(spec, spec.path, body).await?;
         let session_token = get_text(&data, "session_token").ok_or_else(|| unreadable(spec))?;
+        if let Some(login) = login {
+            self.keep_session(login, &session_token).await?;
+        }
         let customer_email = get_text(&data, "customer_email").unwrap_or_default();
         Ok(Granted { session_token, customer_email, expires_at: get_text(&data, "expires_at").map(in_utc) })
     }
@@ -51,8 +54,43 @@ impl Calls for Host {
 static DRAWN: AtomicU32 = AtomicU32::new(u32::MAX);
 
 impl Host {
-    /// Sends a request until there is a final result. Returns `data`, or else the whole reply.
+    /// Lets the shop keep the token with its login, whose end is then the token's. If the login has ended meanwhile, or if the shop cannot
+    /// keep it, no page gets it.
+    async fn keep_session(&self, login: &str, token: &str) -> Result<(), Refused> {
+        let kept = self.ask("keepSession", &[login.into(), token.into()]).await;
+        let refused = match kept {
+            Ok(is_kept) if is_kept.is_truthy() => return Ok(()),
+            Ok(_) => nobody(),
+            Err(refused) => refused,
+        };
+        // If the service does not revoke it either, it expires by itself.
+        let _ = self.revoke(token).await;
+        Err(refused)
+    }
+
+    /// Ends a session.
+    pub async fn revoke(&self, token: &str) -> Result<(), Refused> {
+        let spec = const { &RevokeSession::SPEC };
+        match self.call_as(Some(token), spec, spec.path, JsValue::UNDEFINED).await {
+            // A session that the service does not know needs no end.
+            Err(refused) if refused.kind() != Some(Kind::Session) => Err(refused),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a request with the secret key until there is a final result. Returns `data`, or else the whole reply.
     async fn call(&self, spec: &'static Spec, target: &str, body: JsValue) -> Result<JsValue, Refused> {
+        self.call_as(None, spec, target, body).await
+    }
+
+    /// The same, with a session token in the place of the key.
+    async fn call_as(
+        &self,
+        token: Option<&str>,
+        spec: &'static Spec,
+        target: &str,
+        body: JsValue,
+    ) -> Result<JsValue, Refused> {
         let mut call = Call::new(spec.repeat, DEFAULT_DEADLINE);
         let mut elapsed = Duration::ZERO;
         let mut last = None;
@@ -65,7 +103,8 @@ impl Host {
                 }
                 Action::Done => break,
                 Action::Send(within) => {
-                    let arguments = [spec.method.as_str().into(), target.into(), body.clone(), millis(within)];
+                    let method = spec.method.as_str().into();
+                    let arguments = [method, target.into(), body.clone(), millis(within), optional(token)];
                     let answer = self.ask("send", &arguments).await?;
                     let result = read(spec, &call, &answer);
                     (answer, result)

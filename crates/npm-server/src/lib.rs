@@ -85,6 +85,17 @@ pub fn settle(sold: JsValue) -> Task {
     })
 }
 
+/// Ends a session of the service. Its result is `{}`, or `{refused}`.
+#[wasm_bindgen]
+pub fn revoke(token: String) -> Task {
+    task(|host| async move {
+        match host.revoke(&token).await {
+            Ok(()) => object(&[]),
+            Err(refusal) => object(&[("refused", &refused(&refusal))]),
+        }
+    })
+}
+
 fn task<W: Future<Output = JsValue> + 'static>(work: impl FnOnce(Arc<Host>) -> W) -> Task {
     let host = Arc::<Host>::default();
     Task { work: Box::pin(work(Arc::clone(&host))), host }
@@ -166,7 +177,6 @@ impl Host {
     async fn buyer(&self) -> Result<Buyer, Refused> {
         let customer = self.ask("customer", &[]).await?;
         let text = |name| get_text(&customer, name);
-        let nobody = || Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." });
         let mut buyer = match (text("id"), text("login")) {
             (None, login) => return login.map(Buyer::guest).ok_or_else(nobody),
             (Some(id), _) => Buyer::customer(id),
@@ -177,6 +187,10 @@ impl Host {
         buyer.verified_email = text("email").filter(|_| is_verified).and_then(|email| Email::new(email).ok());
         Ok(buyer)
     }
+}
+
+fn nobody() -> Refused {
+    Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
 }
 
 /// A word of the package.

@@ -83,8 +83,10 @@ const login = async () => hash((await cookies()).get("shop")?.value);
 
 /** Who is signed in. */
 export async function customer() {
-  const row = shop().db.get("SELECT customer FROM logins WHERE token_hash = ?", await login());
-  return customers.get(String(row?.customer));
+  const own = await login();
+  const row = shop().db.get("SELECT customer FROM logins WHERE token_hash = ?", own);
+  const known = customers.get(String(row?.customer));
+  return known && { ...known, login: own };
 }
 
 /** Refuses other sites' pages: without CORS they cannot read the answer, but the request is sent. */
@@ -127,6 +129,10 @@ export async function signIn(request: Request) {
 
 export async function signOut(request: Request) {
   if (!isOurs(request)) return answer(request, 403);
-  shop().db.run("DELETE FROM logins WHERE token_hash = ?", await login());
+  const ended = await login();
+  // And the session tokens that its pages got. One that is not ended here expires by itself.
+  if (shop().db.run("DELETE FROM logins WHERE token_hash = ?", ended).changes) {
+    for (const error of (await shop().signOut(ended)).failed) console.error(error);
+  }
   return answer(request, 204);
 }

@@ -4,8 +4,8 @@ import { notSignedIn } from "./shop_error.js";
 
 const COOKIE = "shop_login";
 const ATTRIBUTES = "Path=/; HttpOnly; SameSite=Lax";
-/** The most logins and, of one login, session tokens that are kept. The oldest is forgotten first. */
-const [MAX_LOGINS, MAX_TOKENS] = [10_000, 100];
+/** The most logins that are kept. The oldest is forgotten first. */
+const MAX_LOGINS = 10_000;
 
 /** The logins of the shop: an HttpOnly cookie, whose token is stored only as a hash. The demo's customers have no password. */
 export class Logins {
@@ -15,12 +15,12 @@ export class Logins {
   /** Signs a customer in. Returns the value of the `Set-Cookie` header. */
   begin(customer) {
     const token = randomBytes(32).toString("hex");
-    this.#logins.set(hash(token), { customer, sessionTokens: [] });
+    this.#logins.set(hash(token), { id: hash(token), customer });
     if (this.#logins.size > MAX_LOGINS) this.#logins.delete(this.#logins.keys().next().value);
     return `${COOKIE}=${token}; ${ATTRIBUTES}`;
   }
 
-  /** The login of a request's cookies: its customer, and the session tokens of the payment service that its pages got. */
+  /** The login of a request's cookies: its name and its customer. */
   find(cookies) {
     const token = tokenOf(cookies);
     return token && this.#logins.get(hash(token));
@@ -36,15 +36,9 @@ export class Logins {
   /** Signs the sender of these cookies out. Returns the login that ended, and the value of the `Set-Cookie` header. */
   end(cookies) {
     const login = this.find(cookies);
-    if (login) this.#logins.delete(hash(tokenOf(cookies)));
+    if (login) this.#logins.delete(login.id);
     return { login, cookie: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0` };
   }
-}
-
-/** Keeps a session token of a login, so that signing out ends it. */
-export function keepToken(login, token) {
-  login.sessionTokens.push(token);
-  if (login.sessionTokens.length > MAX_TOKENS) login.sessionTokens.shift();
 }
 
 export const customerOf = (id) => CUSTOMERS.find((customer) => customer.id === id);

@@ -2,7 +2,7 @@ import { createShop, ShopError } from "../server/server.js";
 import { toNode } from "../server/node.js";
 import { COUNTRY, CURRENCY, CUSTOMERS, PRODUCTS, publicCustomer } from "./catalogue.js";
 import { readJson } from "./body.js";
-import { customerOf, keepToken, Logins } from "./logins.js";
+import { customerOf, Logins } from "./logins.js";
 import { Orders, publicOrder, purchaseOf } from "./orders.js";
 import { Pages } from "./pages.js";
 import { Payments } from "./payments.js";
@@ -33,14 +33,13 @@ export class Shop {
       secretKey,
       customer: ({ headers }) => {
         const login = this.#logins.find(headers.get("cookie"));
-        return login && { ...login.customer, emailVerified: true };
+        return login && { ...login.customer, emailVerified: true, login: login.id };
       },
       // The page names an order. The server sets price, customer and reference.
       purchase: (wanted, { id }) => purchaseOf(this.#orders.toPay(wanted?.id, customerOf(id)), `${url}/return`),
       orders: new Payments(this.#orders),
     });
-    const { path } = this.#guichet;
-    this.#routes = toNode({ path, fetch: (request) => this.#keepSession(request) });
+    this.#routes = toNode(this.#guichet);
     this.#settleLater();
   }
 
@@ -57,17 +56,6 @@ export class Shop {
       for (const error of failed) log(String(error.cause ?? error.stack));
       if (this.#timer) this.#settleLater();
     }, SETTLE_EVERY);
-  }
-
-  /** Keeps the token of a new session, so that signing out ends it. */
-  async #keepSession(request) {
-    const reply = await this.#guichet.fetch(request);
-    if (reply.ok && new URL(request.url).pathname === `${this.#guichet.path}/session`) {
-      const login = this.#logins.find(request.headers.get("cookie"));
-      const { session_token } = await reply.clone().json();
-      if (login) keepToken(login, session_token);
-    }
-    return reply;
   }
 
   /** Responds to a request of `node:http`. */
@@ -129,7 +117,7 @@ export class Shop {
       await readJson(request);
       const { login, cookie } = this.#logins.end(request.headers.cookie);
       // If the service does not respond, the customer is signed out of the shop anyway, and the tokens expire by themselves.
-      await Promise.allSettled((login?.sessionTokens ?? []).map((token) => this.#revoke(token)));
+      if (login) for (const error of (await this.#guichet.signOut(login.id)).failed) log(String(error.cause ?? error.stack));
       return { status: 204, headers: { "set-cookie": cookie } };
     },
 
@@ -144,11 +132,6 @@ export class Shop {
       return json(publicOrder(this.#orders.require(id, customer)));
     },
   };
-
-  #revoke(token) {
-    const headers = { authorization: `Bearer ${token}` };
-    return fetch(`${this.#baseUrl}/v1/sessions/revoke`, { method: "POST", headers, signal: AbortSignal.timeout(20_000) });
-  }
 }
 
 const json = (value, status = 200, headers = {}) => ({

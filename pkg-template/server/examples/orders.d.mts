@@ -2,7 +2,7 @@ import type { Duplicate, Orders, Purchase, Sold } from "../server.js";
 
 /**
  * The orders of `createShop` in a database. Its tables are created where they are missing: `purchases`, `owners`, `payments`,
- * `paid`, `refunds_due`, `rounds`.
+ * `paid`, `refunds_due`, `rounds`, `session_tokens`.
  *
  * @example
  * const purchase = ({ key }: { key: string }) => stored.purchase(`ORDER-${key}`, () => price);

@@ -10,8 +10,10 @@ const TABLES = [
   `paid (order_id TEXT PRIMARY KEY, merchant_reference TEXT NOT NULL)`,
   `refunds_due (intent TEXT, attempt TEXT, merchant_reference TEXT NOT NULL, amount TEXT, currency TEXT, PRIMARY KEY (intent, attempt))`,
   `rounds (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until BIGINT NOT NULL)`,
+  // An empty token says that the login has ended.
+  `session_tokens (login TEXT, token TEXT, until BIGINT NOT NULL, PRIMARY KEY (login, token))`,
 ];
-const [MAX_OPEN, DAY] = [20, 24 * 60 * 60];
+const [MAX_OPEN, DAY, SESSION] = [20, 24 * 60 * 60, 31 * 60];
 
 export function sqliteOrders(db, options) {
   // A value for each `?`, because not every version of `node:sqlite` binds `?1`.
@@ -120,6 +122,18 @@ function ordersBy(query, alone, { onPaid = () => {}, onRefund = () => {}, now = 
       await query(sql, [status, now(), askAgain, reference]);
     },
     overpaid: refundDue,
+    keepSession: (login, token) => alone(login, async (query) => {
+      await query("DELETE FROM session_tokens WHERE until < $1", [now()]);
+      const sql = `INSERT INTO session_tokens SELECT $1, $2, CAST($3 AS BIGINT)
+        WHERE NOT EXISTS (SELECT * FROM session_tokens WHERE login = $1 AND token = '') RETURNING login`;
+      return (await query(sql, [login, token, now() + SESSION])).length === 1;
+    }),
+    endSessions: (login) => alone(login, async (query) => {
+      // First that it has ended: no token is kept after that.
+      await query("INSERT INTO session_tokens VALUES ($1, '', $2) ON CONFLICT (login, token) DO UPDATE SET until = $2", [login, now() + SESSION]);
+      const kept = await query("DELETE FROM session_tokens WHERE login = $1 AND token <> '' RETURNING token", [login]);
+      return kept.map(({ token }) => token);
+    }),
     // An open payment is due every 3 seconds, an old one every 30, a final one every minute.
     async open(limit) {
       const sql = `SELECT merchant_reference, sold, created_at, returned_at, ROW_NUMBER() OVER (PARTITION BY owner ORDER BY returned_at IS NULL, created_at DESC)
