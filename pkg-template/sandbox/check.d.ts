@@ -55,8 +55,8 @@ export interface CheckOptions {
   /** The cookie of the CSRF token and the header that carries it: `csrftoken=X-CSRFToken`. */
   csrf?: string;
   /**
-   * What the shop did with an order (`--orders`): a line `paid` for each time that it was marked paid, and a line `refund_due` for each
-   * refund that is due.
+   * What the shop did with an order (`--orders`): a line `paid` for each time that it was marked paid, and a line `refund_due 45900` for
+   * each refund that is due, with its amount.
    */
   books?: string | ((payment: PaymentOfOrder) => string | string[] | Promise<string | string[]>);
   /** Restarts the shop. */

@@ -24,8 +24,8 @@ impl Books {
 
     /// Reads the lines `paid` and `refund_due`. Other lines mean nothing.
     pub(crate) fn read(text: &str) -> Self {
-        let count = |word| text.lines().filter(|line| line.trim() == word).count();
-        Self { paid: count("paid"), refunds_due: count("refund_due") }
+        let paid = text.lines().filter(|line| line.trim() == "paid").count();
+        Self { paid, refunds_due: refunds(text).count() }
     }
 
     fn exceeds(self, other: Self) -> bool {
@@ -37,6 +37,14 @@ impl std::fmt::Display for Books {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} × paid, {} × refund_due", self.paid, self.refunds_due)
     }
+}
+
+/// The refunds of a text, `refund_due 45900`: the amount of each, if it is there.
+fn refunds(text: &str) -> impl Iterator<Item = Option<&str>> {
+    text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next()? == "refund_due").then(|| words.next())
+    })
 }
 
 /// What the books must say of an order.
@@ -85,6 +93,11 @@ impl Check {
 
     /// What the shop's books say about the order; `None` without `--orders`.
     pub(crate) async fn books(&self, payment: &Payment) -> Result<Option<Books>, RuleError> {
+        Ok(self.printed_books(payment).await?.map(|text| Books::read(&text)))
+    }
+
+    /// What the command of `--orders` prints about the order.
+    async fn printed_books(&self, payment: &Payment) -> Result<Option<String>, RuleError> {
         let Some(command) = &self.options.orders_command else { return Ok(None) };
         let mut variables = self.service.variables();
         variables.extend([
@@ -93,9 +106,21 @@ impl Check {
             ("GUICHET_PAYMENT_REF", payment.payment_ref.clone()),
         ]);
         let printed = self.environment.run(command, variables, true).await;
-        printed
-            .map(|text| Some(Books::read(&text)))
-            .map_err(|error| RuleError::NotChecked(format!("--orders: {error}")))
+        printed.map(Some).map_err(|error| RuleError::NotChecked(format!("--orders: {error}")))
+    }
+
+    /// The amounts of the refunds that are due for the payments of one order, in no order. A line is counted once if the command prints it
+    /// for each payment.
+    pub(crate) async fn refunds_of(&self, payments: &[Payment]) -> Result<Vec<Option<String>>, RuleError> {
+        let mut most = Vec::new();
+        for payment in payments {
+            let printed = self.printed_books(payment).await?.ok_or_else(orders_missing)?;
+            let found: Vec<_> = refunds(&printed).map(|amount| amount.map(str::to_owned)).collect();
+            if found.len() > most.len() {
+                most = found;
+            }
+        }
+        Ok(most)
     }
 
     /// The books must not have the order of this payment as paid. `what` happened, and `sent` is what the check sent.
@@ -205,8 +230,10 @@ mod tests {
 
     #[test]
     fn the_books_are_lines_and_other_lines_mean_nothing() {
-        let books = Books::read("unpaid\n paid\r\npaid\nrefund_due\nrepaid\n");
-        assert_eq!((books.paid, books.refunds_due), (2, 1));
+        let text = "unpaid\n paid\r\npaid\nrefund_due\nrepaid\nrefund_due 45900\r\nrefund_dues";
+        let books = Books::read(text);
+        assert_eq!((books.paid, books.refunds_due), (2, 2));
+        assert_eq!(refunds(text).collect::<Vec<_>>(), [None, Some("45900")]);
         assert_eq!(Books::read("").paid, 0);
     }
 }

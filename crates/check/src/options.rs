@@ -20,8 +20,8 @@ first one has placed the orders.
 
 The command of --orders gets the order in GUICHET_ORDER (the value of --order), and its payment in GUICHET_REFERENCE (the
 merchant_reference) and GUICHET_PAYMENT_REF. It prints what the shop did with the order: a line `paid` for each time that the shop
-marked it paid, and a line `refund_due` for each refund that the shop knows to be due. Other lines mean nothing. Every command gets
-the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
+marked it paid, and a line `refund_due 45900` for each refund that the shop knows to be due, with its amount. Other lines mean
+nothing. Every command gets the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
 
 Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked; 3 the check could not run to its end: the
 shop did not answer or did not call the service, a port is taken, or it was stopped; 4 the arguments are invalid.

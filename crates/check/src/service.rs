@@ -16,6 +16,8 @@ use tokio::sync::watch;
 const MAX_BODY: usize = 8 << 20;
 /// The path of payments, and of their list.
 const INTENTS: &str = "/v1/payment-intents";
+/// What stands before the path of a call in the address that a redirect names.
+const ELSEWHERE: &str = "/elsewhere";
 
 /// The service of a check.
 pub struct Service {
@@ -40,6 +42,8 @@ pub(crate) struct Call {
     pub(crate) method: String,
     /// The path with its query.
     pub(crate) path: String,
+    /// The name and port under which the shop knows the service.
+    host: String,
     pub(crate) referer: String,
     pub(crate) body: Value,
     /// Whether it had the merchant's key.
@@ -54,6 +58,7 @@ impl Call {
         Self {
             method: parts.method.to_string(),
             path: parts.uri.path_and_query().map_or_else(String::new, ToString::to_string),
+            host: text(header::HOST),
             referer: text(header::REFERER),
             body: serde_json::from_slice(body).unwrap_or_default(),
             with_key: text(header::AUTHORIZATION).strip_prefix("Bearer ") == Some(key),
@@ -79,6 +84,11 @@ impl Call {
             _ => (data["id"] == intent).then_some(data),
         };
         payment.map_or(&Value::Null, |payment| &payment["status"])
+    }
+
+    /// Whether it is where a redirect has led.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.path.starts_with(ELSEWHERE)
     }
 
     /// Whether it creates a session.
@@ -128,12 +138,14 @@ pub(crate) enum Kind {
     Hold,
     /// It is executed, and then refused with 503.
     Lost,
+    /// It is redirected with this status to this origin.
+    Redirect(u16, String),
 }
 
 impl Kind {
     /// Whether the call gets no reply that the shop can use.
     fn refuses(&self) -> bool {
-        matches!(self, Self::Refuse(_) | Self::Malformed | Self::Lost)
+        matches!(self, Self::Refuse(_) | Self::Malformed | Self::Lost | Self::Redirect(..))
     }
 }
 
@@ -184,12 +196,19 @@ impl Service {
         };
         let path = parts.uri.path().to_owned();
         let forwarded = |parts| self.sandbox.respond(Request::from_parts(parts, Body::from(body.clone())));
+        let call = Call::new(&parts, &body, self.sandbox.secret_key().expose());
+        if call.is_elsewhere() {
+            self.state().calls.push(call);
+            return Ok(refusal(401));
+        }
         if !path.starts_with("/v1/") {
             return forwarded(parts).await;
         }
-        let (number, kind, mut end) = self.record(Call::new(&parts, &body, self.sandbox.secret_key().expose()));
+        let target = format!("{ELSEWHERE}{}", call.path);
+        let (number, kind, mut end) = self.record(call);
         match kind {
             Some(Kind::Refuse(status)) => return Ok(refusal(status)),
+            Some(Kind::Redirect(status, origin)) => return Ok(redirect(status, &format!("{origin}{target}"))),
             Some(Kind::Hold) => {
                 let _held = Held::new(self);
                 // It ends with an error, because the sender is dropped.
@@ -318,6 +337,18 @@ impl Service {
         count
     }
 
+    /// Another origin at which the service answers, by its other name; `None` if the shop knows it by a name that has no other.
+    pub(crate) fn other_origin(&self) -> Option<String> {
+        let state = self.state();
+        let (name, port) = state.calls.last()?.host.rsplit_once(':')?;
+        let other = match name {
+            "localhost" => "127.0.0.1",
+            "127.0.0.1" | "[::1]" => "localhost",
+            _ => return None,
+        };
+        Some(format!("http://{other}:{port}"))
+    }
+
     /// The session tokens that the shop was given.
     pub(crate) fn session_tokens(&self) -> Vec<String> {
         self.replied("session_token")
@@ -383,6 +414,11 @@ impl Service {
         self.call("GET", &format!("/v1/payment-intents/{id}"), self.secret_key(), None).await["data"].take()
     }
 
+    /// Whether the service accepts a session token.
+    pub(crate) async fn accepts(&self, token: &str) -> bool {
+        self.call("POST", "/v1/sessions/validate", token, None).await["data"]["valid"] == true
+    }
+
     /// Moves the service's clock forward.
     pub(crate) async fn advance(&self, seconds: u32) {
         let token = self.sandbox.control_token().expose();
@@ -404,6 +440,11 @@ impl Service {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn redirect(status: u16, address: &str) -> Response<Body> {
+    let response = Response::builder().status(status).header(header::LOCATION, address);
+    response.body(Body::empty()).expect("the host of a call is the value of a header")
 }
 
 fn refusal(status: u16) -> Response<Body> {

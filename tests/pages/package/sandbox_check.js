@@ -60,7 +60,7 @@ async function theExampleServerKeepsTheRules() {
     }
     const order = searchParams.get("reference").replace(/\.\d+$/, "");
     const lines = log.filter((line) => line.split(/[ :.]/)[0] === order);
-    response.end(lines.map((line) => (line.endsWith(" is paid.") ? "paid\n" : "refund_due\n")).join(""));
+    response.end(lines.map((line) => line.replace(/.* is paid\.$/, "paid\n").replace(/.*: a refund of (\d+).*/, "refund_due $1\n")).join(""));
   });
   await once(control.listen(0, "127.0.0.1"), "listening");
   const ask = `const r = await fetch("http://127.0.0.1:${control.address().port}/" + process.argv[2] + "?reference=" + process.env.GUICHET_REFERENCE);

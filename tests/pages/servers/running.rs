@@ -298,12 +298,14 @@ impl ShopServer {
         (status.success(), fs::read_to_string(report).unwrap())
     }
 
-    /// A command that prints what the log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due`.
+    /// A command that prints what the log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`.
     fn books(&self) -> String {
         let log = self.folder.log();
         let order = r"${GUICHET_REFERENCE%%.*}(\.[0-9]+)?";
-        let (paid, refund) =
-            (format!(r"s/.*{order} is paid\..*/paid/p"), format!("s/.*{order}: a refund of .*/refund_due/p"));
+        let (paid, refund) = (
+            format!(r"s/.*{order} is paid\..*/paid/p"),
+            format!(r"s/.*{order}: a refund of ([0-9]+).*/refund_due \2/p"),
+        );
         format!(r#"sed -nE "{paid}; {refund}" '{}'"#, log.display())
     }
 

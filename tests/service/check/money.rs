@@ -109,6 +109,14 @@ pub enum Money {
     GivesUpUnavailable,
     /// *
     TellsProcessingAsFailed,
+    RefundsPriceOfDuplicate,
+    RefundsPriceOfSecondPayment,
+    /// *
+    AddsRefundsUp,
+    SellsPaidOrderAgain,
+    HandsOutOpenPayment,
+    /// *
+    SellsAgainWithoutNext,
 }
 
 impl Money {
@@ -198,5 +206,11 @@ impl Money {
         (Self::MarksForPageAndTimer, "paid_once"),
         (Self::GivesUpUnavailable, "late_approval_pays"),
         (Self::TellsProcessingAsFailed, "approvable_until_is_handed_on"),
+        (Self::RefundsPriceOfDuplicate, "refund_has_fee"),
+        (Self::RefundsPriceOfSecondPayment, "refund_has_fee"),
+        (Self::AddsRefundsUp, "refund_has_fee"),
+        (Self::SellsPaidOrderAgain, "paid_order_is_not_sold_again"),
+        (Self::HandsOutOpenPayment, "paid_order_is_not_sold_again"),
+        (Self::SellsAgainWithoutNext, "paid_order_is_not_sold_again"),
     ];
 }

@@ -23,6 +23,8 @@ use tokio::task::JoinSet;
 /// The orders of the customer awa.
 pub const ORDERS: [&str; 6] = ["17", "18", "19", "20", "21", "22"];
 const PRICE: &str = "45000";
+/// Stands for the attempt of a refund of a whole payment.
+const WHOLE: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Broken {
@@ -118,6 +120,8 @@ pub enum Broken {
     ForgetsCookieOnly,
     SignsOutOfSessionsOnly,
     IgnoresSignOutForGet,
+    LeavesSessionsAtSignOut,
+    EndsNewestSessionAlone,
     // Strangers and other customers.
     SellsToStrangers,
     ShowsStatusToStrangers,
@@ -202,6 +206,13 @@ pub enum Broken {
     CountsNonces,
     PutsKeyIntoDescription,
     ListsPaymentsForAdministrators,
+    RevokesSessionsWithKey,
+    HashesReference,
+    HashesOrderAndCustomer,
+    PadsReference,
+    FollowsRedirects,
+    FollowsRedirectsOfReads,
+    MovesWithRedirect,
 }
 
 impl Broken {
@@ -290,6 +301,12 @@ impl Broken {
         (Self::ForgetsCookieOnly, "sign_out_ends_login"),
         (Self::SignsOutOfSessionsOnly, "sign_out_ends_login"),
         (Self::IgnoresSignOutForGet, "sign_out_ends_login"),
+        (Self::LeavesSessionsAtSignOut, "sign_out_ends_sessions"),
+        (Self::EndsNewestSessionAlone, "sign_out_ends_sessions"),
+        (Self::HashesOrderAndCustomer, "return_nonce_cannot_be_guessed"),
+        (Self::PadsReference, "return_nonce_cannot_be_guessed"),
+        (Self::FollowsRedirects, "redirect_is_not_followed"),
+        (Self::FollowsRedirectsOfReads, "redirect_is_not_followed"),
         (Self::SellsToStrangers, "stranger_gets_nothing"),
         (Self::ShowsStatusToStrangers, "stranger_gets_nothing"),
         (Self::ShowsStatusByOrder, "stranger_gets_nothing"),
@@ -371,7 +388,10 @@ impl Broken {
         (Self::TrustsSameSiteOrders, "same_site_refused"),
         (Self::ChecksSiteBesideOriginAlone, "cross_site_refused"),
         (Self::TakesTextWithCharset, "text_plain_refused"),
-        (Self::CountsNonces, "return_nonce_agrees"),
+        (Self::CountsNonces, "return_nonce_cannot_be_guessed"),
+        (Self::HashesReference, "return_nonce_cannot_be_guessed"),
+        (Self::RevokesSessionsWithKey, "sign_out_ends_sessions"),
+        (Self::MovesWithRedirect, "redirect_is_not_followed"),
         (Self::PutsKeyIntoDescription, "key_in_no_answer"),
         (Self::ListsPaymentsForAdministrators, "stranger_gets_nothing"),
     ];
@@ -405,6 +425,10 @@ struct Books {
     logins: HashMap<String, String>,
     /// The token of the session that was created last.
     session: Option<Value>,
+    /// The session tokens of each login.
+    tokens: HashMap<String, Vec<String>>,
+    /// The address of the service, once a redirect has named another one.
+    moved_to: Option<String>,
     /// The customer of the request that came last.
     current: String,
     restarts: u32,
@@ -490,7 +514,13 @@ pub fn router(broken: Broken, origin: &str, base_url: &str, key: &str, folder: P
         service: format!("{base_url}/v1"),
         key: key.to_owned(),
         folder,
-        http: reqwest::Client::builder().no_proxy().tls_certs_only([]).timeout(timeout).build().unwrap(),
+        http: reqwest::Client::builder()
+            .no_proxy()
+            .tls_certs_only([])
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(timeout)
+            .build()
+            .unwrap(),
         state: Mutex::default(),
     });
     tokio::spawn(keep_settling(Arc::downgrade(&server)));
@@ -707,8 +737,13 @@ async fn logout(State(server): State<Arc<Server>>, headers: HeaderMap) -> Respon
     if server.is(Broken::SignOutDoesNothing) {
         return "Goodbye".into_response();
     }
+    let token = cookie(&headers, "login").unwrap_or_default();
+    let ended = server.state.lock().unwrap().tokens.remove(&token).unwrap_or_default();
+    for session in ended.iter().filter(|_| !server.is(Broken::LeavesSessionsAtSignOut)) {
+        let credential = if server.is(Broken::RevokesSessionsWithKey) { &server.key } else { session };
+        drop(server.call_as(credential, "POST", "/sessions/revoke", None).await);
+    }
     if !server.is(Broken::ForgetsCookieOnly) {
-        let token = cookie(&headers, "login").unwrap_or_default();
         let mut books = server.state.lock().unwrap();
         books.logins.remove(&cookie(&headers, "refresh").unwrap_or_default());
         let name = books.logins.remove(&token);
@@ -761,7 +796,15 @@ async fn session(State(server): State<Arc<Server>>, uri: Uri, headers: HeaderMap
             session
         }
     };
-    server.state.lock().unwrap().session = Some(session.clone());
+    {
+        let mut books = server.state.lock().unwrap();
+        books.session = Some(session.clone());
+        let tokens = books.tokens.entry(cookie(&headers, "login").unwrap_or_default()).or_default();
+        if server.is(Broken::EndsNewestSessionAlone) {
+            tokens.clear();
+        }
+        tokens.extend(session["data"]["session_token"].as_str().map(str::to_owned));
+    }
     if server.is(Broken::OmitsEnd) {
         session["data"].as_object_mut().unwrap().remove("expires_at");
     }
@@ -1185,6 +1228,17 @@ impl Server {
         let mut books = self.state.lock().unwrap();
         books.created += 1;
         let declined = books.declined.get(id).copied().unwrap_or(0);
+        let of_order = || books.payments.values().filter(|payment| payment.order == id);
+        // What paid the order is repeated, whatever came after it.
+        let has_next = of_order().any(|payment| payment.declined == declined && !payment.paid);
+        let keeps_paid = match self.broken {
+            Broken::Money(Money::NextReferenceOncePaid | Money::SellsPaidOrderAgain) => false,
+            Broken::Money(Money::HandsOutOpenPayment) => !has_next,
+            Broken::Money(Money::SellsAgainWithoutNext) => has_next,
+            _ => true,
+        };
+        let paid = of_order().find(|payment| payment.paid && keeps_paid);
+        let declined = paid.map_or(declined, |paid| paid.declined);
         let mut reference = if declined == 0 { format!("ORDER-{id}") } else { format!("ORDER-{id}.{declined}") };
         let is_numbered = match self.broken {
             Broken::MakesNewReferenceEachTime => true,
@@ -1210,14 +1264,19 @@ impl Server {
         if self.is(Broken::ShortensNonce) {
             nonce.truncate(8);
         }
-        if self.is(Broken::CountsNonces) {
-            nonce = format!("{:022}", reference.bytes().map(usize::from).sum::<usize>());
+        match self.broken {
+            Broken::CountsNonces => nonce = format!("{:022}", reference.bytes().map(usize::from).sum::<usize>()),
+            Broken::HashesReference => nonce = sha256(&reference),
+            Broken::HashesOrderAndCustomer => nonce = sha256(&format!("{id}:{}", email(customer))),
+            Broken::PadsReference => nonce = format!("{:x<22}", reference.replace(['-', '.'], "")),
+            _ => {}
         }
         let today = self.price();
         let amount = if self.is(Money::KeepsOldPrice) && declined > 0 { PRICE } else { &today };
         let mut body = json!({
             "firstname": "Awa", "lastname": "Ngono", "email": email(customer), "amount": amount, "description": "A pair of shoes",
             "merchant_reference": reference, "redirect_url": format!("{}/return?guichet_return={nonce}", self.origin),
+            "fee_bearer": "customer",
         });
         if self.currency() != "XAF" {
             body["currency"] = self.currency().into();
@@ -1404,7 +1463,18 @@ impl Server {
             let named = payments.find(|(_, other)| intent[field] == *other.reference || intent[field] == *other.id);
             paid_ref = named.map_or(paid_ref, |(name, _)| name.clone());
         }
-        if self.is_paid(&intent) {
+        // The order was paid by another one.
+        let is_second = books.payments.values().any(|other| {
+            other.paid && other.order == payment.order && other.reference != payment.reference && !payment.paid
+        });
+        if self.is_paid(&intent) && is_second {
+            let stored = books.payments.get_mut(payment_ref).ok_or_else(|| error(404, "resource_missing"))?;
+            let whole = if self.is(Money::RefundsPriceOfSecondPayment) { "amount" } else { "amount_payable" };
+            if !stored.refunds.contains(&WHOLE) {
+                stored.refunds.push(WHOLE);
+                self.write_refund(&payment.reference, &intent[whole]);
+            }
+        } else if self.is_paid(&intent) {
             let stored = books.payments.get_mut(&paid_ref).ok_or_else(|| error(404, "resource_missing"))?;
             let was_paid = match self.broken {
                 Broken::MarksTwice => payment.paid,
@@ -1443,7 +1513,15 @@ impl Server {
             };
             if !is_known || (for_page && self.is(Money::RefundsAtEachStatus)) {
                 stored.refunds.push(attempt);
-                self.write(&payment.reference, "refund_due");
+                let amount = match self.broken {
+                    Broken::Money(Money::RefundsPriceOfDuplicate) => sold["amount"].clone(),
+                    Broken::Money(Money::AddsRefundsUp) => {
+                        let amount: usize = duplicate["amount"].as_str().unwrap().parse().unwrap();
+                        (amount * stored.refunds.len()).to_string().into()
+                    }
+                    _ => duplicate["amount"].clone(),
+                };
+                self.write_refund(&payment.reference, &amount);
             }
         }
         let is_final = intent["status"] == "failed" || intent["status"] == "canceled";
@@ -1470,6 +1548,10 @@ impl Server {
         Ok(intent)
     }
 
+    fn write_refund(&self, reference: &str, amount: &Value) {
+        self.write(reference, &format!("refund_due {}", amount.as_str().unwrap_or_default()));
+    }
+
     fn write(&self, reference: &str, line: &str) {
         let file = std::fs::File::options().create(true).append(true).open(self.folder.join(reference));
         writeln!(file.unwrap(), "{line}").unwrap();
@@ -1477,8 +1559,23 @@ impl Server {
 
     /// Calls the service with the key.
     async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value, Response> {
-        let request =
-            self.http.request(method.parse().unwrap(), format!("{}{path}", self.service)).bearer_auth(&self.key);
+        self.call_as(&self.key, method, path, body).await
+    }
+
+    async fn call_as(
+        &self,
+        credential: &str,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<Value, Response> {
+        let base = self.state.lock().unwrap().moved_to.clone().unwrap_or_else(|| self.service.clone());
+        let follows = match self.broken {
+            Broken::FollowsRedirects => true,
+            Broken::FollowsRedirectsOfReads => method == "GET",
+            _ => false,
+        };
+        let request = self.http.request(method.parse().unwrap(), format!("{base}{path}")).bearer_auth(credential);
         let request = request.header("content-type", "application/json");
         self.log(Broken::LogsKey, &format!("{method} {path} Bearer {}", self.key));
         let timeout = Duration::from_secs(match self.broken {
@@ -1492,10 +1589,18 @@ impl Server {
             Broken::NextReferenceAfterTimeout if failed.is_timeout() => error(504, "timeout"),
             _ => error(503, "unavailable"),
         };
-        let response = sent.map_err(unavailable)?;
+        let mut response = sent.map_err(unavailable)?;
+        let address = text(response.headers(), "location");
+        if let Some(address) = address.clone().filter(|_| follows) {
+            response = self.http.get(address).bearer_auth(credential).send().await.map_err(unavailable)?;
+        }
+        if response.status() == StatusCode::PERMANENT_REDIRECT && self.is(Broken::MovesWithRedirect) {
+            self.state.lock().unwrap().moved_to =
+                address.and_then(|address| Some(address.strip_suffix(path)?.to_owned()));
+        }
         let status = response.status();
         let reply = response.bytes().await.map_err(unavailable)?;
-        if status.as_u16() >= 400 && !self.is(Money::IgnoresHttpStatus) {
+        if status.as_u16() >= 300 && !self.is(Money::IgnoresHttpStatus) {
             return Err(match (self.broken, status.as_u16()) {
                 (Broken::HandsRefusalsOn, _) => (status, reply).into_response(),
                 (Broken::AnswersTextOnRefusal, _) => {
@@ -1612,6 +1717,12 @@ fn nonce(reference: &str, salt: u32) -> String {
         hasher.finish()
     };
     format!("{:016x}{:016x}", hash(1), hash(2))[..22].to_owned()
+}
+
+/// 22 digits of a hash that anybody can compute.
+fn sha256(text: &str) -> String {
+    use sha2::Digest;
+    format!("{:x}", sha2::Sha256::digest(text))[..22].to_owned()
 }
 
 fn error(status: u16, code: &str) -> Response {

@@ -1,5 +1,6 @@
 //! What the page gets when the service fails.
 
+use super::sessions::session_request;
 use crate::payment::Payment;
 use crate::service::{Kind, Target};
 use crate::shop::Exchange;
@@ -27,6 +28,43 @@ pub(super) async fn unreadable_service(check: &Check) -> Outcome {
 
 pub(super) async fn slow_service(check: &Check) -> Outcome {
     failing_service(check, Kind::Hold, "The service did not answer the shop.").await
+}
+
+/// The service answers each call with a redirect to another origin of its own, where a call with the key must not arrive.
+pub(super) async fn redirect_is_not_followed(check: &Check) -> Outcome {
+    let (customer, payment) = check.open_payment().await?;
+    let Some(origin) = check.service.other_origin() else {
+        return not_checked(
+            "The shop does not call the service at 127.0.0.1 or localhost, so the service has no other origin to redirect to.",
+        );
+    };
+    // The shop has sent nothing for it yet.
+    let order = check.fresh_order().unwrap_or_else(|| payment.order.clone());
+    let mark = check.service.mark();
+    let mut outcome = Ok(());
+    for status in [302, 307, 308] {
+        let redirecting = check.service.interfere(Target::Every, Kind::Redirect(status, origin.clone()));
+        session_request(check, &customer).await;
+        drop(check.buy(&customer, &order).await);
+        check.status(&customer, &payment).await;
+        drop(redirecting);
+        // A shop may take the address of a redirect for the service's new one.
+        check.status(&customer, &payment).await;
+        let calls = check.service.calls_since(mark);
+        if let Some(call) = calls.iter().find(|call| call.is_elsewhere() && call.with_key) {
+            let why = format!(
+                "The service answered with a redirect to another origin ({status}), and the shop sent its secret key there."
+            );
+            let came = format!("{} {origin}{} with the secret key", call.method, call.path);
+            outcome =
+                Err(RuleError::Failed { why, sent: "POST /session, POST /intents and GET /intents".into(), came });
+            break;
+        }
+    }
+    if let (true, Ok(opened)) = (check.has_fresh_orders(), check.buy(&customer, &order).await) {
+        check.release(&customer, &opened).await;
+    }
+    outcome
 }
 
 async fn failing_service(check: &Check, kind: Kind, cause: &str) -> Outcome {

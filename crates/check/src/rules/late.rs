@@ -5,11 +5,14 @@ use super::{APPROVED_LATE, DECLINED_FOR_GOOD, PAYS_AT_ONCE};
 use crate::books::{Books, Expected};
 use crate::payment::Payment;
 use crate::{Check, Outcome, RuleError, not_checked};
+use serde_json::Value;
 use std::rc::Rc;
 use std::time::Duration;
 
 /// Declined by the payer after 5 seconds, and approved 240 seconds later.
 const REJECTED_AND_APPROVED: &str = "237670000013";
+/// Failed, and succeeded 60 seconds later.
+const SUCCEEDS_AFTER_FAILURE: &str = "237670000014";
 /// Approved 30 seconds after the customer has begun.
 const SUCCEEDS_SOON: &str = "237670000001";
 /// More than the 600 seconds after which the latest attempt is approved.
@@ -32,9 +35,18 @@ enum Case {
     Canceled,
     /// It has failed, and the order's next payment has succeeded.
     PaidByNextReference,
+    /// The same, and then it succeeds itself: the whole of it is paid back.
+    PaidTwice,
+    /// It was reported as failed, and then it succeeds.
+    PaidAfterAll,
+    /// The same, and the order has another payment meanwhile, which is open.
+    PaidBesideOpen,
 }
 
-use Case::{Abandoned, Canceled, Declined, Failed, PaidByNextReference, PaidByThirdAttempt, Rejected};
+use Case::{
+    Abandoned, Canceled, Declined, Failed, PaidAfterAll, PaidBesideOpen, PaidByNextReference, PaidByThirdAttempt,
+    PaidTwice, Rejected,
+};
 
 /// The payments that an operator has approved late.
 pub(crate) struct Late {
@@ -43,8 +55,24 @@ pub(crate) struct Late {
     mark: usize,
 }
 
+impl Late {
+    /// What the books must say in these cases.
+    fn of(&self, check: &Check, cases: &[Case]) -> Result<Vec<Expected>, RuleError> {
+        let own = self.cases.iter().filter(|(case, _)| cases.contains(case));
+        let expected: Vec<Expected> = own.map(|(_, one)| one.clone()).collect();
+        // Without fresh orders there are fewer cases.
+        let least = if check.has_fresh_orders() { cases.len() } else { 1 };
+        if expected.len() < least {
+            return not_checked(
+                "None of the payments came to the state that this rule needs: see the rules about declines.",
+            );
+        }
+        Ok(expected)
+    }
+}
+
 pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
-    judge(check, &[Declined, Rejected, Abandoned]).await
+    judge(check, &[Declined, Rejected, Abandoned, PaidAfterAll]).await
 }
 
 pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
@@ -56,30 +84,91 @@ pub(super) async fn late_approval_after_end_is_refunded(check: &Check) -> Outcom
     if !check.has_fresh_orders() {
         return not_checked("Missing option --order-pattern: each of these payments needs an order of its own.");
     }
-    judge(check, &[Failed, Canceled, PaidByNextReference]).await
+    judge(check, &[Failed, Canceled, PaidByNextReference, PaidTwice]).await
+}
+
+/// A refund is the amount that the customer paid, with the fee.
+pub(super) async fn refund_has_fee(check: &Check) -> Outcome {
+    check.require_orders("how much is paid back")?;
+    let late = late(check).await?;
+    let expected = late.of(check, &[PaidByThirdAttempt, Failed, Canceled, PaidByNextReference, PaidTwice])?;
+    check.books_come_to(&expected, late.mark, MINUTE).await?;
+    for one in &expected {
+        let found = check.refunds_of(&one.payments).await?;
+        let Some(mut found) = found.into_iter().collect::<Option<Vec<String>>>() else {
+            return not_checked("The command of --orders prints no amounts of refunds: print `refund_due 45900`.");
+        };
+        let mut taken = taken_twice(check, one).await;
+        found.sort();
+        taken.sort();
+        // How many there are is another rule's.
+        if found.len() == taken.len() && found != taken {
+            let why = format!(
+                "{} The refund is what the customer paid, with the fee: {}. Reference {}.",
+                one.what,
+                taken.join(" and "),
+                one.payments[0].reference
+            );
+            let came = format!("The books have a refund of {}.", found.join(" and "));
+            return Err(RuleError::Failed { why, sent: "nothing: no browser asks".into(), came });
+        }
+    }
+    Ok(())
+}
+
+/// The amounts that the customer has paid once too often.
+async fn taken_twice(check: &Check, one: &Expected) -> Vec<String> {
+    let intent = check.service.intent(&one.payments[0].id).await;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let duplicates = intent["duplicate_payments"].as_array();
+    match duplicates.filter(|duplicates| !duplicates.is_empty()) {
+        Some(duplicates) => duplicates.iter().map(|duplicate| text(&duplicate["amount"])).collect(),
+        None => vec![text(&intent["amount_payable"])],
+    }
+}
+
+/// The order was paid by a payment that had been reported as failed. Sent again, it gets no payment that can be paid.
+pub(super) async fn paid_order_is_not_sold_again(check: &Check) -> Outcome {
+    if !check.has_fresh_orders() {
+        return not_checked("Missing option --order-pattern: each of these payments needs an order of its own.");
+    }
+    let late = late(check).await?;
+    let customer = check.customer(0).await?;
+    for one in late.of(check, &[PaidAfterAll, PaidBesideOpen])? {
+        // The page asks, so that no timer is waited for.
+        let paid = &one.payments[0];
+        if check.status(&customer, paid).await.json()["status"] != "succeeded" {
+            return not_checked("The page was not told that the payment has succeeded: see late_approval_pays.");
+        }
+        match check.buy(&customer, &paid.order).await {
+            Ok(again) if again.id != paid.id => {
+                let why = format!(
+                    "{} The order is paid by {}, and got another payment under {}: the customer may pay it again.",
+                    one.what, paid.reference, again.reference
+                );
+                return Err(again.exchange.fail(why));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The payments that an operator has approved late. The first rule that needs them makes them.
+async fn late(check: &Check) -> Result<Rc<Late>, RuleError> {
+    if let Some(late) = check.late.borrow().as_ref() {
+        return Ok(Rc::clone(late));
+    }
+    let late = Rc::new(approve_late(check).await?);
+    check.late.replace(Some(Rc::clone(&late)));
+    Ok(late)
 }
 
 /// The shop's books must say of each case what they must.
 async fn judge(check: &Check, cases: &[Case]) -> Outcome {
     check.require_orders("what became of a late approval")?;
-    let known = check.late.borrow().clone();
-    let late = match known {
-        Some(late) => late,
-        None => {
-            let late = Rc::new(approve_late(check).await?);
-            check.late.replace(Some(Rc::clone(&late)));
-            late
-        }
-    };
-    let own = late.cases.iter().filter(|(case, _)| cases.contains(case));
-    let expected: Vec<Expected> = own.map(|(_, one)| one.clone()).collect();
-    // Without fresh orders there are fewer cases.
-    let least = if check.has_fresh_orders() { cases.len() } else { 1 };
-    if expected.len() < least {
-        return not_checked(
-            "None of the payments came to the state that this rule needs: see the rules about declines.",
-        );
-    }
+    let late = late(check).await?;
+    let expected = late.of(check, cases)?;
     check.books_come_to(&expected, late.mark, MINUTE).await?;
     // The next reading finds the same entries.
     let read: Vec<&Payment> = expected.iter().flat_map(|one| &one.payments).collect();
@@ -110,7 +199,18 @@ async fn books_are(check: &Check, expected: &[Expected]) -> Outcome {
 /// Makes a payment for each case, and moves the service's clock once. The shop reads those that are final once a minute: other rules are
 /// checked meanwhile.
 async fn approve_late(check: &Check) -> Result<Late, RuleError> {
-    let every: &[Case] = &[PaidByThirdAttempt, Declined, Rejected, Abandoned, Failed, Canceled, PaidByNextReference];
+    let every: &[Case] = &[
+        PaidByThirdAttempt,
+        Declined,
+        Rejected,
+        Abandoned,
+        Failed,
+        Canceled,
+        PaidByNextReference,
+        PaidTwice,
+        PaidAfterAll,
+        PaidBesideOpen,
+    ];
     // Without fresh orders there are two for these rules.
     let cases = if check.has_fresh_orders() { every } else { &every[..2] };
     // It is old when another rule looks at it: this one takes longest.
@@ -140,7 +240,11 @@ async fn approve_late(check: &Check) -> Result<Late, RuleError> {
     for (case, one) in &expected {
         let intent = check.service.intent(&one.payments[0].id).await;
         let duplicates = intent["duplicate_payments"].as_array().map_or(0, Vec::len);
-        let is_approved = duplicates == one.books.refunds_due && (duplicates > 0 || intent["status"] == "succeeded");
+        let is_approved = match case {
+            PaidByThirdAttempt => duplicates == 2,
+            Failed | Canceled | PaidByNextReference => duplicates == 1,
+            _ => duplicates == 0 && intent["status"] == "succeeded",
+        };
         if !is_approved {
             return not_checked(format!("The sandbox approved no attempt late ({case:?}): {intent}"));
         }
@@ -157,6 +261,7 @@ async fn decline_first(check: &Check, case: Case, payment: &Payment) {
             service.pay(id, SUCCEEDS_SOON).await;
             service.abandon(id, 1).await;
         }
+        PaidTwice | PaidAfterAll | PaidBesideOpen => drop(service.pay(id, SUCCEEDS_AFTER_FAILURE).await),
         _ => drop(service.pay(id, APPROVED_LATE).await),
     }
     match case {
@@ -166,7 +271,7 @@ async fn decline_first(check: &Check, case: Case, payment: &Payment) {
         }
         Failed | PaidByNextReference => drop(service.pay(id, DECLINED_FOR_GOOD).await),
         Canceled => drop(service.cancel(id).await),
-        Declined | Rejected | Abandoned => {}
+        Declined | Rejected | Abandoned | PaidTwice | PaidAfterAll | PaidBesideOpen => {}
     }
 }
 
@@ -210,17 +315,32 @@ async fn expect(check: &Check, case: Case, payment: &Payment) -> Result<Option<E
             "The customer canceled the payment after a declined attempt, and then an operator approved that attempt.",
             refund,
         ),
-        PaidByNextReference => {
+        PaidAfterAll => expected("The payment was reported as failed, and then it succeeded.", Books::PAID),
+        PaidByNextReference | PaidTwice | PaidBesideOpen => {
             let customer = check.customer(0).await?;
             let next = match check.buy(&customer, &payment.order).await {
                 Ok(next) if next.id != payment.id => next,
                 // Another rule is about this.
                 _ => return Ok(None),
             };
-            check.service.pay(&next.id, PAYS_AT_ONCE).await;
-            let what = "A payment failed, the order's next payment was paid, and then an operator approved an attempt of the first one.";
-            let payments = vec![payment.clone(), next];
-            Ok(Some(Expected { what: what.into(), payments, books: Books { paid: 1, refunds_due: 1 } }))
+            if case != PaidBesideOpen {
+                check.service.pay(&next.id, PAYS_AT_ONCE).await;
+            }
+            let (what, books) = match case {
+                PaidByNextReference => (
+                    "A payment failed, the order's next payment was paid, and then an operator approved an attempt of the first one.",
+                    Books { paid: 1, refunds_due: 1 },
+                ),
+                PaidTwice => (
+                    "A payment was reported as failed, the order's next payment was paid, and then the first one succeeded.",
+                    Books { paid: 1, refunds_due: 1 },
+                ),
+                _ => (
+                    "A payment was reported as failed, the customer began the next one, and then the first one succeeded.",
+                    Books::PAID,
+                ),
+            };
+            Ok(Some(Expected { what: what.into(), payments: vec![payment.clone(), next], books }))
         }
     }
 }

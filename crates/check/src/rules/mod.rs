@@ -4,6 +4,7 @@ mod errors;
 mod forged;
 mod late;
 mod next;
+mod nonces;
 mod orders;
 mod origins;
 mod replies;
@@ -125,6 +126,14 @@ const RULES: &[Rule] = &[
         guide: "errors",
         fix: "Give each call to the service a timeout of at most 30 seconds, and answer 503 with an error in the service's shape.",
         run: |check| Box::pin(errors::slow_service(check)),
+    },
+    Rule {
+        id: "redirect_is_not_followed",
+        title: "If the service redirects a call to another origin, the secret key does not go there",
+        needs: &[],
+        guide: "calls-to-the-service",
+        fix: "Turn redirects off in the HTTP client that calls the service (redirect: \"manual\", CURLOPT_FOLLOWLOCATION false), and treat a redirect as a call that failed.",
+        run: |check| Box::pin(errors::redirect_is_not_followed(check)),
     },
     Rule {
         id: "late_approval_pays",
@@ -293,6 +302,22 @@ const RULES: &[Rule] = &[
         guide: "late-and-double-approvals",
         fix: FIX_REFUND,
         run: |check| Box::pin(late::late_approval_after_end_is_refunded(check)),
+    },
+    Rule {
+        id: "refund_has_fee",
+        title: "A refund that is due is the amount that the customer paid, with the fee",
+        needs: &[ORDERS],
+        guide: "late-and-double-approvals",
+        fix: "Store the amount of the entry of duplicate_payments; if a second payment of the order has succeeded, its amount_payable.",
+        run: |check| Box::pin(late::refund_has_fee(check)),
+    },
+    Rule {
+        id: "paid_order_is_not_sold_again",
+        title: "If a payment that was reported as failed succeeds later, its order gets no other payment",
+        needs: &[PATTERN],
+        guide: "declines-and-the-next-reference",
+        fix: "Look first at what paid the order: if anything did, repeat that payment, also if the order has a later one that is open.",
+        run: |check| Box::pin(late::paid_order_is_not_sold_again(check)),
     },
     Rule {
         id: "paid_across_restart",

@@ -2,12 +2,14 @@
 
 use super::forged::{EMAILS, OWNER_HEADERS, OWNERS, names};
 use super::{LOGIN, Rule, TWO_LOGINS};
+use crate::options::Login;
 use crate::payment::Payment;
 use crate::service::{Call, Kind, Target};
 use crate::shop::{Customer, Exchange};
 use crate::{Check, Outcome, RuleError, not_checked};
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub(super) const RULES: &[Rule] = &[
@@ -50,6 +52,14 @@ pub(super) const RULES: &[Rule] = &[
         guide: "whose-payment-it-is",
         fix: "Delete the login on the server when the customer signs out: the cookie may be kept elsewhere.",
         run: |check| Box::pin(sign_out_ends_login(check)),
+    },
+    Rule {
+        id: "sign_out_ends_sessions",
+        title: "If the shop has an address to sign out, the service accepts no session token of the login afterwards",
+        needs: &[LOGIN],
+        guide: "whose-payment-it-is",
+        fix: "Keep each session token with the login that it was given to, and send POST /v1/sessions/revoke with each when the customer signs out.",
+        run: |check| Box::pin(sign_out_ends_sessions(check)),
     },
 ];
 
@@ -444,6 +454,76 @@ async fn sign_out_ends_login(check: &Check) -> Outcome {
     }
     let (_, payment) = check.open_payment().await?;
     let browser = check.sign_in(0).await?;
+    let SignedOut { kept, by } = match sign_out(check, &browser, login).await {
+        Ok(signed_out) => signed_out,
+        Err(Some(exchange)) => {
+            return Err(exchange.fail("The shop signed the customer out, and the same browser is still signed in."));
+        }
+        Err(None) => return Ok(()),
+    };
+    // Only the login may differ: a new CSRF token belongs to the same browser. Where guests may buy, it is a guest's now.
+    let bought = check.buy(&kept, &payment.order).await;
+    let is_guests = check.options.guests && bought.as_ref().is_ok_and(|bought| bought.id != payment.id);
+    let bought = bought.map_or_else(|exchange| exchange, |payment| payment.exchange);
+    let asked = [session_request(check, &kept).await, check.status(&kept, &payment).await];
+    for request in asked.into_iter().chain((!is_guests).then_some(bought)) {
+        if request.is_success() {
+            let why = format!("After {by} the login goes on: a copy of its cookie is still signed in.");
+            return Err(request.fail(why));
+        }
+    }
+    Ok(())
+}
+
+async fn sign_out_ends_sessions(check: &Check) -> Outcome {
+    let Some(login) = check.options.logins.first() else {
+        return not_checked("Missing option --login: it signs the customer in.");
+    };
+    let browser = check.sign_in(0).await?;
+    // A tab, and then two at once.
+    let first = session_request(check, &browser).await;
+    let (second, third) = join(session_request(check, &browser), session_request(check, &browser)).await;
+    let given = [first, second, third];
+    let tokens = given.iter().filter_map(|exchange| Some(exchange.data()["session_token"].as_str()?.to_owned()));
+    let tokens: BTreeSet<String> = tokens.collect();
+    if tokens.is_empty() {
+        return not_checked(NO_SESSION);
+    }
+    let by = match sign_out(check, &browser, login).await {
+        Ok(SignedOut { by, .. }) => by,
+        Err(Some(_)) => return not_checked("See sign_out_ends_login."),
+        Err(None) => return Ok(()),
+    };
+    let mut accepted = 0;
+    let have_ended = async || {
+        accepted = 0;
+        for token in &tokens {
+            accepted += usize::from(check.service.accepts(token).await);
+        }
+        (accepted == 0).then_some(())
+    };
+    // The shop may answer before it has revoked them.
+    if check.wait_for(check.options.limit, have_ended).await.is_some() {
+        return Ok(());
+    }
+    let (sent, all) = (format!("POST /session three times, then {by}"), tokens.len());
+    let why = "The customer signed out, and the service still accepts a session token of the login: whoever has it acts as the customer for up \
+               to 30 minutes.";
+    let came = format!("{accepted} of {all} tokens are valid.");
+    Err(RuleError::Failed { why: why.into(), sent, came })
+}
+
+/// A browser that has signed out.
+struct SignedOut {
+    /// What it was before.
+    kept: Customer,
+    /// The request: `POST /sign-out`.
+    by: String,
+}
+
+/// Signs this browser out, at the first of the usual addresses at which that succeeds. The error is the answer of an address that has
+/// accepted it without effect, if there is one: otherwise the shop has no address to sign out.
+async fn sign_out(check: &Check, browser: &Customer, login: &Login) -> Result<SignedOut, Option<Exchange>> {
     // Signing out may end every login of the customer.
     check.customers.borrow_mut().clear();
     let mut without_effect = None;
@@ -452,42 +532,23 @@ async fn sign_out_ends_login(check: &Check) -> Outcome {
             [("POST", "application/json", "{}"), ("POST", "application/x-www-form-urlencoded", ""), ("GET", "", "")]
         {
             let kept = browser.clone();
-            let mut request = check.request(&browser, method, &path).on_own_page();
+            let mut request = check.request(browser, method, &path).on_own_page();
             if !content_type.is_empty() {
                 request = request.body(content_type, body.to_owned());
             }
             let exchange = request.send().await;
-            let is_done = (200..400).contains(&exchange.status());
-            if !is_done {
+            if !(200..400).contains(&exchange.status()) {
                 continue;
             }
-            if !session_request(check, &browser).await.is_sign_in_required() {
-                if method == "POST" && without_effect.is_none() && !answers_anything(check, &browser).await {
-                    without_effect = Some(exchange);
-                }
-                continue;
+            if session_request(check, browser).await.is_sign_in_required() {
+                return Ok(SignedOut { kept, by: format!("{method} {path}") });
             }
-            // Only the login may differ: a new CSRF token belongs to the same browser. Where guests may buy, it is a guest's now.
-            let bought = check.buy(&kept, &payment.order).await;
-            let is_guests = check.options.guests && bought.as_ref().is_ok_and(|bought| bought.id != payment.id);
-            let bought = bought.map_or_else(|exchange| exchange, |payment| payment.exchange);
-            let asked = [session_request(check, &kept).await, check.status(&kept, &payment).await];
-            for request in asked.into_iter().chain((!is_guests).then_some(bought)) {
-                if request.is_success() {
-                    let why =
-                        format!("After {method} {path} the login goes on: a copy of its cookie is still signed in.");
-                    return Err(request.fail(why));
-                }
+            if method == "POST" && without_effect.is_none() && !answers_anything(check, browser).await {
+                without_effect = Some(exchange);
             }
-            return Ok(());
         }
     }
-    match without_effect {
-        Some(exchange) => {
-            Err(exchange.fail("The shop signed the customer out, and the same browser is still signed in."))
-        }
-        None => Ok(()),
-    }
+    Err(without_effect)
 }
 
 /// Whether the shop answers a POST to an address that it does not have as if it had it.
