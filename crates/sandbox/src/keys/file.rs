@@ -138,17 +138,24 @@ fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<(), Sta
              new keys."
         )));
     }
-    #[cfg(unix)]
-    {
-        let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(StartError::Keys(format!(
-                "Other users can read the keys in {path} (mode {mode:04o}). If no other person has read them: chmod 600 {word}. Otherwise move the file \
-                 away to get new ones."
-            )));
-        }
+    let mode = mode(metadata);
+    if mode & 0o077 != 0 {
+        return Err(StartError::Keys(format!(
+            "Other users can read the keys in {path} (mode {mode:04o}). If no other person has read them: chmod 600 {word}. Otherwise move the file \
+             away to get new ones."
+        )));
     }
     Ok(())
+}
+
+#[cfg(unix)]
+fn mode(metadata: &Metadata) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Metadata) -> u32 {
+    0o600
 }
 
 /// Checks that the keys file does not belong to another user, who would know the keys and could change them.
