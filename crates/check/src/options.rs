@@ -198,7 +198,7 @@ pub fn order_pattern(text: &str) -> Result<OrderPattern, String> {
 pub fn origin(text: &str) -> Result<String, String> {
     let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let origin = url.map(|url| url.origin().ascii_serialization());
-    let is_whole = |origin: &String| origin == text.trim_end_matches('/');
+    let is_whole = |origin: &String| origin == text.trim_end_matches('/') && !origin.contains('*');
     origin.filter(is_whole).ok_or_else(|| "give an origin without a path: https://shop.example".to_owned())
 }
 
@@ -268,7 +268,14 @@ mod tests {
     fn the_origin_of_a_page_has_no_path() {
         assert_eq!(origin("https://shop.example/").unwrap(), "https://shop.example");
         assert_eq!(origin("http://localhost:5173").unwrap(), "http://localhost:5173");
-        for text in ["", "shop.example", "https://shop.example/page", "https://awa@shop.example", "null"] {
+        for text in [
+            "",
+            "shop.example",
+            "https://shop.example/page",
+            "https://awa@shop.example",
+            "https://*.shop.example",
+            "null",
+        ] {
             assert!(origin(text).is_err(), "{text}");
         }
     }

@@ -7,7 +7,8 @@ import { sqliteOrders } from "guichet-server/examples/orders.mjs";
 import { Database } from "node-sqlite3-wasm";
 
 // The payment service and this shop's own address. Read at run time: one build serves every environment.
-export const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
+const baseUrl = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
+export const service = process.env.GUICHET_PUBLIC_URL ?? baseUrl; // the same, as browsers name it
 const origin = originOf("SHOP_URL") ?? "http://localhost:3000";
 const page = originOf("SHOP_ORIGIN"); // the page's origin, if it is not this server's
 
@@ -52,7 +53,9 @@ function open(): Shop {
     },
   });
   const made = createShop({
-    baseUrl: service,
+    baseUrl,
+    plainHosts: process.env.GUICHET_PLAIN_HOSTS?.split(",").filter(Boolean) ?? [], // of a sandbox in another container
+    checkoutOrigins: [new URL(service).origin],
     secretKey,
     customer,
     origins: [origin, ...(page ? [page] : [])],
