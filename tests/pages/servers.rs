@@ -290,11 +290,14 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     // JavaScript reads both. It is no order.
     let malformed = if server == Server::Express { 404 } else { 400 };
+    // No browser sends it: guichet-server compares the whole origin where origins are named, and nothing else.
+    let contradictory = if server == Server::Express { 200 } else { 403 };
     for (headers, body, status) in [
         (&[("origin", "https://evil.example")][..], order, 403),
         (&[("origin", "null")], order, 403),
         (&[("origin", &other_port), ("sec-fetch-site", "same-site")], order, 403),
-        (&[("origin", own), ("sec-fetch-site", "cross-site")], order, 403),
+        (&[("origin", own), ("sec-fetch-site", "cross-site")], order, contradictory),
+        (&[("origin", "https://evil.example"), ("sec-fetch-site", "none")], order, 403),
         (&[("sec-fetch-site", "cross-site")], order, 403),
         (&[("sec-fetch-site", "same-site")], order, 403),
         (&[("origin", own), ("content-type", "text/plain")], order, 415),
