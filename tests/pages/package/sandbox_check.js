@@ -168,12 +168,13 @@ async function aHandlerOfGuichetServerIsChecked() {
     same_order_same_payment: "pass",
     same_payment_after_restart: "not checked",
     return_nonce_agrees: "pass",
+    return_nonce_cannot_be_guessed: "pass",
     login_is_guarded: "fail",
     other_customer_sees_nothing: "pass",
     same_site_refused: "pass",
     paid_without_return: "pass",
   }, JSON.stringify(report));
-  assert.deepEqual([report.passed, report.failed, report.not_checked], [6, 1, 1]);
+  assert.deepEqual([report.passed, report.failed, report.not_checked], [7, 1, 1]);
 }
 
 async function whatTheFunctionRefuses() {
