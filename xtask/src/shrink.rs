@@ -1,4 +1,6 @@
-//! Removes code and data from the wasm that no page uses.
+//! Removes code and data from the wasm that no page uses. The figures are of a shop's module after wasm-opt and brotli, each measured alone:
+//! what formats panics 1.6 KB, the places in source files 0.6 KB, the texts of panics 0.2 KB. The last two stay as long as a page is at
+//! its limit without them.
 
 use anyhow::{Context as _, Result};
 use walrus::ir::Value;
@@ -57,8 +59,7 @@ pub fn remove_panic_messages(wasm: &[u8]) -> Result<Module> {
     Ok(module)
 }
 
-/// The longest texts of panics in a page's module, and of wasm-bindgen's errors about wrong glue, which is generated. Blanking them saves
-/// 0.3 KB.
+/// The longest texts of panics in a page's module, and of wasm-bindgen's errors about wrong glue, which is generated.
 const MESSAGES: [&str; 16] = [
     "`async fn` resumed after completion",
     "LazyCell instance has previously been poisoned",
