@@ -92,6 +92,15 @@ export interface HostedCheckout {
    */
   quotes(options?: CallOptions & { country_code?: string; codes?: Readonly<Record<string, string>> }): Promise<Quote[]>;
   /**
+   * What customers type, as `pay` and `answer` read it: digits in ASCII, without what separates them, a phone with its prefix. For a page
+   * that shows what it reads, or guesses the operator while the customer types. Checks nothing and sends nothing; a phone that cannot be
+   * read is empty.
+   *
+   * @example
+   * const { phone } = hosted.normalize({ phone: "+237 (0) 6 70", country_code: "CM" }); // "2370670", not whole yet
+   */
+  normalize(fields: Typed): Omit<Typed, "country_code">;
+  /**
    * Pays, and polls until the payment is final or needs the customer again (`requires_action`, with `last_payment_error` or
    * `next_action`). A second call joins the first. If the reply to a charge is lost, the intent is read before the charge is
    * sent again.
@@ -106,8 +115,8 @@ export interface HostedCheckout {
    */
   pay(method: Instrument, options?: PayOptions): Promise<PaymentIntent>;
   /**
-   * Sends the customer's one-time code, if `next_action` is `otp`, and polls as `pay` does. Rejects with kind `input` without
-   * a code, and as `pay` does.
+   * Sends the customer's one-time code, if `next_action` is `otp`, and polls as `pay` does. Rejects with kind `input`, and sends
+   * nothing, if the text cannot be a code: 4 to 10 digits or letters. A wrong code ends the attempt. Otherwise rejects as `pay` does.
    *
    * @example
    * if (hosted.intent.next_action?.type === "otp") await hosted.answer("123456");
@@ -171,7 +180,7 @@ export interface HostedCheckout {
 }
 
 /**
- * What the customer pays with, as people write it: spaces and dashes are removed.
+ * What the customer pays with, as people type and paste it: with spaces, dashes, marks that nobody sees, and digits of any script.
  *
  * @example
  * const method: Instrument = { type: "mobile_money", phone: "670 00 00 00", country_code: "CM", operator: "mtn_cm" };
@@ -192,8 +201,33 @@ export type Instrument =
     }
   | {
       type: "card";
-      card: { number: string; /** 1 to 12. */ exp_month: number; /** Four digits. */ exp_year: number; cvc: string };
+      card: {
+        number: string;
+        /** 1 to 12. */
+        exp_month: number | string;
+        /** `2034` or `34`. */
+        exp_year: number | string;
+        cvc: string;
+      };
     };
+
+/**
+ * The fields that customers type.
+ *
+ * @example
+ * const typed: Typed = { number: "4242-4242-4242-4242", exp_year: "34" };
+ * const { number, exp_year } = hosted.normalize(typed); // "4242424242424242", "2034"
+ */
+export interface Typed {
+  phone?: string;
+  /** Two-letter ISO code of the country whose national numbers are read. */
+  country_code?: string;
+  number?: string;
+  exp_month?: string;
+  exp_year?: string;
+  cvc?: string;
+  otp?: string;
+}
 
 /**
  * Options of the calls that pay.

@@ -37,6 +37,7 @@ async function open(options, how) {
     get intent() {
       return guarded(() => page.intent);
     },
+    normalize: (fields) => guarded(() => page.normalize(fields)),
     quotes: method("quotes", `${CALL} country_code codes`),
     pay: method("pay", MOVE),
     answer: method("answer", MOVE),

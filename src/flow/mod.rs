@@ -31,7 +31,7 @@ pub(crate) use base::service_root;
 pub(crate) use base::without_slashes;
 pub use late::{LateApproval, late_approval};
 pub use names::nearest;
-pub use paying::{IntentSnapshot, LostCharge, classify_lost_charge, normalize_phone};
+pub use paying::{IntentSnapshot, LostCharge, classify_lost_charge};
 pub use quotes::{Price, Quote, QuoteRequest, card_types, cheapest_first, price};
 pub use returns::{Arrival, Match, Purchase, arrival, classify, is_return_nonce};
 pub use session::{Lifetime, State};

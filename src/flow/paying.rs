@@ -1,5 +1,4 @@
-//! Paying on the hosted page: what to do if the response to a charge was lost, so that nobody is charged twice; and phone
-//! numbers as customers type them.
+//! Paying on the hosted page: what to do if the response to a charge was lost, so that nobody is charged twice.
 
 use crate::values::IntentStatus;
 
@@ -54,42 +53,6 @@ pub fn classify_lost_charge(before: &IntentSnapshot, now: &IntentSnapshot) -> Lo
     }
 }
 
-/// Turns a typed phone number into the service's format: `+237 670 00 00 00` becomes `237670000000`, and so does
-/// `670 00 00 00` with the country `CM`. The prefix is added only to a number in the national format of the country's mobile
-/// numbers. Characters that are not part of a phone number stay, so that the service refuses the number.
-#[must_use]
-pub fn normalize_phone(text: &str, country: Option<&str>) -> String {
-    let compact: String = text.chars().filter(|c| !c.is_whitespace() && !"()-./".contains(*c)).collect();
-    if let Some(digits) = compact.strip_prefix('+').or_else(|| compact.strip_prefix("00")) {
-        return digits.to_owned();
-    }
-    let Some((_, prefix, length, begins)) = MOBILES.iter().find(|(known, ..)| Some(*known) == country) else {
-        return compact;
-    };
-    let is_national = |number: &&str| number.len() == *length && number.starts_with(|first| begins.contains(first));
-    let number = Some(&*compact).filter(is_national).or(compact.strip_prefix('0').filter(is_national));
-    number.map_or(compact.clone(), |number| String::from(*prefix) + number)
-}
-
-/// The national format of mobile numbers by country: the country's prefix, the number of digits without a trunk 0, and the
-/// possible first digits. From libphonenumber's metadata (November 2026), without Cameroon's numbers that begin with 24, which
-/// have no mobile money, and without Gabon's numbers from before 2019.
-const MOBILES: [(&str, &str, usize, &str); 13] = [
-    ("BF", "226", 8, "04567"),
-    ("BJ", "229", 10, "0"),
-    ("CG", "242", 9, "0"),
-    ("CI", "225", 10, "0"),
-    ("CM", "237", 9, "6"),
-    ("GA", "241", 8, "67"),
-    ("GH", "233", 9, "25"),
-    ("KE", "254", 9, "17"),
-    ("RW", "250", 9, "7"),
-    ("SN", "221", 9, "7"),
-    ("TD", "235", 8, "36789"),
-    ("TG", "228", 8, "79"),
-    ("UG", "256", 9, "7"),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,61 +85,5 @@ mod tests {
         assert_eq!(classify_lost_charge(&waits_for_otp, &waits_for_otp), LostCharge::SendAgain);
         let silent = standing("requires_action", None);
         assert_eq!(classify_lost_charge(&silent, &silent), LostCharge::Unclear);
-    }
-
-    #[test]
-    fn common_notations_of_a_phone_number_are_normalized() {
-        for written in [
-            "237670000000",
-            "+237 670 00 00 00",
-            "00237670000000",
-            " 237-670-00-00-00 ",
-            "(+237) 670.000.000",
-            "+237\u{a0}670\u{a0}000\u{a0}000",
-        ] {
-            assert_eq!(normalize_phone(written, None), "237670000000", "{written}");
-            assert_eq!(normalize_phone(written, Some("CM")), "237670000000", "{written}");
-        }
-        assert_eq!(normalize_phone("23767000000O", None), "23767000000O");
-    }
-
-    #[test]
-    fn only_a_national_mobile_number_gets_its_countrys_prefix() {
-        for (country, dialled, whole) in [
-            ("BF", "70 12 34 56", "22670123456"),
-            ("BF", "44 12 34 56", "22644123456"),
-            ("BJ", "01 95 12 34 56", "2290195123456"),
-            ("CG", "06 123 4567", "242061234567"),
-            ("CI", "01 23 45 6789", "2250123456789"),
-            ("CM", "6 71 23 45 67", "237671234567"),
-            ("GA", "074 12 34 56", "24174123456"),
-            ("GA", "74 12 34 56", "24174123456"),
-            ("GH", "023 123 4567", "233231234567"),
-            ("KE", "0712 123456", "254712123456"),
-            ("KE", "712 123456", "254712123456"),
-            ("KE", "0110 123456", "254110123456"),
-            ("RW", "0720 123 456", "250720123456"),
-            ("SN", "70 123 45 67", "221701234567"),
-            ("TD", "63 01 23 45", "23563012345"),
-            ("TD", "77 01 23 45", "23577012345"),
-            ("TG", "90 11 23 45", "22890112345"),
-            ("UG", "0712 345678", "256712345678"),
-        ] {
-            assert_eq!(normalize_phone(dialled, Some(country)), whole);
-        }
-        for (country, other) in [
-            (None, "670000000"),
-            (Some("FR"), "670000000"),
-            (Some("CM"), "770000000"),
-            (Some("CM"), "222123456"),
-            (Some("TD"), "22501234"),
-            (Some("CI"), "2123456789"),
-            (Some("CM"), "67000000"),
-            (Some("CM"), "67000000O0"),
-            (Some("CM"), "233240000000"),
-        ] {
-            assert_eq!(normalize_phone(other, country), other, "{country:?}");
-        }
-        assert_eq!(normalize_phone("+233 24 000 0000", Some("CM")), "233240000000");
     }
 }

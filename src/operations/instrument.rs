@@ -1,7 +1,7 @@
 //! The payment method of a request.
 
 use crate::protocol::{Argument, ErrorCode, FieldError, FieldType, Shorthand, whole, written_by_its_type};
-use crate::values::{Invalid, OperatorCode, Phone};
+use crate::values::{Invalid, OperatorCode, Phone, normalize_digits};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
@@ -149,12 +149,12 @@ fn from_the_command_line(given: &str) -> Result<Option<Value>, Invalid> {
     Ok((!is_json).then(|| json!({"type": "mobile_money", "phone": given})))
 }
 
-/// Whether a text is a card number, with or without spaces: 16 to 19 digits, which is longer than a phone number, or 14
+/// Whether a text is a card number, however it is separated: 16 to 19 digits, which is longer than a phone number, or 14
 /// or 15 digits that begin with 3, which no phone number of that length does.
 fn is_card_number(given: &str) -> bool {
-    let digits: Vec<u8> = given.bytes().filter(|byte| !b" -".contains(byte)).collect();
-    let only_digits = digits.iter().all(u8::is_ascii_digit);
-    only_digits && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with(b"3")))
+    let digits = normalize_digits(given);
+    let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    only_digits && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with('3')))
 }
 
 impl Card {

@@ -15,6 +15,7 @@ mod moment;
 mod money;
 mod printable;
 mod secrets;
+mod typed;
 mod words;
 
 #[cfg(any(feature = "axum", feature = "service"))]
@@ -39,6 +40,7 @@ pub(crate) use money::{as_number, whole_number};
 pub use printable::{Printable, is_plain, printable};
 pub use secrets::{CheckoutUrl, ClientSecret, Secret, SessionToken, looks_like_a_secret_key};
 pub(crate) use secrets::{after_its_prefix, any_word, is_key};
+pub use typed::{normalize_code, normalize_digits, normalize_phone, normalize_year};
 pub(crate) use words::words;
 pub use words::{
     BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,

@@ -26,6 +26,8 @@ in_chromium!(
     an_invalid_path_is_refused_before_anything_is_sent,
     waiting_without_any_response_is_an_error_and_returns_no_old_intent,
     a_local_phone_number_is_charged_with_its_country_prefix,
+    what_people_type_and_paste_is_read_as_meant_or_refused_before_anything_is_sent,
+    the_sandboxs_page_reads_what_people_type_and_paste_as_the_package_does,
     paying_a_settled_intent_is_an_error_with_the_remedy,
     the_checkout_page_preloads_every_module_that_it_loads,
 );
@@ -206,6 +208,139 @@ async fn a_local_phone_number_is_charged_with_its_country_prefix(engine: Engine)
     open(&page.browser, &intent).await;
     page.demo.pay_by_phone(&page.browser, "6 70 00 00 00").await;
     page.browser.wait_for("[data-status='succeeded']").await;
+}
+
+async fn what_people_type_and_paste_is_read_as_meant_or_refused_before_anything_is_sent(engine: Engine) {
+    let page = Page::open(engine, "typed").await;
+    let cases = typed_cases();
+    let (mut calls, mut expected) = (Vec::new(), Vec::new());
+    for case in cases["phones"].as_array().unwrap() {
+        // A case that names no country holds without one and in Cameroon.
+        let countries = case.get("country").map_or(vec![Value::Null, json!("CM")], |country| vec![country.clone()]);
+        for country in countries {
+            let method = json!({ "type": "mobile_money", "phone": case["typed"], "country_code": country });
+            calls.push(json!(["pay", method]));
+            let sent = case["phone"].as_str().map(|phone| json!({ "type": "mobile_money", "phone": phone }));
+            expected.push(sent.map_or(json!(["phone"]), |method| json!({ "payment_method": method })));
+        }
+    }
+    for case in cases["codes"].as_array().unwrap() {
+        calls.push(json!(["answer", case["typed"]]));
+        expected.push(case["otp"].as_str().map_or(json!(["otp"]), |otp| json!({ "otp": otp })));
+    }
+    for case in cases["cards"].as_array().unwrap() {
+        calls.push(json!(["pay", { "type": "card", "card": with(typed_card(), &case["typed"]) }]));
+        let sent = case.get("card").map(|card| json!({ "type": "card", "card": with(sent_card(), card) }));
+        expected.push(sent.map_or(case["wrong"].clone(), |method| json!({ "payment_method": method })));
+    }
+    let result = page
+        .run(&format!(
+            "let sent;
+             const fetch = async (url, {{ method, body }}) => {{
+                 if (method === 'POST') sent = JSON.parse(body);
+                 return Response.json({{ data: {{ id: 'pi_1', status: 'requires_action', attempts: 0 }} }});
+             }};
+             const page = await open({{ intent: {{ id: 'pi_1', client_secret: 's_1' }}, fetch }});
+             const results = [];
+             for (const [name, typed] of {}) {{
+                 sent = undefined;
+                 const refused = await page[name](typed).then(() => undefined, (e) => e.kind === 'input' ? e.fields.map(({{ param }}) => param) : e.kind);
+                 results.push(sent ?? refused);
+             }}
+             return [results, page.normalize({{ phone: '+237 (0) 6 70', country_code: 'CM', exp_year: '34', otp: '12-' }}), page.normalize()];",
+            json!(calls)
+        ))
+        .await;
+    let results = result[0].as_array().unwrap();
+    for ((call, result), expected) in calls.iter().zip(results).zip(&expected) {
+        assert_eq!(result, expected, "{call}");
+    }
+    assert_eq!(results.len(), expected.len());
+    assert_eq!(result[1], json!({ "phone": "2370670", "exp_year": "2034", "otp": "12" }));
+    assert_eq!(result[2], json!({}));
+}
+
+async fn the_sandboxs_page_reads_what_people_type_and_paste_as_the_package_does(engine: Engine) {
+    let page = Page::open(engine, "typed-page").await;
+    let cases = typed_cases();
+    let of = |name: &str| cases[name].as_array().unwrap().clone();
+    let mut phones = of("phones");
+    phones.retain(|case| case.get("country").is_none_or(|country| country == "CM"));
+    let (codes, cards) = (of("codes"), [of("cards"), of("months_with_a_year")].concat());
+    // Types into the fields, submits, and returns what was sent, or the fields that are marked.
+    let script = |method: &str, form: &str, typed: Vec<Value>| {
+        format!(
+            "const real = window.fetch;
+             let sent;
+             window.fetch = (url, how) => {{
+                 const {{ pathname }} = new URL(url);
+                 if (how?.method !== 'POST') return real(url, how);
+                 sent = JSON.parse(how.body);
+                 return real(pathname.replace(/[/](payment-method|answer)$/, ''), {{ headers: how.headers }});
+             }};
+             document.querySelector(\"{method}\")?.click();
+             const results = [];
+             for (const typed of {typed}) {{
+                 sent = undefined;
+                 const inputs = Object.keys(typed).map((param) => document.querySelector(`[data-param=${{param}}]`));
+                 for (const input of inputs) input.value = typed[input.dataset.param];
+                 for (const event of ['input', 'change']) for (const input of inputs) input.dispatchEvent(new Event(event));
+                 document.getElementById('{form}').requestSubmit();
+                 while (document.getElementById('status').dataset.status === 'sending') await new Promise((later) => setTimeout(later));
+                 const marked = [...document.querySelectorAll('[aria-invalid]')].map(({{ dataset }}) => dataset.param);
+                 results.push(sent ?? marked);
+             }}
+             window.fetch = real;
+             return results;",
+            typed = json!(typed)
+        )
+    };
+    let intent = page.demo.create_intent(order(&page.demo, "TYPED-1")).await;
+    open(&page.browser, &intent).await;
+    page.browser.wait_for("[data-status='ready']").await;
+    let typed = phones.iter().map(|case| json!({ "phone": case["typed"] })).collect();
+    let sent = page.browser.run_async(&script("[data-test='method-mobile_money']", "form", typed)).await;
+    for (case, sent) in phones.iter().zip(sent.as_array().unwrap()) {
+        let expected = case["phone"].as_str().map_or(json!(["phone"]), |phone| phone.into());
+        let phone = if sent.is_array() { sent } else { &sent["payment_method"]["phone"] };
+        assert_eq!(phone, &expected, "{case}");
+    }
+    let typed = cards.iter().map(|case| with(typed_card(), &case["typed"])).collect();
+    let sent = page.browser.run_async(&script("[data-test^='method-card']", "form", typed)).await;
+    for (case, sent) in cards.iter().zip(sent.as_array().unwrap()) {
+        let card = case.get("card").map(|card| json!({ "type": "card", "card": with(sent_card(), card) }));
+        assert_eq!(*sent, card.map_or(case["wrong"].clone(), |method| json!({ "payment_method": method })), "{case}");
+    }
+    let instrument = Instrument::mobile_money(Phone::new("237670000010").unwrap());
+    page.demo.client().attach_payment_method(&intent.id, instrument).await.unwrap();
+    open(&page.browser, &intent).await;
+    page.browser.wait_for("[data-status='code']").await;
+    let typed = codes.iter().map(|case| json!({ "otp": case["typed"] })).collect();
+    let sent = page.browser.run_async(&script("none", "code", typed)).await;
+    for (case, sent) in codes.iter().zip(sent.as_array().unwrap()) {
+        // The codes of the sandbox are digits.
+        let otp = case["otp"].as_str().filter(|otp| otp.bytes().all(|byte| byte.is_ascii_digit()));
+        assert_eq!(*sent, otp.map_or(json!(["otp"]), |otp| json!({ "otp": otp })), "{case}");
+    }
+}
+
+/// What people type and paste, and what is meant.
+fn typed_cases() -> Value {
+    serde_json::from_str(include_str!("../typed.json")).unwrap()
+}
+
+/// The fields of a card, of which a case has those that it is about.
+fn typed_card() -> Value {
+    json!({ "number": PAYS, "exp_month": "12", "exp_year": "2034", "cvc": "123" })
+}
+
+fn sent_card() -> Value {
+    json!({ "number": PAYS, "exp_month": 12, "exp_year": 2034, "cvc": "123" })
+}
+
+fn with(mut members: Value, others: &Value) -> Value {
+    members.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+    members
 }
 
 async fn paying_a_settled_intent_is_an_error_with_the_remedy(engine: Engine) {

@@ -1,6 +1,6 @@
 // Everything that `guichet/hosted` exports, used as the payment company's own page would.
 import { GuichetError, openHostedCheckout } from "guichet/hosted";
-import type { FieldError, HostedCheckout, HostedOptions, Instrument, Kind, Paths, Payable, PayOptions } from "guichet/hosted";
+import type { FieldError, HostedCheckout, HostedOptions, Instrument, Kind, Paths, Payable, PayOptions, Typed } from "guichet/hosted";
 import * as entry from "guichet/hosted";
 import type { PaymentIntent, Quote } from "guichet";
 import * as shop from "guichet";
@@ -32,6 +32,11 @@ export async function checkout(options: HostedOptions, signal: AbortSignal): Pro
   await page.pay({ phone: "237670000000" });
   const how: PayOptions = { onStatus: (now) => holds<Equal<typeof now, PaymentIntent>>(), signal, budgetMs: 60_000 };
   let intent: PaymentIntent = await page.pay({ type: "mobile_money", phone: "670000000", country_code: "CM" }, how);
+  const typed: Omit<Typed, "country_code"> = page.normalize({ phone: "6 70 00 00 00", country_code: "CM" });
+  // @ts-expect-error: no such field is typed
+  page.normalize({ email: "awa@example.com" });
+  if (typed.phone) intent = await page.pay({ type: "mobile_money", phone: typed.phone });
+  intent = await page.pay({ type: "card", card: { number: "4242 4242 4242 4242", exp_month: "12", exp_year: "34", cvc: "123" } });
   if (intent.next_action?.type === "approve_on_phone") intent = await page.anotherNumber(how);
   intent = await page.pay({ type: "mobile_money", phone: "237690000099", operator: "orange_cm" });
   if (quotes.some((quote) => quote.payment_method === "card")) {

@@ -14,7 +14,7 @@
 // language-en, language-fr, sandbox.
 
 import { hostedWords } from "./package/hosted-words.js";
-import { askForPhone, fillIn, markFrom, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
+import { askForPhone, fillIn, markFrom, readBy, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
 import { draw, nameMerchant, stillOpen, translate } from "./view.js";
 
 const ui = (id) => document.getElementById(id);
@@ -38,7 +38,7 @@ const intent = JSON.parse(written.textContent);
 written.remove();
 
 let locale = document.documentElement.lang;
-let page; // the open checkout: its intent, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
+let page; // the open checkout: its intent, normalize, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
 let readAt = 0; // when the intent was read, in Unix seconds
 let choices; // the payment methods, each with its quote and price
 let chosen; // the selected one
@@ -60,6 +60,7 @@ async function start() {
   try {
     const { openHostedCheckout } = await import("./package/hosted.js");
     page = await openHostedCheckout({ baseUrl: location.origin, intent, wasm: WASM, fetch: timed }, { signal });
+    readBy(page.normalize);
     showMerchant(signal);
     // A customer who comes from the bank has just paid; one who reloads paid before.
     const fromBank = storage.read("at_bank") === page.intent.id;

@@ -1,25 +1,31 @@
 // The form fields: reads, checks, marks and clears what the customer types.
 //
-// Values are only in the fields themselves, which are cleared when the page is left. The checks here only
-// find obvious mistakes; the payment service decides whether a number can pay.
+// Values are only in the fields themselves, which are cleared when the page is left. The package reads what is typed:
+// separators, digits of other scripts, prefixes. The checks here only find obvious mistakes in that; the payment service
+// decides whether a number can pay.
 
 const inputs = [...document.querySelectorAll("input[data-param]")];
-const digits = (text) => text.replace(/[\s().+-]/g, "");
+let normalize = (fields) => fields; // that of the open checkout
 
 // What the numbers of each operator begin with, from the service's own table: "mtn_cm:650,651 orange_cm:655".
 const prefixes = document.querySelector('meta[name="prefixes"]').content.split(" ").map((of) => of.split(":"));
 const operators = () => [...document.querySelectorAll("[name=operator]")];
 let guessed;
 
-// Whether a text looks like a value of each field.
+// What a value of each field looks like.
 const looksRight = {
-  phone: (text) => /^\d{8,15}$/.test(digits(text)),
-  number: (text) => /^\d{12,19}$/.test(digits(text)),
-  exp_month: (text) => /^(0?[1-9]|1[0-2])$/.test(text.trim()),
-  exp_year: (text) => /^(\d{2}|\d{4})$/.test(text.trim()),
-  cvc: (text) => /^\d{3,4}$/.test(text.trim()),
-  otp: (text) => /^\d{4,10}$/.test(digits(text)),
+  phone: /^\d{7,15}$/,
+  number: /^\d{12,19}$/,
+  exp_month: /^(0?[1-9]|1[0-2])$/,
+  exp_year: /^2\d{3}$/,
+  cvc: /^\d{3,4}$/,
+  otp: /^\d{4,10}$/,
 };
+
+/** Takes `normalize` of the open checkout. */
+export function readBy(reading) {
+  normalize = reading;
+}
 
 /** Shows the fields of one type of payment method; hides and clears the others. */
 export function showFields(type) {
@@ -32,9 +38,8 @@ export function showFields(type) {
 /** Reads the payment method. If a field is invalid: null, with the invalid fields marked and the first one focused. */
 export function readMethod(type, sentences) {
   const group = document.querySelector(`[data-for="${type}"]`);
-  const typed = read(inputs.filter((input) => group.contains(input)), sentences);
-  if (!typed) return null;
-  // The service's default country for fees is Cameroon; so is the default for a phone without a country code.
+  const values = read(inputs.filter((input) => group.contains(input)), sentences);
+  if (!values) return null;
   if (type === "mobile_money") {
     guessOperator();
     if (isClosed()) {
@@ -44,25 +49,15 @@ export function readMethod(type, sentences) {
     }
     const radio = operators().find(({ checked }) => checked);
     // A number of another country has none of these operators.
-    const operator = national(typed.phone).length === 9 ? radio?.value : undefined;
-    return { type, phone: typed.phone, country_code: "CM", ...(operator && { operator }) };
+    const operator = national(values.phone).length === 9 ? radio?.value : undefined;
+    return { type, phone: values.phone, ...(operator && { operator }) };
   }
-  const year = Number(typed.exp_year);
-  return {
-    type,
-    card: {
-      number: digits(typed.number),
-      exp_month: Number(typed.exp_month),
-      exp_year: year < 100 ? 2000 + year : year,
-      cvc: typed.cvc,
-    },
-  };
+  return { type, card: values };
 }
 
-/** Reads the one-time code. If it is invalid: null, with the field marked and focused. */
+/** Reads the one-time code. If it is invalid: undefined, with the field marked and focused. */
 export function readCode(sentences) {
-  const typed = read([input("otp")], sentences);
-  return typed && digits(typed.otp);
+  return read([input("otp")], sentences)?.otp;
 }
 
 /** Marks the fields that the service's error names. */
@@ -83,12 +78,12 @@ export function askForPhone() {
 
 // The number without Cameroon's country code.
 function national(phone) {
-  return digits(phone).replace(/^(00)?237/, "");
+  return phone.replace(/^237/, "");
 }
 
 /** Checks the operator of the number's prefix. The customer's own choice stays until the guess changes: numbers can be ported. */
 function guessOperator() {
-  const number = national(input("phone").value);
+  const number = national(normalized([input("phone")]).phone);
   const guess = number.length > 9 ? undefined : prefixes.find(([, of]) => of?.split(",").some((prefix) => number.startsWith(prefix)))?.[0];
   if (guess === guessed) return;
   guessed = guess;
@@ -141,19 +136,33 @@ function input(param) {
   return inputs.find(({ dataset }) => dataset.param === param);
 }
 
+// What is typed into these fields, as the package reads it. The service's default country for fees is Cameroon; so is the default for
+// a phone without a country code.
+function normalized(fields) {
+  return normalize({ country_code: "CM", ...Object.fromEntries(fields.map(({ dataset, value }) => [dataset.param, value])) });
+}
+
 function read(asked, sentences) {
-  const wrong = asked.filter(({ dataset, value }) => !looksRight[dataset.param](value));
+  const values = normalized(asked);
+  const wrong = asked.filter(({ dataset }) => !looksRight[dataset.param].test(values[dataset.param]));
   unmark();
   for (const input of wrong) mark(input, sentenceFor(input, sentences));
   if (wrong.length) {
     wrong[0].focus();
     return null;
   }
-  return Object.fromEntries(asked.map(({ dataset, value }) => [dataset.param, value.trim()]));
+  return values;
 }
 
 function inFours(text) {
-  return digits(text).slice(0, 19).replace(/(\d{4})(?=\d)/g, "$1 ");
+  return normalize({ number: text }).number.replace(/(\d{4})(?=\d)/g, "$1 ");
+}
+
+// A month that was typed or pasted with its year.
+function takeYear() {
+  const [month, year] = [input("exp_month"), input("exp_year")];
+  const both = /^(\d\d)(\d\d|\d{4})$/.exec(normalized([month]).exp_month);
+  if (both && !year.value) [, month.value, year.value] = both;
 }
 
 function sentenceFor(input, sentences) {
@@ -186,5 +195,6 @@ for (const input of inputs) {
     }
   });
 }
+input("exp_month").addEventListener("change", takeYear);
 // A browser may cache this page with its fields for the back button.
 addEventListener("pagehide", () => wipe());

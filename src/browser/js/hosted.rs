@@ -9,10 +9,9 @@ use crate::browser::core::error::CallError;
 use crate::browser::core::hosted::{HostedCheckout, HostedConfig, MOVABLE, check_intent, intent_of_address};
 use crate::browser::core::payment::{FollowOptions, Move};
 use crate::browser::core::quotes::quotes;
-use crate::browser::core::value::{display, get, get_text, merged, text};
-use crate::flow::normalize_phone;
+use crate::browser::core::value::{display, get, get_text, merged, object, set, text};
 use crate::operations::{Card, Instrument};
-use crate::values::{Country, OperatorCode, Phone};
+use crate::values::{Country, OperatorCode, Phone, normalize_code, normalize_digits, normalize_phone, normalize_year};
 use js_sys::{Function, Promise};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -78,6 +77,11 @@ impl HostedPage {
         })
     }
 
+    /// The fields as [`Self::pay`] and [`Self::answer`] read them, not checked.
+    pub fn normalize(&self, fields: &JsValue) -> JsValue {
+        normalized(fields, &["phone", "number", "exp_month", "exp_year", "cvc", "otp"])
+    }
+
     pub fn pay(&self, method: &JsValue, how: &JsValue) -> Promise {
         self.start(method, how, &|method| Ok(Move::Pay(instrument(method)?)))
     }
@@ -133,10 +137,10 @@ fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
     match get_text(given, "type").as_deref() {
         Some("mobile_money") => {
             check_names(given, "field", "type phone country_code operator")?;
-            let mut inputs = Inputs::of(given);
-            let country = inputs.optional("country_code", |text| Country::new(text));
-            let country = country.as_ref().map(Country::as_str);
-            let phone = inputs.required("phone", |text| Phone::new(normalize_phone(text, country)));
+            let given = normalized(given, &["phone", "country_code", "operator"]);
+            let mut inputs = Inputs::of(&given);
+            inputs.optional("country_code", |text| Country::new(text));
+            let phone = inputs.required("phone", |text| Phone::new(text));
             let operator = inputs.optional("operator", |text| OperatorCode::new(text));
             inputs.finish(phone.map(|phone| Instrument::MobileMoney { phone, operator }))
         }
@@ -150,11 +154,12 @@ fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
 
 fn card(given: &JsValue) -> Result<Instrument, CallError> {
     check_names(given, "field", "number exp_month exp_year cvc")?;
-    let mut inputs = Inputs::of(given);
-    let number = inputs.required("number", |text| Card::check_number(&without_spaces(text).replace('-', "")));
-    let exp_month = inputs.required("exp_month", |text| Card::check_month(text.trim().parse().ok()));
-    let exp_year = inputs.required("exp_year", |text| Card::check_year(text.trim().parse().ok()));
-    let cvc = inputs.required("cvc", |text| Card::check_cvc(&without_spaces(text)));
+    let given = normalized(given, &["number", "exp_month", "exp_year", "cvc"]);
+    let mut inputs = Inputs::of(&given);
+    let number = inputs.required("number", Card::check_number);
+    let exp_month = inputs.required("exp_month", |text| Card::check_month(text.parse().ok()));
+    let exp_year = inputs.required("exp_year", |text| Card::check_year(text.parse().ok()));
+    let cvc = inputs.required("cvc", Card::check_cvc);
     inputs.finish(match (number, exp_month, exp_year, cvc) {
         (Some(number), Some(exp_month), Some(exp_year), Some(cvc)) => {
             Some(Instrument::Card { card: Card { number, exp_month, exp_year, cvc } })
@@ -165,12 +170,24 @@ fn card(given: &JsValue) -> Result<Instrument, CallError> {
 
 /// The code that the customer received, in the form that they type it.
 fn one_time_code(given: &JsValue) -> Result<String, CallError> {
-    let code = without_spaces(&text(given).unwrap_or_default());
-    if code.is_empty() { Err(CallError::field("otp", "It is the code that the customer was sent.")) } else { Ok(code) }
+    let code = normalize_code(&text(given).unwrap_or_default());
+    code.map_err(|invalid| CallError::field("otp", invalid.reason()))
 }
 
-fn without_spaces(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
+/// The fields with these names, and what customers type in the service's format, as far as it can be read.
+fn normalized(given: &JsValue, names: &[&str]) -> JsValue {
+    let fields = object(&[]);
+    for &name in names {
+        let Some(value) = get(given, name) else { continue };
+        let read = text(&value).and_then(|text| match name {
+            "country_code" | "operator" => None,
+            "phone" => Some(normalize_phone(&text, get_text(given, "country_code").as_deref())),
+            "exp_year" => Some(normalize_year(&text)),
+            _ => Some(normalize_digits(&text)),
+        });
+        set(&fields, name, &read.map_or(value, JsValue::from));
+    }
+    fields
 }
 
 fn check_names(given: &JsValue, what: &str, known: &str) -> Result<(), CallError> {

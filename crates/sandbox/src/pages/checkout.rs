@@ -14,10 +14,9 @@ use crate::words::Language;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
-use guichet::flow::normalize_phone;
 use guichet::operations::{AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent};
 use guichet::protocol::{CredentialKind, ErrorCode, Fields, Operation, Served};
-use guichet::values::{IntentId, Moment};
+use guichet::values::{IntentId, Moment, normalize_code, normalize_digits, normalize_phone, normalize_year};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -148,7 +147,7 @@ async fn execute(pages: &Pages, caller: &Caller, id: &IntentId, form: &Parameter
             service.attach(caller, &operation, Some(version)).await?;
         }
         "answer" => {
-            let operation = read::<AnswerPaymentIntent>(json!({ "id": id, "otp": digits(field("otp")) }))?;
+            let operation = read::<AnswerPaymentIntent>(json!({ "id": id, "otp": one_time_code(field("otp")) }))?;
             service.answer(caller, &operation, Some(version)).await?;
         }
         "cancel" => {
@@ -164,11 +163,16 @@ async fn execute(pages: &Pages, caller: &Caller, id: &IntentId, form: &Parameter
 /// The payment method of a form, in the interface's format.
 fn payment_method<'a>(field: &impl Fn(&str) -> &'a str) -> Value {
     if field("type") == "card" {
-        let number = |name: &str| digits(field(name)).parse::<u64>().unwrap_or_default();
-        let year = number("exp_year");
-        let year = if (1..100).contains(&year) { year + 2000 } else { year };
+        let (month, year) = (normalize_digits(field("exp_month")), normalize_year(field("exp_year")));
+        // A month that was typed with its year: 12 / 34.
+        let (month, year) = match month.split_at_checked(2) {
+            Some((month, with)) if year.is_empty() => (month.to_owned(), normalize_year(with)),
+            _ => (month, year),
+        };
+        let number = |text: &str| text.parse::<u64>().unwrap_or_default();
         return json!({ "type": "card", "card": {
-            "number": digits(field("number")), "exp_month": number("exp_month"), "exp_year": year, "cvc": field("cvc"),
+            "number": normalize_digits(field("number")), "exp_month": number(&month), "exp_year": number(&year),
+            "cvc": normalize_digits(field("cvc")),
         } });
     }
     let phone = normalize_phone(field("phone"), Some("CM"));
@@ -181,8 +185,9 @@ fn payment_method<'a>(field: &impl Fn(&str) -> &'a str) -> Value {
     method
 }
 
-fn digits(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
+/// The code that the customer received. The sandbox's codes are digits.
+fn one_time_code(typed: &str) -> Option<String> {
+    normalize_code(typed).ok().filter(|code| code.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Reads an operation as from a request.
@@ -286,5 +291,52 @@ impl Asked {
     fn of(headers: &HeaderMap, language: Language) -> Self {
         let has_script = cookie(headers, SCRIPT_COOKIE).is_some();
         Self { language, has_script, choosing: false, problem: None, phone: String::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guichet::protocol::FieldError;
+
+    /// The country of the forms is Cameroon.
+    #[test]
+    fn forms_read_what_people_type_and_paste_as_the_package_does() {
+        let cases: Value = serde_json::from_str(include_str!("../../../../tests/typed.json")).unwrap();
+        let cases = |of: &str| cases[of].as_array().unwrap();
+        for case in cases("phones").iter().filter(|case| case.get("country").is_none_or(|country| country == "CM")) {
+            let phone = case["phone"].as_str().map(|phone| json!({ "type": "mobile_money", "phone": phone }));
+            assert_eq!(method(&json!({ "phone": case["typed"] })).ok(), phone, "{case}");
+        }
+        for case in cases("codes") {
+            let digits = case["otp"].as_str().filter(|otp| otp.bytes().all(|byte| byte.is_ascii_digit()));
+            assert_eq!(one_time_code(case["typed"].as_str().unwrap()).as_deref(), digits, "{case}");
+        }
+        for case in cases("cards").iter().chain(cases("months_with_a_year")) {
+            let typed = json!({ "type": "card", "number": "4242424242424242", "exp_month": "12", "exp_year": "2034", "cvc": "123" });
+            match method(&with(typed, &case["typed"])) {
+                Ok(method) => {
+                    let card = json!({ "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "123" });
+                    let card = with(card, case.get("card").unwrap_or_else(|| panic!("{case}")));
+                    assert_eq!(method, json!({ "type": "card", "card": card }), "{case}");
+                }
+                Err(errors) => {
+                    let params = errors.iter().map(|error| error.param.replace("payment_method.card.", ""));
+                    assert_eq!(json!(params.collect::<Vec<_>>()), case["wrong"], "{case}");
+                }
+            }
+        }
+    }
+
+    /// The payment method that the service reads of a form's fields.
+    fn method(fields: &Value) -> Result<Value, Vec<FieldError>> {
+        let method = payment_method(&|name: &str| fields[name].as_str().unwrap_or_default());
+        let Value::Object(fields) = json!({ "id": "pi_1", "payment_method": method }) else { unreachable!() };
+        AttachPaymentMethod::parse(Fields::new(fields)).map(|attach| json!(attach.payment_method))
+    }
+
+    fn with(mut members: Value, others: &Value) -> Value {
+        members.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        members
     }
 }
