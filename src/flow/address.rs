@@ -204,7 +204,6 @@ mod tests {
         "http://test/",
         "http://notest/",
         "http://shop.test.evil.example:80/",
-        "https://*.pay.example.com",
         "http://[::2]/",
         "http://0.0.0.0/",
         "https://user@pay.example.com",

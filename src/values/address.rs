@@ -33,7 +33,7 @@ impl Address {
             return Ok(Self { text: text.to_owned(), origin });
         }
         Err(Invalid::because(
-            "The address must begin with https:// (http:// is for localhost, 127.0.0.0/8, [::1], and names under .localhost and .test).",
+            "The address must begin with https:// (http:// is for localhost, names under .localhost and .test, 127.0.0.0/8 and [::1]).",
         ))
     }
 
@@ -75,8 +75,6 @@ fn check_text(text: &str) -> Result<(), Invalid> {
         let mut authority = after_the_scheme.bytes().take_while(|byte| !matches!(byte, b'/' | b'?' | b'#')).peekable();
         if authority.peek().is_none() {
             NOT_ABSOLUTE
-        } else if authority.clone().any(|byte| byte == b'*') {
-            "The address holds a `*`, which stands for no host: name each one."
         } else if authority.any(|byte| byte == b'@') {
             // Checked on the text, because a parser drops an empty user name (`https://@host`).
             "The address may hold no user name and no password."
@@ -97,10 +95,10 @@ fn is_local(host: &str) -> bool {
 /// `localhost` and the names under it (RFC 6761), 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a port.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let host = without_port(host);
+    let is_of_localhost = |before: &str| before.is_empty() || before.ends_with('.');
     // A host of digits and points alone is an IPv4 address, which the parser has written in full.
     let is_ipv4 = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    host == "localhost"
-        || host.ends_with(".localhost")
+    host.strip_suffix("localhost").is_some_and(is_of_localhost)
         || host == "[::1]"
         || host.strip_prefix("127.").is_some_and(is_ipv4)
 }
