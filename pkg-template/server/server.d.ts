@@ -142,7 +142,8 @@ export interface Orders {
    */
   find(payment_ref: string, owner: { id?: string | number | null; login?: string; owner: string }): Awaitable<Sold | null | undefined>;
   /**
-   * Stores a final status. An order becomes paid here and nowhere else, by one conditional statement: it may be called more than once.
+   * Stores a final status. An order becomes paid here and nowhere else, by one conditional statement: it may be called more than once. If
+   * another payment has paid it, a refund of `amount_payable` is due. A payment that had failed may succeed.
    *
    * @example
    * await orders.settled(sold, payment, "never");

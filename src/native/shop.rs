@@ -106,7 +106,8 @@ pub trait Shop: Send + Sync + 'static {
     /// else. A page's request calls it, and [`settle`](super::settle) for customers who closed the page.
     ///
     /// It may be called more than once, and by two servers at once. Mark the order paid by one conditional statement
-    /// (`… AND paid_by IS NULL`), so that it is marked once.
+    /// (`… AND paid_by IS NULL`), so that it is marked once. If another payment has paid it, a refund of this one is due: its
+    /// `amount_payable`, with the fee. A payment that had failed may succeed.
     ///
     /// Store also since when the status is final: the payment is no longer one of the [`Shop::open_payments`], and if
     /// [`AskAgain::about`](super::AskAgain::about) this intent is `ForADay`, an operator may still approve another
