@@ -11,7 +11,8 @@ import sqlite from "node-sqlite3-wasm";
 
 const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
 const pages = process.env.GUICHET_PUBLIC_URL ?? service; // the service, as browsers name it
-const plainHosts = process.env.GUICHET_PLAIN_HOSTS?.split(",").filter(Boolean) ?? []; // of a sandbox elsewhere
+// The hosts of a sandbox elsewhere, by plain http.
+const plainHosts = process.env.GUICHET_PLAIN_HOSTS?.split(",").filter(Boolean) ?? [];
 const origin = originOf("SHOP_URL") ?? "http://127.0.0.1:8000"; // this server, as browsers name it
 const page = originOf("SHOP_ORIGIN"); // the page's origin, if it is not this server's
 const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
