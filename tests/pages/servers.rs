@@ -288,8 +288,6 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
     let (form_elsewhere, form_of_nobody) =
         ([("origin", "https://evil.example"), form], [("origin", "null"), form, french]);
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
-    // JavaScript reads both. It is no order.
-    let malformed = if server == Server::Express { 404 } else { 400 };
     // No browser sends it: guichet-server compares the whole origin where origins are named, and nothing else.
     let contradictory = if server == Server::Express { 200 } else { 403 };
     for (headers, body, status) in [
@@ -307,8 +305,8 @@ async fn other_customers_and_other_sites_are_refused(server: Server) {
         (&[("origin", own)], r#"{"product":"trainers"}"#, 404),
         (&[("origin", own)], r#"{"id":null,"product":"trainers"}"#, 404),
         (&[("origin", own)], r#"{"id":18,"product":"trainers"}"#, 404),
-        (&[("origin", own)], deep.as_str(), malformed),
-        (&[("origin", own)], r#"{"id":"18","product":"\ud800"}"#, malformed),
+        (&[("origin", own)], deep.as_str(), 400),
+        (&[("origin", own)], r#"{"id":"18","product":"\ud800"}"#, 400),
         (&[("origin", own)], r#"{"id":"18","product":"constructor"}"#, 404),
         (&[("origin", own)], r#"{"id":"18","product":["trainers"]}"#, 404),
         (&[("origin", own), ("sec-fetch-site", "same-origin"), ("content-type", json)], order, 200),
