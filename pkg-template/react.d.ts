@@ -170,6 +170,7 @@ export interface CheckoutState {
   outcome: Outcome | undefined;
   /** Why the latest call failed: a `GuichetError`, or what a function of `merchant` threw. */
   error: Error | undefined;
+  /** Not for disabling the button: no event tells that a customer has stopped a redirect. */
   isPending: boolean;
 }
 

@@ -112,6 +112,7 @@ export interface CheckoutRefs {
   readonly outcome: Readonly<Ref<Outcome | undefined>>;
   /** Why the latest call failed: a `GuichetError`, or what a function of `merchant` threw. */
   readonly error: Readonly<Ref<Error | undefined>>;
+  /** Not for disabling the button: no event tells that a customer has stopped a redirect. */
   readonly isPending: Readonly<Ref<boolean>>;
 }
 

@@ -62,7 +62,7 @@ export function Pay(): ReactElement {
   const pay = async (): Promise<Outcome["state"] | undefined> => (await checkout({ order: { id: "17" } }, { mode: "popup" }))?.state;
   // @ts-expect-error: the component cancels it
   const own = () => checkout({ order: 1 }, { signal: AbortSignal.abort() });
-  return <button disabled={isPending} onClick={() => pay()} onDoubleClick={own}>Pay</button>;
+  return <button aria-busy={isPending} onClick={() => pay()} onDoubleClick={own}>Pay</button>;
 }
 
 export function Returned(): ReactElement | null {
