@@ -15,7 +15,8 @@ export function refuse_secret_key(value) {
       if (typeof it !== "object" || is_of_the_page(it)) continue;
       if (typeof it.toJSON === "function") found.add(it.toJSON());
       if (it instanceof String) found.add(`${it}`);
-      for (const [name, member] of Object.entries(it)) found.add(name).add(member);
+      const members = own(it);
+      for (const name in members) found.add(name).add(members[name]);
       if (typeof it.forEach === "function") it.forEach((member, name) => found.add(name).add(member));
     } catch {} // null, or unreadable: it is not sent either
   }
@@ -25,6 +26,9 @@ export function refuse_secret_key(value) {
 export function throw_secret_key() {
   throw new GuichetError("secret_key", "A merchant's secret key was given to a browser. Replace it, and give the page a session token.");
 }
+
+/** The own members of an object, for a loop: a page may have replaced `Object.keys`. A member that cannot be read throws. */
+const own = (it) => ({ __proto__: null, ...it });
 
 /** A window, an element, bytes: they hold no text, and lead to the whole page. */
 const is_of_the_page = (it) => it.window === it || ArrayBuffer.isView(it) || (globalThis.Node && it instanceof Node);
@@ -55,8 +59,7 @@ export function only(given, what, known) {
   const names = known.split(" ");
   const listed = `The ${what}s are: ${names.join(", ")}.`;
   if (typeof given !== "object") throw new GuichetError("input", `Pass an object. ${listed}`);
-  for (const name of Object.keys(given)) {
-    given[name]; // a member that cannot be read does not count as absent
+  for (const name in own(given)) {
     if (names.includes(name)) continue;
     refuse_secret_key(name);
     const message = `Unknown ${what} \`${name}\`. ${listed}`;

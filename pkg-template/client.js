@@ -1,7 +1,7 @@
 import { invalid, needs_base_url, only, only_options, refuse_secret_key } from "./arguments.js";
 import { call, explained, guarded, in_background } from "./calls.js";
 import init, { Client } from "./core/guichet_core.js";
-import { request_session } from "./early.js";
+import { forget_sessions, request_session } from "./early.js";
 import { GuichetError } from "./error.js";
 import { load } from "./load.js";
 import { needs_page } from "./page.js";
@@ -72,6 +72,7 @@ export const creator = (wasm, replace) => (options) => {
     } catch {} // the call reports it, or there is no page
   };
   const early_read = (how) => (given.publicReads === "anonymous" ? undefined : early(how));
+  const renew = method("renew", CALL, undefined, early);
   const checkout = method("checkout", `${WAIT} mode`, "order");
   const waitForOutcome = method("waitForOutcome", WAIT, "id payment_ref merchant_reference");
   const popups = new Map();
@@ -89,7 +90,8 @@ export const creator = (wasm, replace) => (options) => {
         return session.now.email;
       },
       validate: method("validate", CALL, undefined, early),
-      renew: method("renew", CALL, undefined, early),
+      // The customer may have signed in just now.
+      renew: (how) => (forget_sessions(), renew(how)),
       revoke: method("revoke", CALL, undefined, () => void (is_over = true)),
       subscribe: (listener) => session.subscribe(listener),
     },
@@ -99,16 +101,16 @@ export const creator = (wasm, replace) => (options) => {
     checkout: async (what, how) => {
       needs_page("checkout");
       // Opened in the click itself: later it would be blocked. A second click for an order finds the first one's window.
-      const order = how?.mode === "popup" && !closed ? json(what?.order) : undefined;
+      const order = how?.mode === "popup" && !closed ? quietly(() => JSON.stringify(what?.order)) : undefined;
       let window = popups.get(order);
-      if (window?.closed === false) return window.focus(), checkout(what, how);
-      window = order && popup(given.locale);
+      if (window?.closed === false) return quietly(() => window.focus()), checkout(what, how);
+      window = order && quietly(() => popup(given.locale));
       if (window) popups.set(order, window);
-      else if (order) console.warn("guichet: the browser opened no popup, so this page goes to the checkout. Call `checkout` directly in the click's handler.");
+      else if (order) console.warn("guichet: the browser opened no popup. Call `checkout` in the click itself.");
       try {
         return await checkout(what, how, window);
       } finally {
-        window?.close();
+        quietly(() => window?.close());
         if (popups.get(order) === window) popups.delete(order);
       }
     },
@@ -120,7 +122,7 @@ export const creator = (wasm, replace) => (options) => {
       const isReturn = typeof back?.reference === "object";
       if (isReturn) only(back, "field", "match reference");
       const of = isReturn ? back.reference : back;
-      if (!Object.values(of ?? {}).some(Boolean)) throw await explained(invalid("reference"), given);
+      if (!(of?.id || of?.payment_ref || of?.merchant_reference)) throw await explained(invalid("reference"), given);
       return waitForOutcome(of, how);
     },
     close() {
@@ -165,19 +167,17 @@ function reporter(session) {
   return (status) => weak.deref()?.report(status);
 }
 
-function json(value) {
+/** Runs what may throw: the page's own `toJSON`, and the browser or the function that stands in the place of `open`. */
+function quietly(work) {
   try {
-    return JSON.stringify(value);
+    return work();
   } catch {}
 }
 
-/** Opens an empty window in the click itself, before its address is known. Its pages cannot reach this one. */
+/** Opens an empty window in the click itself, before its address is known. Throws if there is none, or what was opened is no window. */
 function popup(locale) {
   const window = open("", "", "popup,width=480,height=760");
-  if (!window || window.closed === true) return;
-  window.opener = null;
   const { body } = window.document;
   body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
-  body.style = "font:1.5em system-ui;margin:2em";
-  return window;
+  if (window.closed === false) return window;
 }

@@ -32,7 +32,7 @@ export type Kind =
   | "address"
   /** The payment is already final. */
   | "settled"
-  /** The service or the merchant's server has no such operation, or the merchant's server answered 404 with a `code` of its own, such as `order_missing`; or the call needs a browser's page. */
+  /** The service or the merchant's server has no such operation, or the merchant's server answered 404 with a `code` of its own, such as `order_missing`; or the call needs a browser's page, or the browser does not let this page go to the checkout, as in a frame. */
   | "unsupported"
   /** The page or the device does not allow WebAssembly, or the browser is too old for it. */
   | "wasm_blocked"

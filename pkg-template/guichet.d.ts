@@ -241,7 +241,7 @@ export interface Guichet<Order = unknown> {
    *
    * Rejects with kind `settled` if the payment is already final, `address` if the `checkout_url` may not be followed,
    * `signed_out` if nobody is signed in, and `unsupported`, before anything is sent, if there is no browser's page: in Node.js
-   * and in jsdom.
+   * and in jsdom. A redirect in a frame of another origin is `unsupported`, too: no checkout page opens there. Use `popup` or `top`.
    *
    * @example
    * button.onclick = async () => {
@@ -517,8 +517,8 @@ export interface UnpricedQuote extends AnyQuote {
  * button.onclick = () => guichet.checkout({ order: { id: "17" } }, options);
  */
 export interface CheckoutOptions extends WaitOptions {
-  /** Default: `redirect`, on this page. */
-  mode?: "redirect" | "popup";
+  /** Default: `redirect`, on this page. `top`: in the whole tab, if this page is in a frame. */
+  mode?: "redirect" | "popup" | "top";
 }
 
 /**
@@ -560,7 +560,7 @@ export interface Reference {
  * const isOfThisTab = ({ match }: Return) => match !== "unmatched";
  */
 export interface Return {
-  /** `replayed`: this return was read before. `unmatched`: no purchase of this tab; use it only to ask your own server. */
+  /** `replayed`: this return was read before, or the page was loaded again. `unmatched`: no purchase of this tab; use it only to ask your own server. */
   match: "matched" | "replayed" | "unmatched";
   reference: Reference;
 }

@@ -25,7 +25,11 @@ export async function load(init, given, own, replace) {
     modules.delete(source);
     // That file is seldom needed. It imports nothing, so that a bundler makes no third file of what both would share.
     const { replacement } = await import("./load-error.js").catch(() => {
-      throw new GuichetError("offline", "guichet's wasm could not be loaded. Check the connection, and reload the page.", { retryable: true, cause: failure.cause ?? failure });
+      const { wasm, cause = failure } = failure;
+      // Gone, or a page in its place: the site has replaced its files while this page was open.
+      const isOld = wasm?.status === 404 || /html/.test(wasm?.headers?.get("content-type"));
+      const found = isOld ? "is of an older version of the site" : "could not be loaded. Check the connection";
+      throw new GuichetError(isOld ? "wasm_missing" : "offline", `guichet's wasm ${found}. Reload the page.`, { retryable: !isOld, cause });
     });
     await load(init, undefined, await replacement(GuichetError, failure, given, replace));
   }
@@ -36,7 +40,8 @@ async function compiled(source) {
   let wasm;
   try {
     wasm = await (typeof source === "function" ? source() : source);
-    if (typeof wasm === "string" || wasm instanceof URL) wasm = await fetch(wasm);
+    // A path is one of this page, whatever `<base>` it has.
+    if (typeof wasm === "string" || wasm instanceof URL) wasm = await fetch(`${new URL(wasm, globalThis.location?.href)}`);
     if (!(wasm instanceof Response)) return wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
     if (!wasm.ok) throw new Error(`status ${wasm.status}`);
     // It is compiled while it arrives, if the server names its type.

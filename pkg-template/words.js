@@ -26,7 +26,7 @@ const en = {
     settled: "This payment is already finished. Look at your order before you pay again.",
     unsupported: "This is not possible here. Choose another way, or ask the shop.",
     wasm_blocked: "Paying needs WebAssembly, which this browser or this page does not allow. Update your browser or use another one. (Shop: allow 'wasm-unsafe-eval' in script-src.)",
-    wasm_missing: "A file of this page is missing, so you cannot pay here. Tell the shop. (Shop: the error's message says which file.)",
+    wasm_missing: "A file of this page is missing. Reload the page. If that does not help, tell the shop. (Shop: the error's message says which file.)",
     panic: "This page has stopped because of a bug. Reload it, and look at your order before you pay again.",
   },
   codes: {
@@ -120,7 +120,7 @@ const fr = {
     settled: "Ce paiement est déjà terminé. Regardez votre commande avant de payer à nouveau.",
     unsupported: "Ce n’est pas possible ici. Choisissez un autre moyen ou demandez à la boutique.",
     wasm_blocked: "Le paiement a besoin de WebAssembly, que ce navigateur ou cette page n’autorise pas. Mettez votre navigateur à jour ou utilisez-en un autre. (Boutique : autorisez 'wasm-unsafe-eval' dans script-src.)",
-    wasm_missing: "Un fichier de cette page est introuvable : vous ne pouvez pas payer ici. Prévenez la boutique. (Boutique : le message de l’erreur dit lequel.)",
+    wasm_missing: "Un fichier de cette page est introuvable. Rechargez la page. Si cela ne suffit pas, prévenez la boutique. (Boutique : le message de l’erreur dit lequel.)",
     panic: "Cette page s’est arrêtée à cause d’une erreur de programme. Rechargez-la et regardez votre commande avant de payer à nouveau.",
   },
   codes: {

@@ -21,11 +21,12 @@ pub struct CheckoutCall {
     client: Client,
     order: Result<Order, Error>,
     popup: Option<Rc<Popup>>,
+    in_top: bool,
 }
 
 impl CheckoutCall {
     pub(super) fn new<T: Serialize>(client: &Client, order: &T) -> Self {
-        Self { client: client.clone(), order: Order::new(order), popup: None }
+        Self { client: client.clone(), order: Order::new(order), popup: None, in_top: false }
     }
 
     /// Pays in a second window. Call this in the click itself: it opens the window at once, and browsers block a window
@@ -35,6 +36,12 @@ impl CheckoutCall {
         let popup = self.order.as_ref().ok().and_then(|order| self.client.engine.popup(order));
         Self { popup, ..self }
     }
+
+    /// Goes to the checkout in the whole tab, if the page is in a frame: a frame of another origin shows no checkout page, and
+    /// the call fails with [`Kind::Unsupported`](crate::protocol::Kind::Unsupported).
+    pub fn in_top(self) -> Self {
+        Self { in_top: true, ..self }
+    }
 }
 
 impl IntoFuture for CheckoutCall {
@@ -43,8 +50,8 @@ impl IntoFuture for CheckoutCall {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Self { client, order, popup } = self;
-            client.engine.checkout(order?, popup.as_deref(), client.timeout).await
+            let Self { client, order, popup, in_top } = self;
+            client.engine.checkout(order?, popup.as_deref(), in_top, client.timeout).await
         })
     }
 }

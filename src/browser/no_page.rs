@@ -62,7 +62,7 @@ impl Engine {
         None
     }
 
-    pub(super) async fn checkout(&self, _: Order, _: Option<&Popup>, _: Duration) -> Result<Outcome, Error> {
+    pub(super) async fn checkout(&self, _: Order, _: Option<&Popup>, _: bool, _: Duration) -> Result<Outcome, Error> {
         unsupported()
     }
 

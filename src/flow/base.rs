@@ -13,6 +13,8 @@ use crate::values::{Address, Invalid};
 pub struct Base {
     root: String,
     origin: String,
+    /// The origin, if the root is a path.
+    before: String,
 }
 
 impl Base {
@@ -29,22 +31,30 @@ impl Base {
         let root = service_root(text);
         // A path is checked as the address that it becomes, so that no parser sees more than a path in it.
         if text.starts_with('/') {
-            let origin = page_origin.ok_or(Invalid::because("Where there is no page, give the whole address."))?;
+            // A page that its address does not tell, such as that of `srcdoc`, has the origin "null".
+            let origin = page_origin.filter(|origin| *origin != "null");
+            let origin = origin.ok_or(Invalid::because("Where there is no page, give the whole address."))?;
             if text.starts_with("//")
                 || text.bytes().any(|byte| byte.is_ascii_control() || matches!(byte, b' ' | b'\\'))
             {
                 return Err(Invalid::because("Give a path of this origin, or an absolute address."));
             }
-            return Ok(Self { root: root.to_owned(), origin: origin.to_owned() });
+            return Ok(Self { root: root.to_owned(), origin: origin.to_owned(), before: origin.to_owned() });
         }
         let origin = Address::new(text)?.origin().to_owned();
-        Ok(Self { root: root.to_owned(), origin })
+        Ok(Self { root: root.to_owned(), origin, before: String::new() })
     }
 
-    /// The whole address of a request's target.
+    /// The whole address of a request's target. A path is one of the page's own origin, whatever `<base>` the page has.
     #[must_use]
     pub fn with(&self, target: &str) -> String {
-        [&*self.root, target].concat()
+        [&*self.before, &self.root, target].concat()
+    }
+
+    /// The address or the path as it was given, without `/v1` and a slash at its end.
+    #[must_use]
+    pub fn root(&self) -> &str {
+        &self.root
     }
 
     /// Scheme, host and port.
@@ -86,9 +96,12 @@ mod tests {
         let page = Some("https://shop.example");
         for base in ["/pay", "/pay/", "/pay/v1"] {
             let base = Base::new(base, page).unwrap();
-            assert_eq!((base.with("/v1/x").as_str(), base.origin()), ("/pay/v1/x", "https://shop.example"));
+            assert_eq!(
+                (&*base.with("/v1/x"), base.origin()),
+                ("https://shop.example/pay/v1/x", "https://shop.example")
+            );
         }
-        assert_eq!(Base::new("/", page).unwrap().with("/v1/x"), "/v1/x");
+        assert_eq!(Base::new("/", page).unwrap().with("/v1/x"), "https://shop.example/v1/x");
     }
 
     #[test]
@@ -109,6 +122,7 @@ mod tests {
             assert!(Base::new(base, page).is_err(), "{base:?}");
         }
         assert!(Base::new("/pay", None).is_err());
+        assert!(Base::new("/pay", Some("null")).is_err());
         assert!(Base::new("http://127.0.0.1:4243", None).is_ok());
     }
 }

@@ -13,6 +13,7 @@ in_every_browser!(
     the_next_click_repeats_a_stopped_navigation,
     a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server,
     a_router_keeps_its_state_and_its_route,
+    a_return_stays_readable_for_its_history_entry,
     a_return_without_storage_is_unmatched_and_the_checkout_works,
 );
 
@@ -151,12 +152,48 @@ async fn a_router_keeps_its_state_and_its_route(engine: Engine) {
                 &back,
                 "const length = history.length;
                  const { match, reference } = await guichet.returned();
-                 return [match !== 'unmatched', reference.id, history.state, history.length - length,
+                 const { guichetReturn, ...state } = history.state;
+                 return [match !== 'unmatched', reference.id, state, history.length - length,
                          location.href.slice(location.origin.length)];",
             )
             .await;
         assert_eq!(result, json!([true, "pi_1", { "router": { "key": 7 } }, 0, clean]));
     }
+}
+
+async fn a_return_stays_readable_for_its_history_entry(engine: Engine) {
+    let page = Page::open(engine, "reloaded").await;
+    page.leave(FIRST, "pi_1").await;
+    let back = format!("/?tab=2&guichet_return={FIRST}&payment_intent=pi_1&payment_ref=gch_1");
+    let reference = json!({ "id": "pi_1", "payment_ref": "gch_1" });
+    let first = page.come_back(&back, "return guichet.returned()").await;
+    assert_eq!(first, json!({ "match": "matched", "reference": reference }));
+    let again = json!({ "match": "replayed", "reference": reference });
+    // A second copy of the package, and the page when it is loaded again.
+    let copy = "const { createGuichet } = await import('/package//guichet.js');
+        return createGuichet({ baseUrl: 'https://api.example' }).returned()";
+    assert_eq!(page.browser.run_async(copy).await, again);
+    page.browser.reload().await;
+    Page::prepare(&page.demo, &page.browser, "").await;
+    assert_eq!(page.browser.run_async("return guichet.returned()").await, again);
+    assert_eq!(page.browser.run("return history.state.router").await, json!({ "key": 7 }));
+    // Another address, also if a router takes the state along.
+    let elsewhere = "history.replaceState(history.state, '', '/elsewhere'); return make().returned()";
+    assert_eq!(page.browser.run_async(elsewhere).await, Value::Null);
+    // A state that is no plain object is not changed.
+    for state in ["'mine'", "[1]", "7"] {
+        let script = format!(
+            "history.replaceState({state}, '', '{}'); await guichet.returned(); return history.state",
+            back.replace(FIRST, SECOND)
+        );
+        assert_eq!(page.browser.run_async(&script).await, page.browser.run(&format!("return {state}")).await);
+    }
+    // Of another tab: it stays unmatched.
+    let forged = page.come_back(&back.replace(FIRST, SECOND), "return (await guichet.returned()).match").await;
+    assert_eq!(forged, "unmatched");
+    page.browser.reload().await;
+    Page::prepare(&page.demo, &page.browser, "").await;
+    assert_eq!(page.browser.run_async("return (await guichet.returned()).match").await, "unmatched");
 }
 
 async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: Engine) {

@@ -13,7 +13,17 @@ use std::process::Command;
 const PAGES: [(&str, &[&str]); 6] = [
     (
         "A page",
-        &["page.md", "react.md", "vue.md", "svelte.md", "angular.md", "rust-page.md", "loading.md", "errors.md"],
+        &[
+            "page.md",
+            "react.md",
+            "vue.md",
+            "svelte.md",
+            "angular.md",
+            "rust-page.md",
+            "frames.md",
+            "loading.md",
+            "errors.md",
+        ],
     ),
     (
         "A server",
@@ -84,6 +94,16 @@ fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// No event tells that a customer has stopped a redirect, so a button that waits for one stays grey for ever.
+#[test]
+fn no_example_disables_the_button_of_a_checkout_under_way() {
+    let code = tracked(&["*.md", "*.ts", "*.tsx", "*.jsx", "*.vue", "*.svelte", "*.html"]);
+    let stuck = code
+        .iter()
+        .filter(|path| read(path).lines().any(|line| line.contains("disabled") && line.contains("isPending")));
+    assert_eq!(stuck.collect::<Vec<_>>(), [""; 0]);
 }
 
 /// A page that grows is split, or says less.
@@ -178,8 +198,14 @@ fn arguments(command: &str) -> Option<Vec<&str>> {
 
 /// The Markdown files of the repository, by their paths.
 fn documents() -> Vec<String> {
+    tracked(&["*.md", "llms.txt"])
+}
+
+/// The files of the repository with these names.
+fn tracked(names: &[&str]) -> Vec<String> {
     let listed = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md", "llms.txt"])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .args(names)
         .current_dir(root())
         .output()
         .expect("git lists the files");

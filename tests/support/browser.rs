@@ -217,6 +217,13 @@ impl Browser {
         self.cdp("Network.emulateNetworkConditions", conditions).await;
     }
 
+    /// Runs this in the page's first frame.
+    pub async fn in_the_frame(&self, work: impl AsyncFnOnce()) {
+        self.session.client.enter_frame(0).await.unwrap();
+        work().await;
+        self.session.client.enter_parent_frame().await.unwrap();
+    }
+
     /// Runs this in a new tab, closes that tab and returns to the current one.
     pub async fn in_another_tab(&self, work: impl AsyncFnOnce()) {
         let here = self.current_tab().await;

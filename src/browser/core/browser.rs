@@ -1,11 +1,16 @@
 //! The page: its address, clocks, storage and channels. In a worker or in Node.js there is no page.
+//!
+//! An exception of the browser does not leave this module: its text may have the whole address, with the client secret. It is ignored,
+//! or becomes an error [of ours](not_allowed).
 
+use super::error::CallError;
 use super::time::{Notification, now};
 use super::value::{get, get_flag, get_text, parse, stringify};
 use crate::flow::Ms;
+use crate::protocol::Kind;
 use js_sys::{Function, Math};
 use wasm_bindgen::prelude::*;
-use web_sys::{BroadcastChannel, Document, Storage, Window};
+use web_sys::{BroadcastChannel, Document, History, Location, Storage, Window};
 
 pub(crate) fn random_u32() -> u32 {
     (Math::random() * f64::from(u32::MAX)) as u32
@@ -13,14 +18,28 @@ pub(crate) fn random_u32() -> u32 {
 
 /// A global object; `None` if it does not exist.
 fn global<T: JsCast>(name: &str) -> Option<T> {
-    get(&js_sys::global(), name).map(JsCast::unchecked_into)
+    member(&js_sys::global(), name)
+}
+
+/// A member of the page's own objects; `None` also if the browser forbids it. Each getter of web-sys would be one more import.
+pub(crate) fn member<T: JsCast>(object: &JsValue, name: &str) -> Option<T> {
+    get(object, name).map(JsCast::unchecked_into)
 }
 
 pub(crate) fn page() -> Option<(Window, Document)> {
     // Not `web_sys::window()`: its `instanceof` fails where a test puts jsdom's page into the global object.
     let window: Window = global("window")?;
-    let document = window.document()?;
+    let document = member(&window, "document")?;
     Some((window, document))
+}
+
+thread_local! {
+    static IS_PAGE: bool = page().is_some();
+}
+
+/// Whether there is a page, as it was when this was first asked: each request asks.
+pub(crate) fn is_page() -> bool {
+    IS_PAGE.with(|is_page| *is_page)
 }
 
 /// Calls a function of the page. An exception is reported to the console and does not stop the caller.
@@ -42,16 +61,35 @@ pub(crate) fn page_origin() -> Option<String> {
     get_text(&global::<JsValue>("location")?, "origin")
 }
 
-/// `history.state`.
+/// `history.state`; `null` if there is none.
 pub(crate) fn history_state() -> JsValue {
-    let history = page().and_then(|(window, _)| window.history().ok());
-    history.and_then(|history| history.state().ok()).unwrap_or_default()
+    page().and_then(|(window, _)| get(&get(&window, "history")?, "state")).unwrap_or(JsValue::NULL)
 }
 
 /// Replaces the address in the address bar without a navigation.
-pub(crate) fn replace_address(state: &JsValue, address: &str) -> Result<(), JsValue> {
-    let Some((window, _)) = page() else { return Ok(()) };
-    window.history()?.replace_state_with_url(state, "", Some(address))
+///
+/// # Errors
+/// If the browser does not allow it.
+pub(crate) fn replace_address(state: &JsValue, address: &str) -> Result<(), CallError> {
+    let Some(history) = page().and_then(|(window, _)| member::<History>(&window, "history")) else { return Ok(()) };
+    history.replace_state_with_url(state, "", Some(address)).map_err(not_allowed)
+}
+
+/// Goes to an address, or replaces the page by it in the history.
+///
+/// # Errors
+/// If the browser does not allow it.
+pub(crate) fn navigate(window: &Window, address: &str, replaces: bool) -> Result<(), CallError> {
+    let location: Location = member(window, "location").unwrap_or_else(|| JsValue::UNDEFINED.unchecked_into());
+    // Of a window of another origin, only these two members may be used.
+    if replaces { location.replace(address) } else { location.set_href(address) }.map_err(not_allowed)
+}
+
+fn not_allowed(_: JsValue) -> CallError {
+    CallError::new(
+        Kind::Unsupported,
+        "The browser does not let this page go there. In a frame, use the mode `popup` or `top`.",
+    )
 }
 
 /// Stores a value in this tab, or in the tab of a popup. If the browser forbids its storage, nothing is stored.
@@ -67,10 +105,9 @@ pub(crate) fn stored(key: &str) -> Option<JsValue> {
 
 fn session_storage(popup: Option<&Window>) -> Option<Storage> {
     match popup {
-        Some(popup) => popup.session_storage(),
-        None => page()?.0.session_storage(),
+        Some(popup) => member(popup, "sessionStorage"),
+        None => member(&page()?.0, "sessionStorage"),
     }
-    .ok()?
 }
 
 /// Waits this long, or until there may be news: the page is online or visible again.
@@ -85,7 +122,7 @@ pub(crate) async fn pause(time: Ms) {
             .or(&window, "online")
             .or(&window, "pageshow")
             .or(&document, "visibilitychange");
-        if !(is_event(&news.wait().await, "visibilitychange") && document.hidden()) {
+        if !(is_event(&news.wait().await, "visibilitychange") && get_flag(&document, "hidden")) {
             return;
         }
     }
@@ -114,53 +151,90 @@ impl Drop for Channel {
     }
 }
 
-/// Follows an address on this page. Ready when the back button shows the page again.
-///
-/// # Errors
-/// The browser's exception if it does not let the page navigate.
-pub(crate) async fn leave(address: &str) -> Result<(), JsValue> {
-    let Some((window, _)) = page() else { return Ok(()) };
-    let mut shown = Notification::event(&window, "pageshow");
-    window.location().assign(address)?;
-    while !get_flag(&shown.wait().await, "persisted") {
-        shown = Notification::event(&window, "pageshow");
-    }
-    Ok(())
+/// How a customer has left the hosted page.
+pub(crate) enum End {
+    /// They came back to this page by the back button, or closed the popup.
+    TurnedBack,
+    /// They returned to the shop in the popup.
+    Returned,
+    /// The popup looks closed, and may be open: its page and this one cannot see each other.
+    CutOff,
 }
 
-/// Follows an address in a popup. Ready when the customer has returned: `true` if the return page announces it by this
-/// key, `false` if this page is used again and the popup looks closed. That is no proof: a page can cut itself off from
-/// its opener, and then looks closed to it.
+/// Where an address is followed.
+pub(crate) enum Place {
+    /// In this page.
+    Here,
+    /// In the whole tab that this page is a frame of.
+    Top,
+    /// In a window.
+    Popup(Window),
+}
+
+/// Follows an address. Ready when the back button shows the page again, when the popup's return page announces the return by this key, or
+/// when this page is used again and the popup looks closed. That is no proof: a page can cut itself off from its opener, and then looks
+/// closed to it. With `Cross-Origin-Opener-Policy: same-origin` it does so as soon as it leaves the blank page.
+///
+/// `kept` is stored under the key for the return page. A popup that cannot be used is closed, and the address is followed here.
 ///
 /// # Errors
-/// The browser's exception if it does not let the open popup navigate.
-pub(crate) async fn leave_in_popup(address: &str, popup: &Window, key: &str) -> Result<bool, JsValue> {
+/// If the page is in a frame of another origin, or the browser does not let it navigate.
+pub(crate) async fn leave(address: &str, place: &Place, key: &str, kept: &JsValue) -> Result<End, CallError> {
     const LOOK_EVERY: Ms = 300.0;
-    let Some((window, document)) = page() else { return Ok(false) };
+    let Some((window, document)) = page() else { return Ok(End::TurnedBack) };
     // Without channels no return is announced. The customer closes the popup.
-    let channel = Channel::open(key);
-    let next = || {
-        let news = Notification::after(LOOK_EVERY).or(&window, "pointerdown");
-        channel.iter().fold(news, |news, channel| news.or(&channel.0, "message"))
-    };
-    let mut news = next();
-    if let Err(thrown) = popup.location().replace(address)
-        && !popup.closed().unwrap_or(true)
-    {
-        return Err(thrown);
+    let mut channel = None;
+    let mut popup = None;
+    if let Place::Popup(window) = place {
+        store(key, kept, Some(window));
+        channel = Channel::open(key);
+        if is_closed(window) {
+            return Ok(End::TurnedBack);
+        }
+        match navigate(window, address, true) {
+            Ok(()) => popup = Some(window),
+            Err(_) => drop(window.close()),
+        }
     }
+    let Some(popup) = popup else {
+        store(key, kept, None);
+        let top: Window = member(&window, "top").unwrap_or_else(|| window.clone());
+        let target = if matches!(place, Place::Top) { &top } else { &window };
+        // Nothing of a window of another origin can be read.
+        if !matches!(place, Place::Top) && get(&top, "document").is_none() {
+            return Err(not_allowed(JsValue::UNDEFINED));
+        }
+        let shown = || Notification::event(&window, "pageshow");
+        let mut news = shown();
+        navigate(target, address, false)?;
+        while !get_flag(&news.wait().await, "persisted") {
+            news = shown();
+        }
+        return Ok(End::TurnedBack);
+    };
+    // The hosted page must not reach this one. Only now: a sandboxed frame may navigate a window only while it is its opener.
+    let _ = popup.set_opener(&JsValue::NULL);
+    let mut was_seen = false;
     loop {
-        let event = news.wait().await;
+        let news = Notification::after(LOOK_EVERY).or(&window, "pointerdown");
+        let event = channel.iter().fold(news, |news, channel: &Channel| news.or(&channel.0, "message")).wait().await;
         if let Some(channel) = channel.as_ref().filter(|_| is_event(&event, "message")) {
             channel.post("");
-            return Ok(true);
+            return Ok(End::Returned);
         }
-        let is_used = is_event(&event, "pointerdown") || document.has_focus().unwrap_or_default();
-        if is_used && popup.closed().unwrap_or(true) {
-            return Ok(false);
+        let is_closed = is_closed(popup);
+        // The address of a page of another origin cannot be read.
+        was_seen |=
+            !is_closed && get(popup, "location").and_then(|it| get_text(&it, "href")).as_deref() != Some("about:blank");
+        if is_closed && (is_event(&event, "pointerdown") || document.has_focus().unwrap_or_default()) {
+            return Ok(if was_seen { End::TurnedBack } else { End::CutOff });
         }
-        news = next();
     }
+}
+
+/// Whether a popup is closed, or is no window.
+pub(crate) fn is_closed(popup: &Window) -> bool {
+    get(popup, "closed").is_none_or(|closed| closed.is_truthy())
 }
 
 /// Announces a return to the page that waits for it. If one answers, this window closes.

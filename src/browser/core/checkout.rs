@@ -1,19 +1,19 @@
 //! Going to the hosted page, and the return from it.
 
-use super::browser;
+use super::browser::{self, End, Place};
 use super::error::{CallError, check_address, check_no_secret_key_in};
 use super::flights::SingleFlight;
 use super::merchant::{INTENT, MerchantRoutes};
 use super::outcome::{Outcome, OutcomeOptions, Purchases};
 use super::time::{CallOptions, spawn};
-use super::value::{get_flag, get_object, get_text, merged, object, optional};
+use super::value::{get, get_flag, get_object, get_text, merged, object, optional, set};
 use crate::flow::{Match, Purchase, arrival, checkout_address, classify, is_return_nonce};
 use crate::protocol::Kind;
 use crate::values::IntentStatus;
+use js_sys::Array;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::Window;
 use web_sys::console::warn_1;
 
 /// The arguments of a checkout.
@@ -22,8 +22,8 @@ pub(crate) struct Checkout {
     pub(crate) order: JsValue,
     /// The same as JSON.
     pub(crate) json: String,
-    /// The window in which to follow the address, if the browser has opened one.
-    pub(crate) popup: Option<Window>,
+    /// Where to follow the address.
+    pub(crate) place: Place,
     pub(crate) outcome: OutcomeOptions,
     pub(crate) options: CallOptions,
 }
@@ -45,9 +45,9 @@ const MISSING_NONCE: &str = "guichet: the popup cannot close. Answer `return_non
 impl Checkouts {
     /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
     pub(crate) async fn start_or_join(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
-        let under_way = match &checkout.popup {
-            Some(_) => None,
-            None => self.under_way.under_way(&checkout.json),
+        let under_way = match &checkout.place {
+            Place::Popup(_) => None,
+            _ => self.under_way.under_way(&checkout.json),
         };
         match under_way {
             Some(under_way) => under_way.await,
@@ -61,32 +61,24 @@ impl Checkouts {
     /// Requests an intent from the merchant's server and goes to its address. Ends when the customer returns to this
     /// page: by the back button, or from the popup.
     async fn leave_and_wait(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
-        let Checkout { order, json, popup, mut outcome, options } = checkout;
+        let Checkout { order, json, place, mut outcome, options } = checkout;
         let answer = self.merchant.request_intent(order, json.clone(), options).await?;
         let intent = get_object(&answer, "intent").unwrap_or_else(|| answer.clone());
         let reference = reference(&purchase_of(&intent));
         let address = self.address(&intent, &answer)?;
         let nonce = get_text(&answer, "return_nonce").unwrap_or_default();
-        let key = storage_key(&nonce);
-        if !nonce.is_empty() {
-            let kept = merged(&reference, &object(&[("popup", Some(popup.is_some().into()))]));
-            browser::store(&key, &kept, popup.as_ref());
+        let is_popup = matches!(place, Place::Popup(_));
+        let kept = merged(&reference, &object(&[("popup", Some(is_popup.into()))]));
+        if !is_popup {
+            // A navigation may be stopped without an event, so the next click starts it again.
+            self.under_way.forget(&json);
+        } else if !is_return_nonce(&nonce) && !self.warned.replace(true) {
+            warn_1(&MISSING_NONCE.into());
         }
-        let is_announced = match &popup {
-            Some(popup) => {
-                if !is_return_nonce(&nonce) && !self.warned.replace(true) {
-                    warn_1(&MISSING_NONCE.into());
-                }
-                browser::leave_in_popup(&address, popup, &key).await
-            }
-            None => {
-                // A navigation may be stopped without an event, so the next click starts it again.
-                self.under_way.forget(&json);
-                browser::leave(&address).await.map(|()| false)
-            }
-        };
-        if !is_announced.map_err(CallError::thrown)? {
-            outcome.budget = 0.0;
+        match browser::leave(&address, &place, &storage_key(&nonce), &kept).await? {
+            End::Returned => {}
+            End::TurnedBack => outcome.budget = 0.0,
+            End::CutOff => outcome.turned_back = false,
         }
         Rc::clone(&self.purchases).follow(reference, outcome).await
     }
@@ -120,43 +112,66 @@ impl Checkouts {
 }
 
 /// The return of a customer.
-#[derive(Clone)]
 pub(crate) struct Return {
     pub(crate) matched: Match,
     pub(crate) purchase: Purchase,
 }
 
 thread_local! {
-    /// The last return, and the page's address after it: every client of the page gets the same result.
-    static LAST_RETURN: RefCell<Option<(Option<String>, Return)>> = const { RefCell::new(None) };
+    /// The last return of this page, as [`KEPT`] is: every client of the page gets the same result.
+    static LAST_RETURN: RefCell<JsValue> = const { RefCell::new(JsValue::UNDEFINED) };
 }
+
+/// The member of `history.state` that keeps a return, with the page's address after it: the page may be loaded again, and may have a
+/// second copy of the package. A router may take its state along to another address.
+const KEPT: &str = "guichetReturn";
 
 /// The return of a customer to this page, if there is one.
 pub(crate) fn returned() -> Option<Return> {
-    let address = browser::current_address();
-    if let Some((left, known)) = LAST_RETURN.with_borrow(Clone::clone)
-        && left == address
-    {
-        return Some(known);
+    let address = browser::current_address()?;
+    let is_of_it = |kept: &JsValue| get_text(kept, "address").as_ref() == Some(&address);
+    let last = LAST_RETURN.with_borrow(Clone::clone);
+    if is_of_it(&last) {
+        return Some(read(&last, false));
     }
-    let arrival = address.as_deref().and_then(arrival)?;
+    let state = browser::history_state();
+    let Some(arrival) = arrival(&address) else {
+        return get(&state, KEPT).filter(is_of_it).map(|kept| read(&kept, true));
+    };
     let key = arrival.nonce.as_deref().map(storage_key);
-    let kept = key.as_deref().and_then(browser::stored);
-    let known = kept.as_ref().map(|kept| (purchase_of(kept), get_flag(kept, "taken")));
+    let stored = key.as_deref().and_then(browser::stored);
+    let known = stored.as_ref().map(|stored| (purchase_of(stored), get_flag(stored, "taken")));
     let (matched, purchase) = classify(arrival.purchase, known);
+    let kept = reference(&purchase);
     if let (Match::Matched, Some(key)) = (matched, &key) {
-        browser::store(key, &merged(&reference(&purchase), &object(&[("taken", Some(true.into()))])), None);
+        browser::store(key, &merged(&kept, &object(&[("taken", Some(true.into()))])), None);
     }
-    let _ = browser::replace_address(&browser::history_state(), &arrival.clean);
-    let found = Return { matched, purchase };
-    LAST_RETURN.replace(Some((browser::current_address(), found.clone())));
+    set(&kept, "match", &matched.as_str().into());
+    set(&kept, "address", &(&*arrival.clean).into());
+    // The application's own state stays, and does not become an object of another kind.
+    let is_plain = state.is_null() || state.is_object() && !Array::is_array(&state);
+    let state = if is_plain { merged(&state, &object(&[(KEPT, Some(kept.clone()))])) } else { state };
+    let _ = browser::replace_address(&state, &arrival.clean);
+    set(&kept, "address", &optional(browser::current_address()).unwrap_or_default());
+    let found = read(&kept, false);
+    LAST_RETURN.replace(kept);
     // Another page may wait for this return: the one that opened this window, or one whose customer returned in a new
     // tab. If one answers, the checkout continues there and this window closes; no caller waits for the answer.
-    let is_awaited = matched == Match::Unmatched || kept.is_some_and(|kept| get_flag(&kept, "popup"));
+    let is_awaited = matched == Match::Unmatched || stored.is_some_and(|stored| get_flag(&stored, "popup"));
     if let Some(key) = key.filter(|_| is_awaited) {
         spawn(browser::announce_return(key));
     }
     Some(found)
+}
+
+/// Reads a kept return. `again`: this page has been loaded again since.
+fn read(kept: &JsValue, again: bool) -> Return {
+    let matched = match get_text(kept, "match").as_deref() {
+        Some("matched") if !again => Match::Matched,
+        Some("unmatched") => Match::Unmatched,
+        _ => Match::Replayed,
+    };
+    Return { matched, purchase: purchase_of(kept) }
 }
 
 /// The references of a purchase, as a JavaScript object.

@@ -11,8 +11,8 @@ use wasm_bindgen::prelude::*;
 /// A call in progress. Dropping it cancels the call.
 pub(crate) type Pending<T> = LocalBoxFuture<'static, Result<T, CallError>>;
 
-/// The error of a call, as a page sees it: a `GuichetError` that is created here, or the value that a function of the page or the
-/// browser has [thrown](CallError::thrown). In a Rust page a `GuichetError` is a plain object.
+/// The error of a call, as a page sees it: a `GuichetError` that is created here, or the value that a function of the page has
+/// [thrown](CallError::thrown). In a Rust page a `GuichetError` is a plain object.
 #[derive(Clone)]
 pub(crate) struct CallError(JsValue);
 
@@ -39,8 +39,8 @@ impl From<CallError> for JsValue {
 }
 
 impl CallError {
-    /// Keeps what a function of the page has thrown (the merchant's, `merchantHeaders`, a getter), or what the browser throws if it
-    /// does not let the page leave.
+    /// Keeps what a function of the page has thrown: the merchant's, `merchantHeaders`, a getter. What the browser throws is
+    /// [replaced](super::browser).
     pub(crate) fn thrown(value: JsValue) -> Self {
         Self(value)
     }
@@ -72,18 +72,20 @@ impl CallError {
     /// The error of a call without a reply within this many milliseconds.
     pub(crate) fn timed_out(spec: &Spec, timeout: f64) -> Self {
         let seconds = display(&(timeout / 1000.0).into());
-        Self::lost(spec, Kind::Timeout, &["The request timed out after ", &seconds, " s."].concat())
+        Self::lost(spec, Kind::Timeout, &["The request timed out after ", &seconds, " s."].concat(), JsValue::UNDEFINED)
     }
 
-    /// The error of a call without a reply. The browser does not say why there is none.
-    pub(crate) fn offline(spec: &Spec, url: &str) -> Self {
+    /// The error of a call without a reply, with the exception of `fetch`. The browser's does not say why there is none.
+    pub(crate) fn offline(spec: &Spec, cause: JsValue) -> Self {
         let remedy = ". Check the connection, the address (https or http), and CORS.";
-        Self::lost(spec, Kind::Offline, &["No reply from ", url, remedy].concat())
+        Self::lost(spec, Kind::Offline, &["No reply to ", spec.name, remedy].concat(), cause)
     }
 
-    fn lost(spec: &Spec, kind: Kind, message: &str) -> Self {
+    fn lost(spec: &Spec, kind: Kind, message: &str, cause: JsValue) -> Self {
         let retryable = AttemptResult::NoReply.is_retryable(spec.repeat);
-        Self::with(kind, message, &[("operation", Some(spec.name.into())), ("retryable", Some(retryable.into()))])
+        let details =
+            [("operation", Some(spec.name.into())), ("retryable", Some(retryable.into())), ("cause", Some(cause))];
+        Self::with(kind, message, &details)
     }
 
     /// The error of invalid arguments, with the [field errors](field_error).

@@ -1,6 +1,6 @@
 //! The hosted checkout page: one intent, paid with its client secret.
 
-use super::browser::{current_address, history_state, page, replace_address};
+use super::browser::{current_address, history_state, navigate, page, replace_address};
 use super::error::{CallError, Pending, check_address, check_no_secret_key, check_no_secret_key_in};
 use super::flights::SingleFlight;
 use super::quotes::ReadPublic;
@@ -121,7 +121,7 @@ impl HostedCheckout {
         let address = get_text(&action, "url").filter(|_| is_redirect).unwrap_or_default();
         check_no_secret_key_in(&address)?;
         check_address(Address::new(&address))?;
-        page().map_or(Ok(()), |(window, _)| window.location().assign(&address)).map_err(CallError::thrown)
+        page().map_or(Ok(()), |(window, _)| navigate(&window, &address, false))
     }
 
     /// Goes to the intent's own `redirect_url`.
@@ -132,7 +132,7 @@ impl HostedCheckout {
         known.extend(fields.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
         let address = get_text(&intent, "redirect_url").unwrap_or_default();
         let address = check_address(redirect_address(&address, &self.redirect_origins, &known))?;
-        page().map_or(Ok(()), |(window, _)| window.location().replace(&address)).map_err(CallError::thrown)
+        page().map_or(Ok(()), |(window, _)| navigate(&window, &address, true))
     }
 
     /// Reads the intent and keeps it.
@@ -176,7 +176,7 @@ pub(crate) fn intent_of_address(address: &str) -> Result<(Option<String>, Option
         Some(secret) => {
             let kept = object(&[("id", optional(opened.id.as_deref())), ("client_secret", optional(Some(&*secret)))]);
             let state = merged(&state, &object(&[("guichet", Some(kept))]));
-            replace_address(&state, &opened.clean).map_err(CallError::thrown)?;
+            replace_address(&state, &opened.clean)?;
             Ok((opened.id, Some(secret)))
         }
         None => {

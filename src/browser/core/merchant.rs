@@ -1,5 +1,6 @@
 //! The merchant's three routes, or functions of the page in their place (decisions 15).
 
+use super::browser::page_origin;
 use super::error::{CallError, Pending, check_no_secret_key, check_no_secret_key_in};
 use super::reply::data_of;
 use super::time::{CallOptions, Deadline, now};
@@ -11,6 +12,14 @@ use js_sys::{Array, Function, Object};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::Headers;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The headers of a request. Not read by `Array.from`, which old libraries replace by a function that takes no iterator.
+    type HeaderList;
+    #[wasm_bindgen(method, structural, js_name = forEach)]
+    fn for_each(this: &HeaderList, each: &mut dyn FnMut(JsValue, JsValue));
+}
 
 /// The three routes, by their names in errors and `onCall`. They are no operations of the interface, and have no path
 /// here.
@@ -43,8 +52,8 @@ struct MerchantRequest {
 
 /// Refuses an address of the routes that the service may not have either: a cookie must not travel unencrypted.
 pub(crate) fn check_merchant(address: &str) -> Result<(), CallError> {
-    // In the place of the page's origin, which does not matter here.
-    Base::new(address, Some("")).map(drop).map_err(|invalid| CallError::field("merchant", invalid.reason()))
+    let origin = page_origin().unwrap_or_default();
+    Base::new(address, Some(&origin)).map(drop).map_err(|invalid| CallError::field("merchant", invalid.reason()))
 }
 
 impl MerchantRoutes {
@@ -96,7 +105,9 @@ impl MerchantRoutes {
         options: CallOptions,
     ) -> Result<JsValue, CallError> {
         let MerchantRequest { spec, path, body, .. } = request;
-        let url = [without_slashes(address), &path].concat();
+        // A path is one of this origin, whatever `<base>` the page has.
+        let origin = page_origin().filter(|_| address.starts_with('/')).unwrap_or_default();
+        let url = [&*origin, without_slashes(address), &path].concat();
         let (headers, policy) =
             (self.headers(body.is_some())?, FetchPolicy::Merchant { includes_credentials: self.includes_credentials });
         let outgoing = Outgoing { spec, url, headers, body, policy, credential: None };
@@ -139,7 +150,7 @@ impl MerchantRoutes {
     fn headers(&self, has_body: bool) -> Result<JsValue, CallError> {
         let headers = match &self.headers {
             Some(headers) => headers()?,
-            None => Headers::new().map_err(CallError::thrown)?,
+            None => Headers::new().map_err(|_| CallError::field("locale", "Invalid language."))?,
         };
         let set_ours =
             |name, value| headers.set(name, value).map_err(|_| CallError::field("locale", "Invalid language."));
@@ -150,9 +161,14 @@ impl MerchantRoutes {
         if let Some(locale) = &self.locale {
             set_ours("accept-language", locale)?;
         }
+        let given = Array::new();
+        headers.unchecked_ref::<HeaderList>().for_each(&mut |value, name| {
+            given.push(&name);
+            given.push(&value);
+        });
         let checked = Object::new().into();
-        for header in Array::from(&headers).iter() {
-            let [name, value] = ["0", "1"].map(|index| get_text(&header, index).unwrap_or_default());
+        for at in 0..given.length() / 2 {
+            let [name, value] = [0, 1].map(|offset| given.get(2 * at + offset).as_string().unwrap_or_default());
             check_no_secret_key_in(&name)?;
             check_no_secret_key_in(&value)?;
             // `sk_SK` is a language that begins like a secret key.

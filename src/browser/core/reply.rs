@@ -110,9 +110,9 @@ impl ReplyContent {
         self.header("request-id").map(|id| self.redact(id))
     }
 
-    /// The error of a reply with an error status, without the credential. `url`: the address that was requested.
+    /// The error of a reply with an error status, without the credential.
     #[inline(never)]
-    pub(crate) fn refused(&self, url: &str) -> CallError {
+    pub(crate) fn refused(&self) -> CallError {
         // A reply is untrusted JSON: if a text is expected, an object or a list counts as absent.
         let text_of = |value: Option<JsValue>| {
             let value = value?;
@@ -128,7 +128,8 @@ impl ReplyContent {
             })
             .collect();
         let message = text_of(self.body.as_ref().and_then(|body| get(body, "message")));
-        let unexplained = [url, " answered ", &display(&self.status.into()), " and gave no reason."].concat();
+        let status = display(&self.status.into());
+        let unexplained = [self.spec.name, " was answered with ", &status, " and no reason."].concat();
         let code = get(&error, "code");
         CallError::with(
             Kind::of_refusal(self.status, get_text(&error, "code").as_deref()),

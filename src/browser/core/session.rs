@@ -30,7 +30,9 @@ pub(crate) struct Session {
     held: RefCell<Option<HeldToken>>,
     /// The customer has signed out: no token is requested until `renew`.
     is_over: Cell<bool>,
-    /// Counts the sign-outs, so that a token requested before one is not used after it.
+    /// Counts the sign-outs and the calls of `renew`: a token that was requested before one is not used after it.
+    changes: Cell<u32>,
+    /// Counts the sign-outs alone: such a token is revoked. After `renew` the server may send the same once more.
     sign_outs: Cell<u32>,
     on_change: Box<dyn Fn(SessionStatus)>,
     /// Reports the next change that only time makes.
@@ -75,12 +77,13 @@ impl Session {
                 }
             };
             Self {
-                tabs: RefCell::new(Tabs::open(transport.base.with("#guichet"), hear)),
+                tabs: RefCell::new(Tabs::open([transport.base.root(), "#guichet"].concat(), hear)),
                 transport: Rc::clone(transport),
                 merchant: Rc::clone(merchant),
                 renewals: SingleFlight::default(),
                 held: RefCell::default(),
                 is_over: Cell::new(false),
+                changes: Cell::new(0),
                 sign_outs: Cell::new(0),
                 on_change,
                 timer: RefCell::default(),
@@ -230,8 +233,10 @@ impl Session {
         }
     }
 
-    /// Requests a new token, also if the current one is valid, and signs in again if the merchant's server sends one.
+    /// Requests a new token, also if the current one is valid, and signs in again if the merchant's server sends one. It joins no
+    /// request under way: another customer may have been signed in when that was sent.
     pub(crate) async fn renew(self: Rc<Self>) -> Result<(), CallError> {
+        self.ignore_requested();
         self.renewal().await?;
         if self.held.borrow().is_some() { Ok(()) } else { Err(signed_out()) }
     }
@@ -260,13 +265,19 @@ impl Session {
     /// background.
     fn sign_out(&self, revoked: Option<SessionToken>) {
         let held = self.held.replace(None);
-        self.renewals.forget(RENEWAL);
-        self.is_over.set(true);
+        self.ignore_requested();
         self.sign_outs.set(self.sign_outs.get().wrapping_add(1));
+        self.is_over.set(true);
         self.notify();
         if let Some(held) = held.filter(|held| Some(&held.token) != revoked.as_ref()) {
             self.revoke_in_background(&held.token);
         }
+    }
+
+    /// Lets no call wait for the token that has been requested, or use it.
+    fn ignore_requested(&self) {
+        self.renewals.forget(RENEWAL);
+        self.changes.set(self.changes.get().wrapping_add(1));
     }
 
     fn revoke_in_background(&self, token: &SessionToken) {
@@ -282,14 +293,21 @@ impl Session {
             let renewal = self.renewals.start(
                 String::from(RENEWAL),
                 Box::pin(async move {
-                    let sign_outs = session.sign_outs.get();
+                    let (changes, sign_outs) = (session.changes.get(), session.sign_outs.get());
                     let answer = session.merchant.request_session(CallOptions::default()).await;
-                    // The customer has signed out meanwhile: this token is not used, and is revoked too.
-                    if session.sign_outs.get() != sign_outs {
-                        if let Ok(token) = answer.and_then(|answer| token_of(&answer)) {
+                    // The customer has signed out meanwhile, or another one in: this token is not used.
+                    if session.changes.get() != changes {
+                        if session.sign_outs.get() != sign_outs
+                            && let Ok(token) = answer.and_then(|answer| token_of(&answer))
+                        {
                             session.revoke_in_background(&token);
                         }
-                        return Err(signed_out());
+                        if session.is_over.get() {
+                            return Err(signed_out());
+                        }
+                        let is_renewed =
+                            session.renewals.under_way(RENEWAL).is_none() && session.held.borrow().is_some();
+                        return if is_renewed { Ok(()) } else { session.renewal().await };
                     }
                     match answer {
                         Err(error) if error.status() == 403 => Err(error.signed_out()),
@@ -309,7 +327,7 @@ impl HeldToken {
         self.email = get_text(about, "customer_email").or(self.email.take());
         if let Some(end) = get_text(about, "expires_at") {
             let end = Date::parse(&end);
-            self.expires_at = (end >= 0.0).then_some(end);
+            self.expires_at = (end > 0.0).then_some(end);
             self.lifetime = Lifetime::new(now(), end - wall_clock_ms());
         }
     }

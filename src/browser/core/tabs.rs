@@ -1,6 +1,6 @@
 //! Messages between the tabs of one service's clients.
 
-use super::browser::{Channel, page};
+use super::browser::{Channel, member, page};
 use super::time::{Callback, wall_clock_ms};
 use super::value::{display, get_text};
 use std::cell::RefCell;
@@ -59,5 +59,5 @@ fn stored_message(name: &str) -> Option<String> {
 }
 
 fn local_storage() -> Option<Storage> {
-    page()?.0.local_storage().ok()?
+    member(&page()?.0, "localStorage")
 }

@@ -1,6 +1,6 @@
 //! One call over the browser's `fetch`: it executes the actions of [`Call`] (send, wait, done) and reads the reply.
 
-use super::browser::{page, random_u32};
+use super::browser::{is_page, random_u32};
 use super::error::{CallError, Pending, check_no_secret_key};
 use super::flights::SingleFlight;
 use super::reply::{Received, Reply, ReplyContent};
@@ -11,7 +11,6 @@ use crate::protocol::{
     Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, Method, NoCredential, Operation,
     Repeat, Request, Role, Spec, Unwritable, assemble,
 };
-use gloo_net::http;
 use js_sys::{Function, Object};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -23,12 +22,12 @@ use web_sys::{
 };
 
 // Not gloo-net's `Request::send`: it panics if a page has replaced `fetch` and its own rejects without an `Error`, or returns another
-// object than a `Response`.
+// object than a `Response`. With an address and options, as pages call it: a page's own `fetch` may take no `Request`.
 #[cfg(not(feature = "js-page"))]
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(catch, js_name = fetch)]
-    fn global_fetch(request: &web_sys::Request) -> Result<JsValue, JsValue>;
+    fn global_fetch(address: &str, init: &RequestInit) -> Result<JsValue, JsValue>;
 }
 
 #[cfg(feature = "js-page")]
@@ -36,7 +35,7 @@ extern "C" {
 extern "C" {
     /// `fetch`, unless the loader has sent this request while the module was loading.
     #[wasm_bindgen(catch, js_name = send)]
-    fn global_fetch(request: &web_sys::Request) -> Result<JsValue, JsValue>;
+    fn global_fetch(address: &str, init: &RequestInit) -> Result<JsValue, JsValue>;
 }
 
 /// Sends requests to one service.
@@ -121,6 +120,13 @@ pub(crate) struct Outgoing {
     pub(crate) credential: Option<String>,
 }
 
+/// Why there is no reply.
+enum NoReply {
+    Timeout,
+    /// With what `fetch` or the page's own function in its place has thrown.
+    Offline(JsValue),
+}
+
 /// How the browser sends a request.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(crate) enum FetchPolicy {
@@ -135,21 +141,17 @@ pub(crate) enum FetchPolicy {
 }
 
 impl Outgoing {
-    /// How an attempt is sent: by a caller's own `fetch`, which may change what it gets, or by the browser's.
-    fn init(&self, signal: Option<AbortSignal>, by_caller: bool) -> RequestInit {
+    /// How an attempt is sent. Every object is new: `fetch` may be the page's own, which may change what it gets.
+    fn init(&self, signal: Option<AbortSignal>) -> RequestInit {
         let init = RequestInit::new();
         init.set_method(self.spec.method.as_str());
-        if by_caller {
-            init.set_headers(&copied(&self.headers));
-        } else {
-            init.set_headers(&self.headers);
-        }
+        init.set_headers(&copied(&self.headers));
         if let Some(body) = &self.body {
             init.set_body(&body.into());
         }
         init.set_signal(signal.as_ref());
         // Cloudflare's Workers know neither the former, before November 2024, nor `redirect: "error"`.
-        let is_page = page().is_some();
+        let is_page = is_page();
         if is_page && self.policy != FetchPolicy::Public {
             init.set_cache(RequestCache::NoStore);
         }
@@ -286,7 +288,7 @@ impl Transport {
         outgoing: &Outgoing,
         timeout: Ms,
         call: &mut Call,
-        outcome: Result<Reply, Kind>,
+        outcome: Result<Reply, NoReply>,
         ms: Ms,
     ) -> Result<Reply, CallError> {
         let mut attempt_result = AttemptResult::NoReply;
@@ -295,10 +297,10 @@ impl Transport {
             Ok(reply) => {
                 attempt_result = reply.result();
                 status = Some(reply.status);
-                if reply.is_success() { Ok(reply) } else { Err(reply.refused(&outgoing.url)) }
+                if reply.is_success() { Ok(reply) } else { Err(reply.refused()) }
             }
-            Err(Kind::Timeout) => Err(CallError::timed_out(outgoing.spec, timeout)),
-            Err(_) => Err(CallError::offline(outgoing.spec, &outgoing.url)),
+            Err(NoReply::Timeout) => Err(CallError::timed_out(outgoing.spec, timeout)),
+            Err(NoReply::Offline(cause)) => Err(CallError::offline(outgoing.spec, cause)),
         };
         if let Some(on_call) = &self.on_call {
             let (kind, request_id) = match &result {
@@ -321,35 +323,31 @@ impl Transport {
     /// Sends one request and reads the whole reply within this time from now. Dropping the future aborts `fetch`.
     ///
     /// # Errors
-    /// [`Kind::Timeout`] or [`Kind::Offline`].
-    async fn exchange(&self, outgoing: &Outgoing, left: Ms, now: Ms) -> Result<Reply, Kind> {
-        // Kept to the end: WebKit does not abort a `fetch` whose `Request` has been collected.
-        let mut request: Option<web_sys::Request> = None;
+    /// [`NoReply`] if there is none.
+    async fn exchange(&self, outgoing: &Outgoing, left: Ms, now: Ms) -> Result<Reply, NoReply> {
         let mut aborter = AbortOnDrop::new();
         let deadline = Deadline::within(left, now);
-        let init = outgoing.init(aborter.signal(), self.fetch.is_some());
+        let init = outgoing.init(aborter.signal());
         let sent = match &self.fetch {
             Some(fetch) => fetch.call2(&JsValue::UNDEFINED, &(&*outgoing.url).into(), &init),
-            // From a raw request, because gloo-net's builder has no `keepalive`.
-            None => web_sys::Request::new_with_str_and_init(&outgoing.url, &init)
-                .and_then(|raw| global_fetch(request.insert(http::Request::from(raw).into()))),
+            None => global_fetch(&outgoing.url, &init),
         };
-        let offline = |_| Kind::Offline;
-        let response = deadline.result(&sent.map_err(offline)?).await.ok_or(Kind::Timeout)?.map_err(offline)?;
-        // An object that a custom `fetch` returns may lack anything.
+        let response = deadline.result(&sent.map_err(NoReply::Offline)?).await.ok_or(NoReply::Timeout)?;
+        let response = response.map_err(NoReply::Offline)?;
+        // What a page's own `fetch` returns may lack anything.
         if !response.is_object() {
-            return Err(Kind::Offline);
+            return Err(NoReply::Offline(JsValue::UNDEFINED));
         }
         let is_browsers = self.fetch.is_none() && response.has_type::<Response>();
         let response: Response = response.unchecked_into();
         // Not gloo-net's `text`, which adds 2.3 KB (brotli) to the wasm, and panics if the body of a page's own response ends with
         // another value than an `Error`.
-        let text = response.text().map_err(offline)?;
-        let text = deadline.result(&text).await.ok_or(Kind::Timeout)?.map_err(offline)?;
+        let text = response.text().map_err(NoReply::Offline)?;
+        let text = deadline.result(&text).await.ok_or(NoReply::Timeout)?.map_err(NoReply::Offline)?;
         aborter.disarm();
         let response = Received::new(response, is_browsers);
         match response.status() {
-            0 => Err(Kind::Offline),
+            0 => Err(NoReply::Offline(JsValue::UNDEFINED)),
             status => Ok(ReplyContent::new(outgoing.spec, status, text, response, outgoing.credential.clone())),
         }
     }

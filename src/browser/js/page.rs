@@ -3,7 +3,7 @@
 use super::options::{self, call_options, duration, function, origins};
 use super::promise::Calls;
 use super::quotes::{calculate_fee, country, quote_request, written};
-use crate::browser::core::browser::notify;
+use crate::browser::core::browser::{Place, notify};
 use crate::browser::core::checkout::{Checkout, reference, returned};
 use crate::browser::core::error::{CallError, Pending, check_no_secret_key};
 use crate::browser::core::merchant::{MerchantRoutes, check_merchant};
@@ -116,17 +116,20 @@ impl Client {
 
 fn checkout(what: &JsValue, how: Option<&JsValue>, popup: &JsValue) -> Result<Checkout, CallError> {
     let options = call_options(how)?;
-    if let Some(mode) = how.and_then(|how| get(how, "mode"))
-        && !matches!(mode.as_string().as_deref(), Some("popup" | "redirect"))
-    {
-        return Err(CallError::field("mode", "It is \"redirect\" or \"popup\"."));
+    let mode = how.and_then(|how| get(how, "mode")).map(|mode| display(&mode));
+    if !matches!(mode.as_deref(), None | Some("popup" | "redirect" | "top")) {
+        return Err(CallError::field("mode", "It is \"redirect\", \"popup\" or \"top\"."));
     }
     let order = get(what, "order").unwrap_or_default();
     let Some(json) = stringify(&order) else {
         return Err(CallError::field("order", "It is required, and is sent as JSON."));
     };
-    let popup = popup.is_object().then(|| popup.clone().unchecked_into());
-    Ok(Checkout { order, json, popup, outcome: outcome_options(how, true)?, options })
+    let place = match mode.as_deref() {
+        _ if popup.is_object() => Place::Popup(popup.clone().unchecked_into()),
+        Some("top") => Place::Top,
+        _ => Place::Here,
+    };
+    Ok(Checkout { order, json, place, outcome: outcome_options(how, true)?, options })
 }
 
 fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError> {
@@ -168,9 +171,8 @@ fn merchant_headers(headers: &Function) -> Result<Headers, CallError> {
         let message = "`merchantHeaders` returned a promise. Return the headers themselves.";
         return Err(CallError::input(message, &js_sys::Array::new()));
     }
-    // What the browser throws here is about what the page gave: a name with a space, for example.
-    Headers::new_with_str_sequence_sequence(&given)
-        .map_err(|invalid| CallError::field("merchantHeaders", &display(&invalid)))
+    // The browser's own words may have the value, which may be a token.
+    Headers::new_with_str_sequence_sequence(&given).map_err(|_| CallError::field("merchantHeaders", "Invalid header."))
 }
 
 fn outcome_options(how: Option<&JsValue>, turned_back: bool) -> Result<OutcomeOptions, CallError> {

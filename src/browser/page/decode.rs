@@ -18,7 +18,7 @@ impl From<CallError> for Error {
         match decode::<Self>(error.into()) {
             Ok(error) => error.of_page(existing_id, stringify(&reply).map(String::into_bytes)),
             // No function of a Rust page throws into a call.
-            Err(_) => Self::new(Kind::Address, "The browser did not let the page go there."),
+            Err(_) => Self::new(Kind::Unreadable, "The error of the page could not be read."),
         }
     }
 }

@@ -8,7 +8,7 @@ pub(super) use self::popup::Popup;
 use self::popup::Popups;
 use super::builder::{Call, ClientBuilder};
 use super::client::{Outcome, Quote, Return};
-use super::core::browser::{page, page_origin};
+use super::core::browser::{Place, page, page_origin};
 use super::core::checkout::{Checkout, purchase_of, reference, returned};
 use super::core::error::{CallError, check_no_secret_key_in};
 use super::core::merchant::{MerchantRoutes, check_merchant};
@@ -18,7 +18,7 @@ use super::core::session::SessionStatus;
 use super::core::shop::{Shop, ShopConfig};
 use super::core::time::{CallOptions, MAX_DURATION};
 use super::core::transport::{AuthorizedRequest, CallReport, Transport};
-use super::core::value::{display, get, stringify};
+use super::core::value::{get, stringify};
 use crate::flow::{Base, Purchase, QuoteRequest, State};
 use crate::operations::SessionState;
 use crate::protocol::{Error, Fulfils, Kind, NoCredential, Operation};
@@ -31,7 +31,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::JsValue;
-use web_sys::{Headers, Window};
+use web_sys::Headers;
 
 #[derive(Clone)]
 pub(super) struct Engine {
@@ -88,7 +88,8 @@ impl Engine {
         options.merchant.as_deref().map_or(Ok(()), check_merchant)?;
         let headers = options.merchant_headers.map(|headers| -> Box<dyn Fn() -> Result<Headers, CallError>> {
             Box::new(move || {
-                written(headers()).map_err(|thrown| CallError::field("merchant_headers", &display(&thrown)))
+                let invalid = |_| CallError::field("merchant_headers", "Invalid header.");
+                written(headers()).map_err(invalid)
             })
         });
         let merchant = MerchantRoutes {
@@ -156,15 +157,20 @@ impl Engine {
         &self,
         order: Order,
         popup: Option<&Popup>,
+        in_top: bool,
         timeout: Duration,
     ) -> Result<Outcome, Error> {
         if page().is_none() {
             return Err(Error::new(Kind::Unsupported, "A checkout needs a page: a worker has none."));
         }
         let Order { value: order, json } = order;
-        let popup: Option<Window> = popup.and_then(Popup::take);
+        let place = match popup.and_then(Popup::take) {
+            Some(window) => Place::Popup(window),
+            None if in_top => Place::Top,
+            None => Place::Here,
+        };
         let (outcome, options) = (outcome_options(true, timeout), options(timeout));
-        let checkout = Checkout { order, json, popup, outcome, options };
+        let checkout = Checkout { order, json, place, outcome, options };
         Ok(Rc::clone(&self.shop.checkouts).start_or_join(checkout).await?.into())
     }
 

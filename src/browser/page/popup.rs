@@ -1,5 +1,6 @@
 //! The second window, in which a customer pays.
 
+use crate::browser::core::browser::is_closed;
 use crate::browser::core::value::{get, get_text, set};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -53,7 +54,7 @@ impl Popup {
     }
 
     fn is_open(&self) -> bool {
-        !self.window.closed().unwrap_or(true)
+        !is_closed(&self.window)
     }
 }
 
@@ -63,20 +64,19 @@ impl Drop for Popup {
     }
 }
 
-/// Opens a window, which a browser allows only in a click. Its pages cannot reach this one.
+/// Opens a window, which a browser allows only in a click. `None` if there is none, or what was opened is no window: another function
+/// may stand in the place of `window.open`.
 fn open_window(locale: Option<String>) -> Option<Window> {
     let page = web_sys::window()?;
     let popup = page.open_with_url_and_target_and_features("", "", "popup,width=480,height=760").ok()??;
-    if popup.closed().unwrap_or(true) {
+    if is_closed(&popup) {
         return None;
     }
-    set(&popup, "opener", &JsValue::NULL);
     let of_the_page =
         || get_text(&get(page.document()?.as_ref(), "documentElement")?, "lang").filter(|lang| !lang.is_empty());
     let language = locale.or_else(of_the_page).or_else(|| get_text(&page.navigator(), "language"));
     let is_french = language.is_some_and(|language| language.starts_with("fr"));
-    if let Some(body) = get(&popup, "document").and_then(|document| get(&document, "body")) {
-        set(&body, "textContent", &JsValue::from_str(if is_french { "Un instant…" } else { "One moment…" }));
-    }
+    let body = get(&get(&popup, "document")?, "body")?;
+    set(&body, "textContent", &JsValue::from_str(if is_french { "Un instant…" } else { "One moment…" }));
     Some(popup)
 }

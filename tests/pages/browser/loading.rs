@@ -12,6 +12,7 @@ in_every_browser!(
     a_page_that_loses_its_network_while_loading_continues_when_it_is_back,
     the_wasm_may_be_an_address_a_response_bytes_or_a_module,
     a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow,
+    files_that_a_deploy_has_replaced_are_said_to_be_of_an_old_page,
 );
 
 // The package's own JavaScript, which is the same in every engine.
@@ -82,7 +83,7 @@ async fn a_load_whose_explanation_is_missing_too_is_offline_and_tried_again(engi
     let shop = Storefront::open().await;
     let browser = engine.start("again").await;
     shop.visit(&browser, "{}").await;
-    shop.respond(WASM, CannedResponse::html("<h1>Not found</h1>").status(404));
+    shop.respond(WASM, CannedResponse::default().status(503));
     shop.respond(WHY, CannedResponse::default().status(503));
     let found = browser
         .run_async(&format!(
@@ -90,7 +91,7 @@ async fn a_load_whose_explanation_is_missing_too_is_offline_and_tried_again(engi
              return await guichet.paymentMethods().catch(({{ kind, retryable, cause }}) => [kind, retryable, cause.message])"
         ))
         .await;
-    assert_eq!(found, json!(["offline", true, "status 404"]));
+    assert_eq!(found, json!(["offline", true, "status 503"]));
     shop.remove_responses(WASM);
     assert_eq!(browser.run_async(WORKS).await, true);
 }
@@ -237,6 +238,38 @@ async fn two_copies_on_a_page_work_side_by_side(engine: Engine) {
     assert_eq!(result, json!([true, true, true, true, true]));
 }
 
+/// A tab that was open during a deploy. WebKit does not say which module it did not get.
+async fn files_that_a_deploy_has_replaced_are_said_to_be_of_an_old_page(engine: Engine) {
+    const WHY: &str = "/package/load-error.js";
+    const HOSTED: &str = "const { openHostedCheckout } = await import('/package/hosted.js');
+        return await openHostedCheckout({ baseUrl: options.baseUrl, intent: { id: 'pi_1', client_secret: 's' } }).catch(({ kind, message }) => [kind, message])";
+    let beside = format!("{BESIDE} {WORKS}");
+    let shop = Storefront::open().await;
+    let browser = engine.start("deployed").await;
+    for (file, is_gone) in [
+        (CannedResponse::default().status(404), true),
+        (CannedResponse::html("<h1>The shop</h1>"), true),
+        (CannedResponse::default().status(503), false),
+    ] {
+        for (gone, script, says_which) in [
+            (&[WASM, WHY][..], &*beside, true),
+            (&["/package/core/inline_hosted.js"], HOSTED, engine != Engine::WebKit),
+        ] {
+            shop.visit(&browser, "{}").await;
+            gone.iter().for_each(|path| shop.respond(path, file.clone()));
+            let found = browser.run_async(script).await;
+            gone.iter().for_each(|path| shop.remove_responses(path));
+            let kind = if is_gone && says_which { "wasm_missing" } else { "offline" };
+            assert_eq!(found[0], kind, "{gone:?}: {found}");
+            let message = found[1].as_str().unwrap_or_default();
+            assert!(
+                kind == "offline" || message.to_lowercase().contains("of an older version of the site"),
+                "{message}"
+            );
+        }
+    }
+}
+
 async fn a_policy_that_forbids_webassembly_is_an_error_that_says_what_to_allow(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("policy").await;
@@ -281,6 +314,7 @@ async fn a_device_without_webassembly_or_with_an_old_one_is_reported(engine: Eng
     let (shop, browser) = Storefront::visited(engine, "lockdown").await;
     let result = browser.run_async(&format!("delete window.WebAssembly; {WORKS}")).await;
     assert_eq!(result[0], "wasm_blocked", "{result}");
+    assert!(result[1].as_str().is_some_and(|message| message.contains("Lockdown Mode")), "{result}");
     // As in a browser that does not know what the module needs.
     shop.visit(&browser, "{}").await;
     let old = "WebAssembly.validate = () => false;

@@ -4,6 +4,7 @@
 mod calls;
 mod kept;
 mod loading;
+mod others;
 mod policy;
 mod sessions;
 mod trust;

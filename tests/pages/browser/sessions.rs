@@ -7,7 +7,8 @@ use crate::support::storefront::{CUSTOMER, INTENTS, RETURN, SESSION, Storefront}
 use guichet::operations::ListPaymentIntents;
 use guichet::values::IntentStatus;
 use guichet_sandbox::Config;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::time::Duration;
 
 in_every_browser!(
     a_sign_out_is_final_in_every_tab_and_at_the_service,
@@ -21,6 +22,8 @@ in_chromium!(
     a_second_401_is_an_error_and_not_renewed_again,
     twenty_concurrent_calls_request_one_session,
     a_session_requested_before_a_sign_out_is_not_used_after_it,
+    a_session_requested_before_a_sign_in_is_not_used_after_renew,
+    a_session_requested_while_loading_is_not_used_after_renew,
     the_page_is_notified_of_its_sessions_state,
     an_expiring_session_is_reported_and_renewed_before_use,
     every_documented_shape_of_a_session_reply_is_accepted,
@@ -145,6 +148,58 @@ async fn a_session_requested_before_a_sign_out_is_not_used_after_it(engine: Engi
         .await;
 
     assert_eq!(result, json!(["signed_out", "revoked", "signed_out"]));
+}
+
+/// Another customer signs in while the first one's session is on its way.
+async fn a_session_requested_before_a_sign_in_is_not_used_after_renew(engine: Engine) {
+    let (shop, browser) = Storefront::visited(engine, "signed-in").await;
+    let session = |token: &Value, email: &str| json!({ "session_token": token, "customer_email": email });
+    let [first, second] = [shop.session().await, shop.session().await];
+    shop.respond_once(
+        SESSION,
+        CannedResponse::json(&session(&first["session_token"], "awa@example.com")).after(Duration::from_millis(1500)),
+    );
+    shop.respond_once(SESSION, CannedResponse::json(&session(&second["session_token"], "bih@example.com")));
+    let result = browser
+        .run_async(
+            "const before = guichet.paymentMethods().then((methods) => methods.length > 0, (e) => e.kind);
+             await new Promise((go) => setTimeout(go, 500));
+             await guichet.session.renew();
+             const email = guichet.session.email;
+             const other = await before;
+             return [email, other, guichet.session.email]",
+        )
+        .await;
+    assert_eq!(result, json!(["bih@example.com", true, "bih@example.com"]));
+}
+
+async fn a_session_requested_while_loading_is_not_used_after_renew(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("signed-in-early").await;
+    let session = shop.session().await;
+    // The session of a second client of the page, too.
+    for early in ["guichet.paymentMethods()", "create({}).paymentMethods()"] {
+        for loaded in ["", "release(); await guichet.ready();"] {
+            shop.visit(&browser, "{}").await;
+            for (email, last) in [("awa@example.com", false), ("bih@example.com", true)] {
+                let token = &shop.session().await["session_token"];
+                let session = CannedResponse::json(&json!({ "session_token": token, "customer_email": email }));
+                if last { shop.respond(SESSION, session) } else { shop.respond_once(SESSION, session) }
+            }
+            let result = browser
+                .run_async(&format!(
+                    "{HELD} const guichet = create({{}});
+                     const before = kind({early});
+                     await new Promise((go) => setTimeout(go, 200));
+                     {loaded}
+                     const renewed = kind(guichet.session.renew());
+                     release();
+                     return [await before, await renewed, guichet.session.email]"
+                ))
+                .await;
+            assert_eq!(result, json!(["resolved", "resolved", "bih@example.com"]), "{early} {loaded}");
+        }
+    }
 }
 
 async fn a_call_requests_the_session_while_the_wasm_is_loading(engine: Engine) {

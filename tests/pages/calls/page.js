@@ -11,7 +11,7 @@ const kind_of = (e) => e?.kind ?? String(e);
 function client(answers, options) {
   const requests = [];
   const fetch = async (url, init) => {
-    requests.push(String(url).replace("https://api.example", ""));
+    requests.push(String(url).replace("https://api.example", "").replace(location.origin, ""));
     return answers(String(url), init);
   };
   return { requests, guichet: createGuichet({ baseUrl: "https://api.example", fetch, ...options }) };
@@ -245,16 +245,16 @@ const found = {
   async cannot_leave() {
     let stays = true;
     const stuck = {
-      assign() {
-        throw "stays";
+      set href(address) {
+        throw new DOMException(`The frame may not go to '${address}'.`, "SecurityError");
       },
     };
     const real = WebAssembly.instantiate;
     WebAssembly.instantiate = async (module, imports) => {
       for (const members of Object.values(imports ?? {})) {
-        for (const name of Object.keys(members).filter((name) => String(members[name]).includes(".assign("))) {
-          const assign = members[name];
-          members[name] = (target, ...rest) => assign(target === location && stays ? stuck : target, ...rest);
+        for (const name of Object.keys(members).filter((name) => String(members[name]).includes(".href = "))) {
+          const go = members[name];
+          members[name] = (target, ...rest) => go(target === location && stays ? stuck : target, ...rest);
         }
       }
       return real.call(WebAssembly, module, imports);
@@ -264,7 +264,7 @@ const found = {
     const { guichet, requests } = client(answers, {
       merchant: "/guichet", publicReads: "anonymous", checkoutOrigins: [location.origin],
     });
-    const first = await guichet.checkout({ order: 1 }).catch(String);
+    const first = await guichet.checkout({ order: 1 }).catch(({ kind, message }) => [kind, message]);
     const after = (await guichet.paymentMethods()).length;
     stays = false;
     const off = new AbortController();
@@ -305,28 +305,29 @@ const found = {
     const popup = { document: { body: {} }, closed: false, close() {}, sessionStorage };
     popup.location = { replace: (address) => ((popup.closed = true), opened.push(address)) };
     window.open = () => popup;
-    const intent = { id: "pi_1", payment_ref: "gch_1", status: "requires_action", checkout_url: "https://api.example/checkout/pi_1" };
+    const intent = { id: "pi_1", payment_ref: "gch_1", status: "requires_action", checkout_url: `${location.origin}/nowhere/to/go` };
     const merchant = {
       intent: async () => ({ intent, return_nonce: "0123456789abcdefghijAB" }),
       status: async () => ({ status: "succeeded" }),
     };
-    const { guichet } = client(() => json({}), { merchant });
+    const { guichet } = client(() => json({}), { merchant, checkoutOrigins: [location.origin] });
     setInterval(() => dispatchEvent(new Event("pointerdown")), 100); // the page is used again
     const { state } = await guichet.checkout({ order: 1 }, { mode: "popup" });
-    popup.closed = false;
-    popup.location = {
-      replace() {
-        throw "stays";
-      },
-    };
-    const stays = await guichet.checkout({ order: 2 }, { mode: "popup" }).catch(String);
-    return { opened, state, stays };
+    // A window that cannot be used is closed, and this page goes there.
+    let is_closed = false;
+    const close = () => (is_closed = true);
+    Object.assign(popup, { closed: false, close, location: {} });
+    const off = new AbortController();
+    const leaves = guichet.checkout({ order: 2 }, { mode: "popup", signal: off.signal }).catch(String);
+    await sleep(500);
+    off.abort("it leaves");
+    return { opened, state, is_closed, leaves: await leaves };
   },
 
   async popup_languages() {
     const shown = [];
     for (const locale of ["fr-CM", "en"]) {
-      const popup = { document: { body: {} }, close() {} };
+      const popup = { document: { body: {} }, closed: false, close() {} };
       window.open = () => popup;
       const { guichet } = client(() => json({}), { merchant: {}, locale });
       await guichet.checkout({ order: 1 }, { mode: "popup" }).catch(() => {});
