@@ -166,8 +166,7 @@ export interface Merchant<Order = unknown> {
 }
 
 /**
- * What the merchant's server tells of a payment. All but `status` may be absent; without `approvable_until` a page cannot say when a
- * decline is final.
+ * What the merchant's server tells of a payment. All but `status` may be absent. Without `late` a decline is not known to be final.
  *
  * @example
  * const state: PaymentState = { status: "failed", last_payment_error: { code: "payer_timeout" }, approvable_until: 1795257900 };
@@ -183,6 +182,22 @@ export interface PaymentState {
   amount?: string;
   /** What the customer pays, with the fee if they bear it; `null` until it is known. */
   amount_payable?: string | null;
+  /** The `Date` of the service's reply in which the payment was read, in Unix seconds. */
+  as_of?: number | null;
+  late?: LateApproval;
+}
+
+/**
+ * Whether an attempt of a payment that was declined may still become money.
+ *
+ * @example
+ * const isKnown = ({ late }: Outcome) => late?.state === "never";
+ */
+export interface LateApproval {
+  /** `open`: it may, so never say that nothing was charged. */
+  state: "never" | "open";
+  /** Until when, in Unix seconds, if that is known. */
+  until?: number;
 }
 
 /**
@@ -573,7 +588,7 @@ export interface Return {
  * const { state } = await guichet.waitForOutcome({ payment_ref: "gch_1" }, options);
  */
 export interface WaitOptions extends CallOptions {
-  /** How long to poll, by the wall clock. Default: 120 000. `timeoutMs` limits each request. */
+  /** How long to poll; a change of the device's clock does not count. Default: 120 000. `timeoutMs` limits each request. */
   budgetMs?: number;
   /**
    * Called at each change of the status (`requires_action`, `processing`, `succeeded`, `failed`, `canceled`), with what is known
@@ -612,8 +627,8 @@ export interface Outcome {
   /** Why the last attempt was declined. */
   last_payment_error?: LastPaymentError;
   /**
-   * Until when an operator may still approve an attempt that it declined, in Unix seconds: the latest of them. Until then a payment that
-   * `failed` may have taken money. Absent: no such time is known; see `last_payment_error`.
+   * Until when an operator may still approve an attempt that it declined, in Unix seconds: the latest of them, as the service says it.
+   * What follows from it is `late`.
    */
   approvable_until?: number;
   /** The reference as the merchant's server gives it; that of `reference` may be from an address, which anyone can write. */
@@ -622,6 +637,10 @@ export interface Outcome {
   amount?: string;
   /** What the customer pays, with the fee if they bear it. Absent until it is known. */
   amount_payable?: string;
+  /** The service's time when the payment was read, in Unix seconds. */
+  as_of?: number;
+  /** Whether a declined attempt may still become money. Absent if nothing could be read. */
+  late?: LateApproval;
 }
 
 /**
@@ -629,7 +648,7 @@ export interface Outcome {
  *
  * @example
  * const declined: LastPaymentError = { code: "insufficient_funds" };
- * alert(describe(declined, "en"));
+ * alert(describe(declined, "en", { state: "never" }));
  */
 export interface LastPaymentError {
   /** The code to switch on: `insufficient_funds`. */

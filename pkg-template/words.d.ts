@@ -1,5 +1,7 @@
 // A sentence for every error and decline, in English and French or from a table of one's own, and how money is written.
 
+import type { LateApproval } from "./guichet.js";
+
 /**
  * The payment methods, and the two sorts of cards (`card_type` of a quote).
  *
@@ -110,40 +112,40 @@ export function words(locale?: string): Words;
  * its kind, else a general one. Takes whatever was thrown. `words` is a locale, or a table of your own: a sentence that it lacks
  * at run time is in English.
  *
- * A decline of mobile money is not always the operator's last word. If its `approvable_until` is ahead or absent, the sentence says
- * that it is not known yet whether the money was taken, until when, and that a second payment is refunded if both succeed. `null`, or a
- * time that has passed, is a final decline. `now` is in milliseconds; default: the device's clock.
+ * A decline of mobile money is not always the operator's last word. `late` is what your server or `waitForOutcome` has judged of the
+ * payment: unless its state is `never`, the sentence says that it is not known yet whether the money was taken, until when, and that a second
+ * payment is refunded if both succeed. Without `late`, a decline is final only if its `approvable_until` is `null`.
  *
  * @example
  * guichet.checkout({ order: { id: "17" } }).catch((error) => alert(describe(error, "fr")));
  * @example
- * const { last_payment_error } = await guichet.waitForOutcome({ payment_ref: "gch_1" });
- * if (last_payment_error) alert(describe(last_payment_error, "en"));
+ * const { last_payment_error, late } = await guichet.waitForOutcome({ payment_ref: "gch_1" });
+ * if (last_payment_error) alert(describe(last_payment_error, "en", late));
  */
-export function describe(error: unknown, words?: string | ErrorWords, now?: number): string;
+export function describe(error: unknown, words?: string | ErrorWords, late?: LateApproval): string;
 
 /**
  * The sentence for a payment of which the operator may still approve an attempt that it declined: that is not known yet, until when,
- * and what happens if both payments succeed. `undefined` if every attempt is known. Takes an `Outcome`, a `PaymentIntent`,
- * or the answer of your status route. Unlike `describe` it also knows of attempts before the last one. Show it in
+ * and what happens if both payments succeed. `undefined` if every attempt is known. Takes an `Outcome`, the answer of your status
+ * route, or the payment of a hosted page with its `late`. A payment without `late` that was declined is not known. Show it in
  * place of "failed", "canceled" or "not paid", and never with a bare "try again".
  *
  * @example
  * const outcome = await guichet.waitForOutcome({ payment_ref: "gch_1" });
  * alert(describeLateApproval(outcome, "en") ?? outcome.state);
  */
-export function describeLateApproval(payment: ApprovablePayment | null | undefined, words?: string | ErrorWords, now?: number): string | undefined;
+export function describeLateApproval(payment: ApprovablePayment | null | undefined, words?: string | ErrorWords): string | undefined;
 
 /**
  * What `describeLateApproval` reads of a payment.
  *
  * @example
- * const payment: ApprovablePayment = { status: "failed", approvable_until: 1795257900 };
+ * const payment: ApprovablePayment = { status: "failed", late: { state: "open", until: 1795257900 } };
  */
 export interface ApprovablePayment {
   readonly status?: string;
-  readonly last_payment_error?: { readonly code: string; readonly approvable_until?: number | null } | null;
-  readonly approvable_until?: number | null;
+  readonly last_payment_error?: { readonly code: string } | null;
+  readonly late?: LateApproval;
 }
 
 /**

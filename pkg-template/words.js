@@ -199,46 +199,44 @@ export function words(locale) {
 
 /**
  * A sentence for an error or a decline: by its code, else by its kind, else a general one. A decline that may still be approved has
- * the sentence of that. In the language of a locale, or from a table of the page's own; a sentence that the table lacks is in English.
+ * the sentence of that: `late` is what the payment's own says, and without it only `approvable_until: null` makes a decline final. In
+ * the language of a locale, or from a table of the page's own; a sentence that the table lacks is in English.
  */
-export function describe(error, locale, now = Date.now()) {
-  const until = error?.kind ? null : approvableUntil(error, error?.approvable_until, now);
-  return until === null ? fromTable(locale, (table) => sentence(error, table)) : sentenceUntil(until, "until", locale, now);
+export function describe(error, locale, late = notJudged(error)) {
+  return isDecline(error) && late?.state !== "never" ? sentenceUntil(late?.until, "until", locale) : fromTable(locale, (table) => sentence(error, table));
 }
 
 /**
  * The sentence about an attempt of a payment that was declined and may still be approved; `undefined` if there is none. Takes an
- * outcome, an intent, or the answer of the merchant's status route.
+ * outcome, or the answer of the merchant's status route: both have `late`. Of a payment without it only its last decline is known.
  */
-export function describeLateApproval(payment, locale, now = Date.now()) {
-  const { status, last_payment_error: error, approvable_until: latest } = payment ?? {};
-  const isUnknownCode = Boolean(error?.code) && !own(en.declines, error.code);
-  const until = approvableUntil(error, latest === undefined ? error?.approvable_until : latest, now, isUnknownCode);
+export function describeLateApproval(payment, locale) {
+  const { status, last_payment_error: error, late } = payment ?? {};
+  if (late ? late.state === "never" : !error && status !== "failed" && status !== "canceled") return undefined;
   const isPaid = status === "succeeded";
-  // Without a time nothing is known of the attempts before the one that succeeded.
-  if (until === null || (isPaid && !until)) return undefined;
-  return sentenceUntil(until, isPaid ? "paid" : "until", locale, now);
+  const until = late ? late.until : undefined;
+  return isPaid && !until ? undefined : sentenceUntil(until, isPaid ? "paid" : "until", locale);
 }
 
-// The declines that are not always the operator's last word: real operators report them while the customer can still confirm.
-const NOT_FINAL = ["payer_timeout", "provider_unavailable", "rejected_by_payer"];
+/** What a decline alone says: whether the time that it names has come would need a clock that can be trusted. */
+const notJudged = (error) => (error?.approvable_until === null ? { state: "never" } : { state: "open", until: error?.approvable_until });
 
-/** Until when a decline may still be approved: a time, `undefined` if that is not known, or `null` if it is final. */
-function approvableUntil(error, until, now, isDoubtful = false) {
+/** An error of the package has a kind, and one of the browser is an `Error`. One code is in both lists. */
+function isDecline(error) {
+  if (typeof error?.code !== "string" || error.kind || error instanceof Error) return false;
+  return Boolean(own(en.declines, error.code)) || !own(en.codes, error.code);
+}
+
+function sentenceUntil(until, key, locale) {
   const time = new Date(typeof until === "number" ? until * 1000 : NaN);
-  if (!Number.isNaN(time.valueOf())) return time > now ? time : null;
-  // A value that is no time says nothing.
-  return until !== null && (isDoubtful || NOT_FINAL.includes(error?.code)) ? undefined : null;
-}
-
-function sentenceUntil(until, key, locale, now) {
-  const name = until ? key : "open";
-  return fill(fromTable(locale, ({ lateApproval }) => own(lateApproval, name)), { time: until ? clockTime(until, locale, now) : "" });
+  const isKnown = !Number.isNaN(time.valueOf());
+  const name = isKnown ? key : "open";
+  return fill(fromTable(locale, ({ lateApproval }) => own(lateApproval, name)), { time: isKnown ? clockTime(time, locale) : "" });
 }
 
 /** The time by the customer's clock, with the weekday if it is not today. */
-function clockTime(until, locale, now) {
-  const isToday = until.toDateString() === new Date(now).toDateString();
+function clockTime(until, locale) {
+  const isToday = until.toDateString() === new Date().toDateString();
   const options = { hour: "numeric", minute: "2-digit", ...(!isToday && { weekday: "long" }) };
   const language = typeof locale === "object" ? undefined : locale || "en";
   try {

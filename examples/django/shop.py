@@ -4,6 +4,8 @@ why it does what it does. Replace the demo's customers, products and sign-in by 
 import fcntl, json, os, re, secrets, sys, time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -216,7 +218,8 @@ class Payment(Row):
                 log(f"{reference}: a refund of {amount} {currency} is due ({name}).")
         if status in ("succeeded", "failed", "canceled"):
             # Only a declined attempt can be approved late, for a day: read it once more after that.
-            attempts, since = data.get("attempts"), self.final_since or int(time.time())
+            attempts = data.get("attempts")
+            since = self.final_since or data.get("as_of") or int(time.time())
             none_declined = isinstance(attempts, int) and attempts <= (status == "succeeded")
             is_over = none_declined or time.time() - since > 24 * 60 * 60
             Payment.objects.filter(pk=reference).update(final_since=since, is_over=is_over)
@@ -313,8 +316,40 @@ def read_status(request, payment_ref):
         raise Refused(404, "resource_missing", "There is no such payment.")
     payment = found.get()
     payment.settle(data := payment.read())
+    data["late"] = late_approval(data, data["as_of"], payment.final_since or data["as_of"])
     shown = "status last_payment_error approvable_until merchant_reference amount amount_payable"
-    return {name: data[name] for name in shown.split() if name in data}
+    return {name: data[name] for name in (shown + " as_of late").split() if name in data}
+
+
+def late_approval(data, as_of, final_since):
+    """Whether a declined attempt of a payment may still become money. `as_of` is the `Date` of the
+    service's reply, since this server's clock may be wrong. What is not known is open, whatever the
+    code: a service may say no more than `failed`, and succeed later."""
+    never, open = {"state": "never"}, {"state": "open"}
+    status, error, attempts = (data.get(n) for n in ("status", "last_payment_error", "attempts"))
+    word_of = lambda of: of.get("approvable_until", "none") if isinstance(of, dict) else "none"
+    is_under_way = status in ("processing", "succeeded")
+    least = error is not None or status == "failed" or isinstance(word_of(data), int)
+    unknown = status not in ("processing", "succeeded", "requires_action")
+    declined = max(attempts - is_under_way if isinstance(attempts, int) else unknown, least)
+    duplicates = data.get("duplicate_payments")
+    if declined <= (len(duplicates) if isinstance(duplicates, list) else 0):
+        return never  # their money was taken: that is known
+    for until in (word_of(data), word_of(error if declined == 1 else None)):
+        if until is None or (isinstance(until, int) and as_of and until <= as_of):
+            return never
+        if isinstance(until, int):
+            return open | {"until": until} if as_of else open
+    method = data.get("payment_method")
+    is_card = isinstance(method, dict) and method.get("type") == "card"
+    is_its_method = not is_under_way and (error is not None or status == "failed")
+    if is_card and is_its_method and declined == 1:
+        return never
+    end = final_since
+    with suppress(TypeError, ValueError):
+        expires_at = datetime.fromisoformat(data.get("expires_at"))
+        end = end or expires_at.replace(tzinfo=expires_at.tzinfo or UTC).timestamp()
+    return never if as_of and end and as_of - end >= 24 * 60 * 60 else open
 
 
 def read_return(request):
@@ -324,17 +359,12 @@ def read_return(request):
 
 def show_page(request, status, data):
     """The page of a customer without script: a form's error, or what is known of a payment. While
-    that may change, it loads itself again. An operator may approve a payment that it has declined
-    until a time, or, if the service names none, after three of the errors."""
+    that may change, it loads itself again."""
     language = "fr" if request.headers.get("accept-language", "")[:2].lower() == "fr" else "en"
     texts = json.loads(FILES.joinpath("plain.json").read_text("utf-8"))
     shown = texts[language] | {"payment": "", "language": language}
-    error, headers = data.get("last_payment_error") or {}, {}
-    known = data if "approvable_until" in data else error
-    doubtful = ("payer_timeout", "provider_unavailable", "rejected_by_payer")
-    is_doubtful = "approvable_until" not in known and error.get("code") in doubtful
-    is_late = is_doubtful or (known.get("approvable_until") or 0) > time.time()
-    state = data.get("status") or data["error"]["code"]
+    headers, state = {}, data.get("status") or data["error"]["code"]
+    is_late = data.get("late", {}).get("state") == "open"
     is_late = is_late and state in ("failed", "canceled", "requires_action")
     if status < 400:
         amount = data.get("amount_payable") or data["amount"]
@@ -377,7 +407,7 @@ def settle_due():
 
 
 def call_service(method, path, body=None, headers={}, token=KEY):
-    """Calls the service with the key, or a session token. The log gets the cause of a failure."""
+    """Calls the service with the key, or a session token. Returns the data, and the `Date`."""
     address, deadline = urlsplit(SERVICE), time.monotonic() + 10
     connect = HTTPSConnection if address.scheme == "https" else HTTPConnection
     headers = headers | {"authorization": f"Bearer {token}", "content-type": "application/json"}
@@ -392,7 +422,10 @@ def call_service(method, path, body=None, headers={}, token=KEY):
         log(f"{method} {path}: no answer ({type(error).__name__}). Is the service running?")
         raise Refused(503, "unavailable", "The payment service does not answer.")
     if status < 300:
-        return reply["data"] if isinstance(reply.get("data"), dict) else {}
+        as_of = None
+        with suppress(TypeError, ValueError):
+            as_of = int(parsedate_to_datetime(response.getheader("date")).timestamp())
+        return (reply["data"] if isinstance(reply.get("data"), dict) else {}) | {"as_of": as_of}
     log(f"{method} {path}: {status} {reply.get('error')}: {reply.get('message')}")
     if busy := {429: "rate_limited", 503: "unavailable"}.get(status):
         raise Refused(status, busy, "The payment service is busy. Please try again.")

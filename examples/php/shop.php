@@ -128,8 +128,47 @@ function read_status(array $customer, string $payment_ref): array {
     $payment || throw new Refused(404, 'resource_missing', 'There is no such payment.');
     $data = call_service('/payment-intents/' . rawurlencode($payment['intent']));
     verify_and_settle($payment, $data);
+    ['as_of' => $as_of] = $data;
+    $data['late'] = late_approval($data, $as_of, $payment['final_since'] ?? $as_of);
     $shown = ['status', 'last_payment_error', 'approvable_until', 'merchant_reference'];
-    return array_intersect_key($data, array_flip([...$shown, 'amount', 'amount_payable']));
+    $shown = [...$shown, 'amount', 'amount_payable', 'as_of', 'late'];
+    return array_intersect_key($data, array_flip($shown));
+}
+
+// Whether a declined attempt of a payment may still become money. `as_of` is the `Date` of the
+// service's reply, since this server's clock may be wrong. What is not known is open, whatever the
+// code: a service may say no more than `failed`, and succeed later.
+function late_approval(array $data, ?int $as_of, ?int $final_since): array {
+    [$never, $open] = [['state' => 'never'], ['state' => 'open']];
+    $status = $data['status'] ?? '';
+    $error = $data['last_payment_error'] ?? null;
+    $has_word = fn(mixed $of) => is_array($of) && array_key_exists('approvable_until', $of);
+    $word_of = fn(mixed $of) => $has_word($of) ? $of['approvable_until'] : 'none';
+    $is_under_way = in_array($status, ['processing', 'succeeded'], true);
+    $least = (int) ($error !== null || $status === 'failed' || is_int($word_of($data)));
+    $unknown = (int) !in_array($status, ['processing', 'succeeded', 'requires_action'], true);
+    $attempts = is_int($data['attempts'] ?? null) ? $data['attempts'] - $is_under_way : $unknown;
+    $declined = max($attempts, $least);
+    $duplicates = $data['duplicate_payments'] ?? null;
+    if ($declined <= (is_array($duplicates) ? count($duplicates) : 0)) {
+        return $never; // their money was taken: that is known
+    }
+    foreach ([$data, $declined === 1 ? $error : null] as $of) {
+        $until = $word_of($of);
+        if ($until === null || (is_int($until) && $as_of !== null && $until <= $as_of)) {
+            return $never;
+        }
+        if (is_int($until)) {
+            return $as_of === null ? $open : $open + ['until' => $until];
+        }
+    }
+    $is_its_method = !$is_under_way && ($error !== null || $status === 'failed');
+    $is_card = ($data['payment_method']['type'] ?? '') === 'card' && $is_its_method;
+    $expires = is_string($data['expires_at'] ?? null) ? $data['expires_at'] : '';
+    $is_time = preg_match('/^\d{4}-\d\d-\d\dT/', $expires);
+    $end = $final_since ?? ($is_time ? strtotime($expires) : null);
+    $is_over = is_int($end) && $as_of !== null && $as_of - $end >= 24 * 60 * 60;
+    return $is_over || ($is_card && $declined === 1) ? $never : $open;
 }
 
 // The service calls no webhook, and a customer who pays and closes the tab sends no more requests.
@@ -275,7 +314,7 @@ function verify_and_settle(array $payment, array $data): void {
     }
     // Only a declined attempt can be approved late, and only for a day: read it once more then.
     $nothing_was_declined = ($data['attempts'] ?? PHP_INT_MAX) <= ($status === 'succeeded' ? 1 : 0);
-    $since = $payment['final_since'] ?? time();
+    $since = $payment['final_since'] ?? ($data['as_of'] ?? time());
     $is_over = $nothing_was_declined || time() - $since > 24 * 60 * 60;
     $sql = 'UPDATE payments SET final_since = ?, is_over = ? WHERE merchant_reference = ?';
     $is_final = in_array($status, ['succeeded', 'failed', 'canceled'], true);
@@ -298,6 +337,7 @@ function prepare_request(
     $headers = [...$headers, "authorization: Bearer $token", 'content-type: application/json'];
     curl_setopt($request, CURLOPT_HTTPHEADER, $headers);
     curl_setopt($request, CURLOPT_RETURNTRANSFER, true);
+    curl_setopt($request, CURLOPT_HEADER, true);
     curl_setopt($request, CURLOPT_TIMEOUT, 10);
     curl_setopt($request, CURLOPT_PROXY, ''); // or it reads `http_proxy`, and a proxy the key
     $body === null || curl_setopt($request, CURLOPT_POSTFIELDS, $body); // which makes it a POST
@@ -316,12 +356,15 @@ function call_service(
     return data_of($request, curl_exec($request));
 }
 
-// The data of a reply. The log gets the cause of a failure, the page an error to act on.
+// The data of a reply, and its `Date`. The log gets the cause of a failure, the page an error.
 function data_of(CurlHandle $request, mixed $text): array {
-    ['url' => $url, 'http_code' => $status] = curl_getinfo($request);
-    $reply = is_string($text) ? json_decode($text, true) : null;
+    ['url' => $url, 'http_code' => $status, 'header_size' => $size] = curl_getinfo($request);
+    $reply = is_string($text) ? json_decode(substr($text, $size), true) : null;
     if ($status < 300 && is_array($reply)) {
-        return is_array($reply['data'] ?? null) ? $reply['data'] : [];
+        $has_date = preg_match('/^date: *([^\r\n]+)/mi', substr($text, 0, $size), $date);
+        $as_of = $has_date ? strtotime($date[1]) : false;
+        $data = is_array($reply['data'] ?? null) ? $reply['data'] : [];
+        return ['as_of' => $as_of === false ? null : $as_of] + $data;
     }
     $error = $reply['error'] ?? null;
     $cause = [$error['code'] ?? null, $error['request_id'] ?? null, $reply['message'] ?? null];
@@ -461,17 +504,11 @@ function sign_in(mixed $id): array {
 }
 
 // The page of a customer without script: the error of a form, or what is known of a payment. While
-// that may change, it loads itself again. An operator may approve a payment that it has declined
-// until a time, or, if the service names none, after three of the errors.
+// that may change, it loads itself again.
 function show_page(int $status, array $body): void {
     $language = stripos($_SERVER['HTTP_ACCEPT_LANGUAGE'] ?? '', 'fr') === 0 ? 'fr' : 'en';
     $texts = json_decode(file_get_contents(__DIR__ . '/page/plain.json'), true)[$language];
-    $error = $body['last_payment_error'] ?? [];
-    $known = array_key_exists('approvable_until', $body) ? $body : $error;
-    $doubtful = ['payer_timeout', 'provider_unavailable', 'rejected_by_payer'];
-    $is_silent = !array_key_exists('approvable_until', $known);
-    $is_doubtful = $is_silent && in_array($error['code'] ?? '', $doubtful, true);
-    $is_late = $is_doubtful || ($known['approvable_until'] ?? 0) > time();
+    $is_late = ($body['late']['state'] ?? '') === 'open';
     $state = $body['status'] ?? $body['error']['code'];
     $is_open = in_array($state, ['failed', 'canceled', 'requires_action'], true);
     $is_final = $status >= 400 || in_array($state, ['succeeded', 'failed', 'canceled'], true);

@@ -24,9 +24,9 @@ const routes = {
 
   "GET /intents": async (_, shop, payment_ref) => {
     if (!intents.has(payment_ref)) return null;
-    const { data } = await call("GET", `/payment-intents/${intents.get(payment_ref)}`);
-    const { status, last_payment_error, approvable_until, merchant_reference, amount, amount_payable } = data;
-    return { status, last_payment_error, approvable_until, merchant_reference, amount, amount_payable };
+    const { data, as_of } = await call("GET", `/payment-intents/${intents.get(payment_ref)}`);
+    const { client_secret, checkout_url, ...known } = data; // the page judges what it is told, and gets no secret
+    return { ...known, as_of };
   },
 };
 
@@ -35,7 +35,7 @@ async function call(method, path, body) {
   const response = await fetch(`${service}/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
   const reply = await response.json();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${reply.message}`);
-  return reply;
+  return { ...reply, as_of: Date.parse(response.headers.get("date")) / 1000 };
 }
 
 export const shopServer = () => ({

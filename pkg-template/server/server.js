@@ -54,7 +54,6 @@ class Shop {
       type: header("content-type"),
       language: header("accept-language"),
       returned: url.searchParams.get("payment_ref") ?? url.searchParams.get("payment_intent"),
-      now: Math.floor(Date.now() / 1000),
       requestedHeaders: header("access-control-request-headers"),
     };
     const reply = await run(() => respond(read, origins, checkoutOrigins), this.#actions(request), wasm).catch((e) => this.#failed(e));

@@ -33,7 +33,7 @@ export class Service {
     const retryAfter = /^\s*\d+\s*$/.test(header("retry-after")) ? Number(header("retry-after")) : undefined;
     const requestId = header("request-id") && this.redact(header("request-id"));
     // A browser's `fetch` hides the status of a redirect that it does not follow.
-    return { status: response.status || 302, body: parsed(text), retryAfter, requestId };
+    return { status: response.status || 302, body: parsed(text), retryAfter, requestId, date: header("date") };
   }
 
   #lost(e) {

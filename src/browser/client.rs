@@ -4,7 +4,7 @@ use super::builder::ClientBuilder;
 use super::checkout::CheckoutCall;
 use super::engine::Engine;
 use super::session::Session;
-use crate::flow::{LateApproval, Match, OutcomeState, Purchase, QuoteRequest, late_approval};
+use crate::flow::{LateApproval, Match, OutcomeState, Purchase, QuoteRequest};
 use crate::operations::{
     ApprovableUntil, CalculateFee, FeeBreakdown, LastPaymentError, ListPaymentMethods, PaymentMethod,
 };
@@ -132,9 +132,13 @@ pub struct Return {
 /// The state of a purchase.
 ///
 /// ```
-/// use guichet::browser::{Outcome, OutcomeState};
-/// fn is_paid(outcome: &Outcome) -> bool {
-///     outcome.state == OutcomeState::Succeeded // ship goods on your server's word alone
+/// use guichet::browser::{LateApproval, Outcome, OutcomeState};
+/// fn sentence(outcome: &Outcome) -> &'static str {
+///     match outcome.state {
+///         OutcomeState::Succeeded => "You have paid.", // ship goods on your server's word alone
+///         _ if outcome.late_approval != LateApproval::Never => "We do not know yet whether your operator took the money.",
+///         _ => "You have not paid.",
+///     }
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -148,68 +152,13 @@ pub struct Outcome {
     pub purchase: Purchase,
     /// Why the last attempt was declined.
     pub last_payment_error: Option<LastPaymentError>,
-    /// Until when an operator may still approve an attempt that it declined, the latest of them. If that is ahead, or not known,
-    /// do not say that no money was taken.
+    /// Until when an operator may still approve an attempt that it declined, the latest of them, as the service says it.
     pub approvable_until: Option<ApprovableUntil>,
+    /// Whether an attempt that was declined may still become money. Unless it is `Never`, do not say that no money was taken, nor ask for a
+    /// second payment without saying that it is refunded if both succeed.
+    pub late_approval: LateApproval,
     /// The price.
     pub amount: Option<Amount>,
     /// What the customer pays, with the fee if they bear it, once that is known.
     pub amount_payable: Option<Amount>,
-}
-
-impl Outcome {
-    /// Whether an operator may still approve an attempt that it declined, at this time in Unix seconds. Then do not say that no money was
-    /// taken, nor ask for a second payment without saying that it is refunded if both succeed.
-    ///
-    /// ```
-    /// use guichet::browser::{Outcome, OutcomeState};
-    /// fn sentence(outcome: &Outcome, now: i64) -> &'static str {
-    ///     match outcome.state {
-    ///         OutcomeState::Succeeded => "You have paid.",
-    ///         _ if outcome.may_be_approved_late(now) => "We do not know yet whether your operator took the money.",
-    ///         _ => "You have not paid.",
-    ///     }
-    /// }
-    /// ```
-    #[must_use]
-    pub fn may_be_approved_late(&self, now: i64) -> bool {
-        let is_paid = self.state == OutcomeState::Succeeded;
-        late_approval(is_paid, self.last_payment_error.as_ref(), self.approvable_until, now) != LateApproval::Never
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ApprovableUntil, LastPaymentError, Outcome, OutcomeState, Purchase};
-
-    #[test]
-    fn a_decline_is_final_at_its_time_or_if_the_service_says_so() {
-        use ApprovableUntil::{Never, Unix};
-        use OutcomeState::{Failed, Succeeded};
-        for (state, code, of_error, of_intent, expected) in [
-            (Failed, "payer_timeout", None, None, true),
-            (Failed, "insufficient_funds", None, None, false),
-            (Failed, "a_code_of_another_version", None, None, true),
-            (Failed, "payer_timeout", Some(Never), None, false),
-            (Failed, "payer_timeout", Some(Unix(100)), None, false),
-            (Failed, "payer_timeout", Some(Unix(101)), None, true),
-            (Failed, "insufficient_funds", Some(Never), Some(Unix(101)), true),
-            (Failed, "payer_timeout", None, Some(Never), false),
-            (Succeeded, "payer_timeout", None, None, false),
-            (Succeeded, "payer_timeout", None, Some(Unix(101)), true),
-        ] {
-            let (code, message) = (code.to_owned(), String::new());
-            let declined = LastPaymentError { code, message, approvable_until: of_error };
-            let outcome = Outcome {
-                state,
-                status: None,
-                purchase: Purchase::default(),
-                last_payment_error: Some(declined),
-                approvable_until: of_intent,
-                amount: None,
-                amount_payable: None,
-            };
-            assert_eq!(outcome.may_be_approved_late(100), expected, "{outcome:?}");
-        }
-    }
 }

@@ -47,7 +47,7 @@ pub use self::builder::{Call, ClientBuilder};
 pub use self::checkout::CheckoutCall;
 pub use self::client::{Client, Outcome, Quote, Return};
 pub use self::session::Session;
-pub use crate::flow::{Match, OutcomeState, Price, Purchase, QuoteRequest, State};
+pub use crate::flow::{LateApproval, Match, OutcomeState, Price, Purchase, QuoteRequest, State};
 
 #[cfg(all(test, target_arch = "wasm32"))]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

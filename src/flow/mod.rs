@@ -29,7 +29,7 @@ pub use base::Base;
 pub(crate) use base::service_root;
 #[cfg(all(target_arch = "wasm32", feature = "browser"))]
 pub(crate) use base::without_slashes;
-pub use late::{LateApproval, late_approval};
+pub use late::{LateApproval, PaymentAsRead, late_approval};
 pub use names::nearest;
 pub use paying::{IntentSnapshot, LostCharge, classify_lost_charge};
 pub use quotes::{Price, Quote, QuoteRequest, card_types, cheapest_first, price};

@@ -1,9 +1,8 @@
-use super::clock::now;
 use super::{Buyer, Client, Reason, Refused, ReturnKey, Sessions, Shop};
 use crate::operations::{CreatePaymentIntent, PaymentIntent};
 use crate::platform::read_origin;
-use crate::shop::{self, Calls, Granted, Language, Reply, Sender};
-use crate::values::{Address, Email, IntentId, Invalid, MerchantReference};
+use crate::shop::{self, Calls, Granted, Language, Reading, Reply, Sender};
+use crate::values::{Address, Email, IntentId, Invalid, MerchantReference, Moment};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -156,7 +155,7 @@ async fn payment<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Par
         let named = |name: &str| url::form_urlencoded::parse(query).find(|(found, _)| *found == *name);
         let named = named("payment_ref").or_else(|| named("payment_intent"));
         let payment_ref = named.map(|(_, value)| value).unwrap_or_default();
-        shop::payment((&state.shop, &*state), &buyer.owner, &payment_ref, (language, now().unix())).await
+        shop::payment((&state.shop, &*state), &buyer.owner, &payment_ref, language).await
     };
     read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
 }
@@ -217,8 +216,10 @@ impl<S: Shop> Calls for RoutesState<S> {
     async fn create(&self, purchase: &CreatePaymentIntent) -> Result<PaymentIntent, Refused> {
         Ok(self.client.create_payment_intent(purchase).await?)
     }
-    async fn read(&self, id: &IntentId) -> Result<PaymentIntent, Refused> {
-        Ok(self.client.read_payment_intent(id).await?)
+    async fn read(&self, id: &IntentId) -> Result<Reading, Refused> {
+        let (intent, date) = self.client.read_payment_intent_with_date(id).await?;
+        let expires_at = intent.expires_at.as_deref().and_then(|at| Moment::new(at).ok()).map(Moment::unix);
+        Ok(Reading { intent, as_of: date.map(Moment::unix), expires_at })
     }
 }
 

@@ -271,8 +271,8 @@ pub struct PaymentIntent {
     /// The action that the customer must take.
     #[field(undocumented)]
     pub next_action: Option<NextAction>,
-    /// The reason why the last attempt was declined.
-    #[field(undocumented)]
+    /// The reason why the last attempt was declined. Without a code if it has another shape.
+    #[field(undocumented, read = declined)]
     pub last_payment_error: Option<LastPaymentError>,
     /// Until when any of its declined attempts may still be approved, in every status. Absent: the service does not say.
     #[field(undocumented, omitted, like = ApprovableUntil, read = approvable_until)]
@@ -463,6 +463,13 @@ impl crate::protocol::Reveal for ApprovableUntil {
     fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
+}
+
+/// Reads a decline. One that cannot be read is a decline, too.
+fn declined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LastPaymentError>, D::Error> {
+    let sent = Value::deserialize(deserializer)?;
+    let unknown = |_| LastPaymentError { code: String::new(), message: String::new(), approvable_until: None };
+    Ok((!sent.is_null()).then(|| LastPaymentError::deserialize(sent).unwrap_or_else(unknown)))
 }
 
 /// Reads a moment of which `null` says more than its absence.

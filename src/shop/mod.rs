@@ -17,6 +17,7 @@ pub use routes::{Granted, Reply, create_intent, is_form, payment, session, statu
 pub use settle::{AskAgain, verify_and_settle};
 pub use sold::{Buyer, Owner, Sold};
 
+use crate::flow::{LateApproval, PaymentAsRead, late_approval};
 use crate::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
 use crate::values::{Email, IntentId, MerchantReference, PaymentRef};
 
@@ -67,5 +68,25 @@ pub trait Calls: Sync {
     /// Creates a payment, or repeats its creation.
     fn create(&self, purchase: &CreatePaymentIntent) -> impl Future<Output = Result<PaymentIntent, Refused>> + Send;
     /// Reads a payment.
-    fn read(&self, id: &IntentId) -> impl Future<Output = Result<PaymentIntent, Refused>> + Send;
+    fn read(&self, id: &IntentId) -> impl Future<Output = Result<Reading, Refused>> + Send;
+}
+
+/// A payment as the service has just sent it. Times are in Unix seconds, by the service's clock.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The payment.
+    pub intent: PaymentIntent,
+    /// The `Date` of the reply, if it can be read.
+    pub as_of: Option<i64>,
+    /// When the payment expires, if the service says so.
+    pub expires_at: Option<i64>,
+}
+
+impl Reading {
+    /// Whether an attempt that was declined may still become money.
+    #[must_use]
+    pub fn late_approval(&self) -> LateApproval {
+        let Self { intent, as_of, expires_at } = self;
+        late_approval(&PaymentAsRead { as_of: *as_of, expires_at: *expires_at, ..PaymentAsRead::from(intent) })
+    }
 }

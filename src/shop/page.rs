@@ -1,8 +1,7 @@
 //! Pages for a customer whose browser executes no script: the error of a form, and what the shop knows of a payment.
 
-use super::{Refused, Reply};
-use crate::flow::{LateApproval, OutcomeState, late_approval};
-use crate::operations::PaymentIntent;
+use super::{Reading, Refused, Reply};
+use crate::flow::{LateApproval, OutcomeState};
 
 /// The language of a page.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -70,12 +69,12 @@ impl Refused {
     }
 }
 
-/// The page of a payment: what the shop knows of it, at this time in Unix seconds. It loads itself again until that is final.
-pub(super) fn payment_page(intent: &PaymentIntent, reference: &str, language: Language, now: i64) -> Reply {
+/// The page of a payment: what the shop knows of it. It loads itself again until that is final.
+pub(super) fn payment_page(reading: &Reading, reference: &str, language: Language) -> Reply {
     use OutcomeState::{Canceled, Failed, Succeeded};
+    let (late, Reading { intent, as_of, .. }) = (reading.late_approval(), reading);
     let state = OutcomeState::of(&intent.status, true);
     let say = |english, french| language.pick(english, french).to_owned();
-    let late = late_approval(state == Succeeded, intent.last_payment_error.as_ref(), intent.approvable_until, now);
     let mut is_final = matches!(state, Succeeded | Failed | Canceled);
     let mut sentences = Vec::new();
     match (state, late) {
@@ -84,7 +83,7 @@ pub(super) fn payment_page(intent: &PaymentIntent, reference: &str, language: La
             if intent.duplicate_payments.is_empty() =>
         {
             is_final = false;
-            sentences.push(not_known(late, language, now));
+            sentences.push(not_known(late, language, *as_of));
         }
         (Failed, _) => sentences.push(say(
             "The payment was declined. You can pay another way.",
@@ -108,19 +107,19 @@ pub(super) fn payment_page(intent: &PaymentIntent, reference: &str, language: La
         (Succeeded, LateApproval::Until(until)) => sentences.push(language.pick(
             "Your operator may still approve an earlier attempt, for {minutes} minutes more: if it does, that money is refunded.",
             "Votre opérateur peut encore accepter une tentative précédente, pendant {minutes} minutes : s’il le fait, cet argent vous est remboursé.",
-        ).replace("{minutes}", &minutes(until, now))),
+        ).replace("{minutes}", &minutes(until, *as_of))),
         _ => {}
     }
     let amount = intent.amount_payable.unwrap_or(intent.amount).in_currency(&intent.currency);
     sentences.push([reference, ", ", &amount].concat());
     let mut reply = page(200, language, &sentences, !is_final);
     if !is_final {
-        reply.headers.push(("refresh", pause(intent.created_at, now).to_string()));
+        reply.headers.push(("refresh", pause(intent.created_at, *as_of).to_string()));
     }
     reply
 }
 
-fn not_known(late: LateApproval, language: Language, now: i64) -> String {
+fn not_known(late: LateApproval, language: Language, as_of: Option<i64>) -> String {
     let (unknown, refund) = match language {
         Language::English => (
             "We do not know yet whether your operator took the money",
@@ -137,18 +136,19 @@ fn not_known(late: LateApproval, language: Language, now: i64) -> String {
             ": it may approve this payment for {minutes} minutes more. ",
             " : il peut accepter ce paiement pendant encore {minutes} minutes. ",
         )
-        .replace("{minutes}", &minutes(until, now));
+        .replace("{minutes}", &minutes(until, as_of));
     [unknown, &until, refund].concat()
 }
 
-/// The whole minutes until a time: the server does not know the customer's time zone.
-fn minutes(until: i64, now: i64) -> String {
-    ((until - now).max(1) as u64).div_ceil(60).to_string()
+/// The whole minutes until a time, from the service's time of its reply: the server does not know the customer's time zone.
+fn minutes(until: i64, as_of: Option<i64>) -> String {
+    ((until - as_of.unwrap_or(until)).max(1) as u64).div_ceil(60).to_string()
 }
 
 /// Seconds until the page loads again: 3, and a second more for each minute since the payment was created, 30 at most.
-fn pause(created_at: Option<i64>, now: i64) -> i64 {
-    (3 + created_at.map_or(0, |created_at| (now - created_at).max(0) / 60)).min(30)
+fn pause(created_at: Option<i64>, as_of: Option<i64>) -> i64 {
+    let age = as_of.zip(created_at).map_or(0, |(now, created_at)| now - created_at);
+    (3 + age.max(0) / 60).min(30)
 }
 
 fn page(status: u16, language: Language, sentences: &[String], may_change: bool) -> Reply {
@@ -207,9 +207,10 @@ mod tests {
 
     #[test]
     fn a_page_asks_again_after_3_seconds_and_then_less_often() {
-        let pauses = [0, 59, 60, 600, 86_400].map(|age| pause(Some(1_000), 1_000 + age));
+        let pauses = [0, 59, 60, 600, 86_400].map(|age| pause(Some(1_000), Some(1_000 + age)));
         assert_eq!(pauses, [3, 3, 4, 13, 30]);
-        assert_eq!((pause(None, 1_000), pause(Some(2_000), 1_000)), (3, 3));
+        let unknown = [(None, Some(1_000)), (Some(2_000), Some(1_000)), (Some(1_000), None)];
+        assert_eq!(unknown.map(|(created_at, as_of)| pause(created_at, as_of)), [3, 3, 3]);
     }
 
     #[test]

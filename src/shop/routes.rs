@@ -1,9 +1,9 @@
 //! What each of the merchant's routes answers.
 
 use super::page::{Language, payment_page};
-use super::{Buyer, Calls, Orders, Owner, Reason, Refused, Sold, marked, verify_and_settle};
+use super::{Buyer, Calls, Orders, Owner, Reading, Reason, Refused, Sold, marked, verify_and_settle};
 use crate::flow::checkout_address;
-use crate::operations::{ApprovableUntil, CreatePaymentIntent, PaymentIntent};
+use crate::operations::{ApprovableUntil, CreatePaymentIntent};
 use crate::platform::to_json;
 use crate::values::{CheckoutUrl, PaymentRef, printable};
 use serde_json::{Value, json};
@@ -117,7 +117,8 @@ pub async fn create_intent(
     Ok(Reply::json(200, &json!({"intent": intent, "return_nonce": nonce})))
 }
 
-/// `GET {m}/intents/{payment_ref}`: the status and the sum, after the payment was read with the secret key and checked.
+/// `GET {m}/intents/{payment_ref}`: the status, the sum, and whether a declined attempt may still become money, after the payment was
+/// read with the secret key and checked.
 ///
 /// # Errors
 /// [`Refused`] with 404 for another owner's payment as for an unknown one, if it cannot be read, or if it is not the one
@@ -127,7 +128,12 @@ pub async fn status(
     owner: &Owner,
     payment_ref: &str,
 ) -> Result<Reply, Refused> {
-    let (sold, intent) = read(orders, calls, owner, payment_ref).await?;
+    let (sold, reading) = read(orders, calls, owner, payment_ref).await?;
+    let (late_approval, Reading { intent, as_of, .. }) = (reading.late_approval(), reading);
+    let mut late = json!({"state": late_approval.state()});
+    if let Some(until) = late_approval.until() {
+        late["until"] = json!(until);
+    }
     let declined = intent
         .last_payment_error
         .map(|error| with_time(json!({"code": error.code, "message": error.message}), error.approvable_until));
@@ -141,11 +147,12 @@ pub async fn status(
     let body = json!({
         "status": intent.status.as_str(), "last_payment_error": declined, "merchant_reference": sold.merchant_reference,
         "amount": intent.amount, "amount_payable": intent.amount_payable, "duplicate_payments": duplicates,
+        "as_of": as_of, "late": late,
     });
     Ok(Reply::json(200, &with_time(body, intent.approvable_until)))
 }
 
-/// `GET {m}/return?payment_ref=…`: the same as a page, for a customer whose browser executes no script. `now` is in Unix seconds.
+/// `GET {m}/return?payment_ref=…`: the same as a page, for a customer whose browser executes no script.
 ///
 /// # Errors
 /// As [`status`].
@@ -153,10 +160,10 @@ pub async fn payment(
     (orders, calls): (&impl Orders, &impl Calls),
     owner: &Owner,
     payment_ref: &str,
-    (language, now): (Language, i64),
+    language: Language,
 ) -> Result<Reply, Refused> {
-    let (sold, intent) = read(orders, calls, owner, payment_ref).await?;
-    Ok(payment_page(&intent, sold.merchant_reference.as_str(), language, now))
+    let (sold, reading) = read(orders, calls, owner, payment_ref).await?;
+    Ok(payment_page(&reading, sold.merchant_reference.as_str(), language))
 }
 
 /// Reads a payment of this owner, and settles its order.
@@ -165,15 +172,15 @@ async fn read(
     calls: &impl Calls,
     owner: &Owner,
     payment_ref: &str,
-) -> Result<(Sold, PaymentIntent), Refused> {
+) -> Result<(Sold, Reading), Refused> {
     let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
     let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
     let sold = orders.find(&payment_ref, owner).await?;
     // Compared again, for a shop that forgets it.
     let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(missing)?;
-    let intent = calls.read(&sold.intent).await?;
-    verify_and_settle(orders, &sold, &intent).await?;
-    Ok((sold, intent))
+    let reading = calls.read(&sold.intent).await?;
+    verify_and_settle(orders, &sold, &reading.intent).await?;
+    Ok((sold, reading))
 }
 
 /// Adds until when an operator may still approve what it has declined, if the service says it: without the member, a page must

@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 use std::sync::{Arc, Mutex};
 
 const RETURN_KEY: &str = "a secret text of one's own";
+/// The service's time, as `run.mjs` has it.
+const DATE: &[&str] = &["Date: Wed, 25 Nov 2026 18:40:00 GMT"];
 
 #[tokio::test]
 async fn which_page_may_ask() {
@@ -210,7 +212,8 @@ fn response(case: &Value, reply: &Value) -> ScriptedResponse {
     if let Some(changed) = reply.get("intent") {
         let mut intent = case["intent"].clone();
         merge(&mut intent, changed, true);
-        return ScriptedResponse::Reply("200 OK", &[], json!({ "status_code": 200, "data": intent }).to_string());
+        let headers = if reply["has_no_date"] == true { &[] } else { DATE };
+        return ScriptedResponse::Reply("200 OK", headers, json!({ "status_code": 200, "data": intent }).to_string());
     }
     let headers: &[&str] = if reply["headers"].is_object() { &["Location: https://evil.example/"] } else { &[] };
     let status = match reply["status"].as_u64() {

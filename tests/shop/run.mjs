@@ -8,6 +8,7 @@ import { checkPurchase, createShop, ShopError } from "guichet-server";
 import { toNode } from "guichet-server/node";
 
 const RETURN_KEY = "a secret text of one's own";
+const DATE = "Wed, 25 Nov 2026 18:40:00 GMT"; // the service's time
 const files = ["guard", "session", "intents", "status", "return", "settle"];
 const logged = [];
 console.error = (text) => logged.push(text);
@@ -23,6 +24,20 @@ for (const name of files) {
     });
     count += 1;
   }
+}
+
+// Whether a declined attempt may still become money. Only a store knows when a final status was first seen.
+const { shop: sellsIt, request, intent } = JSON.parse(readFileSync(new URL("status.json", import.meta.url), "utf8"));
+const late = JSON.parse(readFileSync(new URL("late.json", import.meta.url), "utf8")).cases;
+for (const { name, as_of, late: expected, ...one } of late.filter(({ final_since }) => final_since === undefined)) {
+  const { id, amount, currency, merchant_reference, customer } = intent;
+  const data = { id, amount, currency, merchant_reference, customer, ...one.intent };
+  const headers = as_of === null ? {} : { date: new Date(as_of * 1000).toUTCString() };
+  const test = { shop: sellsIt, service: [{ body: { data }, headers }] };
+  const shop = createShop({ ...options(test, []), fetch: serviceOf(test, [], []) });
+  const reply = await (await shop.fetch(new Request(`http://shop.example/guichet${request.path}`))).json();
+  assert.deepEqual([reply.late, reply.as_of], [expected, as_of], `late.json: ${name}`);
+  count += 1;
 }
 
 async function run(test) {
@@ -99,7 +114,8 @@ function serviceOf({ service = [], intent }, sent, bodies) {
     bodies.push(body && JSON.parse(body));
     const { value } = replies.next();
     if (value === "lost") throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
-    const { status = 200, headers: more, body: reply } = value.intent ? { body: { data: { ...intent, ...value.intent } } } : value;
+    const date = value.has_no_date ? {} : { date: DATE };
+    const { status = 200, headers: more, body: reply } = value.intent ? { headers: date, body: { data: { ...intent, ...value.intent } } } : value;
     return new Response(typeof reply === "string" ? reply : JSON.stringify(reply), { status, headers: more });
   };
 }

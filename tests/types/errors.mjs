@@ -42,7 +42,7 @@ const pages = [
     codes: "Codes of a refusal",
     declines: "Declined payments",
     aboutDeclines: "A decline is no error: it is the `code` of `last_payment_error`.",
-    lateApproval: "If the decline may still be approved (`approvable_until` is ahead, or a decline of mobile money has none), the sentence is one of these:",
+    lateApproval: "If the decline may still be approved (`late`, or without it any `approvable_until` but `null`), the sentence is one of these:",
   },
   {
     language: "fr",
@@ -55,7 +55,7 @@ const pages = [
     codes: "Les codes d’une demande refusée",
     declines: "Les paiements refusés",
     aboutDeclines: "Un paiement refusé n’est pas une erreur : la raison en est le `code` de `last_payment_error`.",
-    lateApproval: "Si le paiement refusé peut encore être accepté (`approvable_until` est à venir, ou manque pour un refus de mobile money), la phrase est l’une de celles-ci :",
+    lateApproval: "Si le paiement refusé peut encore être accepté (`late`, ou sans lui tout `approvable_until` sauf `null`), la phrase est l’une de celles-ci :",
   },
 ];
 

@@ -53,6 +53,6 @@ const swahili: ErrorWords = { kinds: { ...kinds, offline: "Hakuna mtandao." }, c
 export const incomplete: ErrorWords = { kinds: { offline: "Hakuna mtandao." }, codes, declines, lateApproval, otherwise: "Kuna tatizo." };
 
 // Whether a payment may still be approved is said of whatever a page has of it.
-const declined: ApprovablePayment = { status: "failed", last_payment_error: { code: "payer_timeout", approvable_until: null } };
+const declined: ApprovablePayment = { status: "failed", last_payment_error: { code: "payer_timeout" }, late: { state: "never" } };
 export const late = (outcome: Outcome | undefined, intent: PaymentIntent, state: PaymentState): (string | undefined)[] =>
-  [outcome, intent, state, declined, null].map((payment) => describeLateApproval(payment, "fr", Date.now()));
+  [outcome, intent, state, declined, null].map((payment) => describeLateApproval(payment, "fr"));

@@ -68,15 +68,16 @@ function show(state, { known, outcome, error } = {}) {
   // The operator may still approve an attempt that it declined. Once a refund is due, it has, and the page says that.
   const isUnsure = !known?.refunds_due.length;
   // An earlier payment of the order may be approved later than this one.
-  const until = Math.max(known?.approvable_until ?? 0, outcome?.approvable_until ?? 0);
-  const payment = until * 1000 > Date.now() ? { status: outcome?.status ?? state, approvable_until: until } : outcome;
+  const until = known?.approvable_until;
+  const isEarlierOpen = until && !(until <= outcome?.as_of) && outcome?.late.state !== "open"; // by the service's clock
+  const payment = isEarlierOpen ? { status: outcome?.status ?? state, late: { state: "open", until } } : outcome;
   const late = isUnsure && (isOpen || ["paid", "pending"].includes(state)) ? describeLateApproval(payment, locale) : undefined;
   const isNotKnown = isOpen && Boolean(late);
   const reason = error ?? (isUnsure && isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;
   ui("outcome").toggleAttribute("data-not-known", isNotKnown);
   ui("outcome-title").textContent = isNotKnown ? say.not_known : state === "looking" ? say.looking_payment : say[state];
-  const texts = isNotKnown ? [late, say.kept] : [reason && describe(reason, locale), say[`${state}_text`], late];
+  const texts = isNotKnown ? [late, say.kept] : [reason && describe(reason, locale, outcome?.late), say[`${state}_text`], late];
   ui("outcome-text").textContent = texts.filter(Boolean).join(" ");
   ui("pay").hidden = !order || !isOpen;
   ui("pay").textContent = isNotKnown ? say.pay_again : state === "failed" ? say.pay_otherwise : say.go_on;

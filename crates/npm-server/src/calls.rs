@@ -3,13 +3,13 @@
 use crate::value::{get, get_number, get_text, object, optional};
 use crate::{Host, lock, nobody};
 use guichet::operations::{
-    ApprovableUntil, CreatePaymentIntent, CreateSession, DuplicatePayment, LastPaymentError, PaymentIntent,
+    ApprovableUntil, CreatePaymentIntent, CreateSession, DuplicatePayment, LastPaymentError, PaidWith, PaymentIntent,
     ReadPaymentIntent, RevokeSession,
 };
 use guichet::protocol::{
     Action, AttemptResult, Call, DEFAULT_DEADLINE, Error, FieldError, Kind, Operation, Refusal, Spec, assemble,
 };
-use guichet::shop::{Calls, Granted, Refused};
+use guichet::shop::{Calls, Granted, Reading, Refused};
 use guichet::values::{Amount, CheckoutUrl, Email, IntentId, MerchantReference, Moment, PaymentRef, printable};
 use js_sys::Array;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,11 +42,12 @@ impl Calls for Host {
         let data = self.call(spec, spec.path, body).await?;
         self.payment(spec, data)
     }
-    async fn read(&self, id: &IntentId) -> Result<PaymentIntent, Refused> {
+    async fn read(&self, id: &IntentId) -> Result<Reading, Refused> {
         let spec = const { &ReadPaymentIntent::SPEC };
         let request = assemble(&ReadPaymentIntent::new(id.clone())).map_err(Refused::broken)?;
         let data = self.call(spec, &request.target, JsValue::UNDEFINED).await?;
-        self.payment(spec, data)
+        let expires_at = get_text(&data, "expires_at").and_then(|at| seconds(&at));
+        Ok(Reading { intent: self.payment(spec, data)?, as_of: *lock(&self.as_of), expires_at })
     }
 }
 
@@ -111,6 +112,7 @@ impl Host {
                 }
             };
             elapsed += Duration::from_millis(get_number(&answer, "ms").unwrap_or_default().into());
+            *lock(&self.as_of) = get_text(&answer, "date").and_then(|date| seconds(&date));
             DRAWN.store(get_number(&answer, "random").unwrap_or(u32::MAX), Ordering::Relaxed);
             call.record(&attempt(&answer), || DRAWN.load(Ordering::Relaxed));
             // After `record`, since a conflict is judged by the attempts before it.
@@ -140,9 +142,14 @@ impl Host {
             intent.attempts = get_number(&data, "attempts");
             intent.created_at = get_number(&data, "created_at").map(Into::into);
             intent.amount_payable = text("amount_payable").and_then(|amount| Amount::new(&amount).ok());
+            let method = get(&data, "payment_method").and_then(|method| get_text(&method, "type"));
+            if method.as_deref() == Some("card") {
+                intent.payment_method = Some(PaidWith::Card { brand: String::new(), last4: String::new() });
+            }
             intent.approvable_until = approvable_until(&data);
             intent.last_payment_error = get(&data, "last_payment_error").and_then(|error| {
-                let mut declined = LastPaymentError::with_required(get_text(&error, "code")?);
+                // One that cannot be read is a decline, too.
+                let mut declined = LastPaymentError::with_required(get_text(&error, "code").unwrap_or_default());
                 declined.message = get_text(&error, "message").unwrap_or_default();
                 declined.approvable_until = approvable_until(&error);
                 Some(declined)
@@ -174,7 +181,7 @@ impl Host {
 /// `null` is the operator's final word; without the member the service does not say.
 fn approvable_until(object: &JsValue) -> Option<ApprovableUntil> {
     let until = js_sys::Reflect::get(object, &"approvable_until".into()).ok()?;
-    match until.as_f64() {
+    match until.as_f64().filter(|seconds| seconds.trunc() == *seconds) {
         Some(seconds) => Some(ApprovableUntil::Unix(seconds as i64)),
         None => until.is_null().then_some(ApprovableUntil::Never),
     }

@@ -15,7 +15,7 @@ use js_sys::Array;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use value::{get, get_number, get_text, list, object, optional, refused};
+use value::{get, get_text, list, object, optional, refused};
 use wasm_bindgen::prelude::*;
 
 /// What is being executed.
@@ -37,7 +37,7 @@ impl Task {
     }
 }
 
-/// Answers a request: `{method, route, origin, site, host, type, language, returned, now, requestedHeaders}`. Its result is a reply.
+/// Answers a request: `{method, route, origin, site, host, type, language, returned, requestedHeaders}`. Its result is a reply.
 #[wasm_bindgen]
 pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>) -> Task {
     task(|host| async move {
@@ -75,8 +75,8 @@ pub fn settle(sold: JsValue) -> Task {
         let settled = async {
             let sale = orders::read_sold(&sold)?;
             host.keep_sold(&sold);
-            let intent = host.read(&sale.intent).await?;
-            verify_and_settle(&*host, &sale, &intent).await
+            let reading = host.read(&sale.intent).await?;
+            verify_and_settle(&*host, &sale, &reading.intent).await
         };
         match settled.await {
             Ok(again) => object(&[("intent", &host.intent()), ("askAgain", &word(again).into())]),
@@ -119,6 +119,8 @@ struct Host {
     purchase: Mutex<JsValue>,
     /// The last payment that was read, as the service sent it.
     intent: Mutex<JsValue>,
+    /// The service's time of its last reply, in Unix seconds.
+    as_of: Mutex<Option<i64>>,
     /// The sale, as the shop keeps it.
     sold: Mutex<JsValue>,
 }
@@ -169,8 +171,7 @@ impl Host {
     async fn returned(&self, request: &JsValue, language: Language) -> Result<Reply, Refused> {
         let Buyer { owner, .. } = self.buyer().await?;
         let returned = get_text(request, "returned").unwrap_or_default();
-        let now = get_number(request, "now").unwrap_or_default();
-        payment((self, self), &owner, &returned, (language, now.into())).await
+        payment((self, self), &owner, &returned, language).await
     }
 
     /// Who sent the request.

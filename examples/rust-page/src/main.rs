@@ -3,10 +3,9 @@
 //! The page names the order. The shop's server sets the price and holds the secret key.
 
 use gloo_net::http::Request;
-use guichet::browser::{Client, Outcome, OutcomeState, Quote, QuoteRequest};
+use guichet::browser::{Client, LateApproval, Outcome, OutcomeState, Quote, QuoteRequest};
 use guichet::protocol::Error;
 use guichet::values::{Amount, CardType, FeeBearer};
-use js_sys::Date;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -106,8 +105,7 @@ fn show_outcome(outcome: Result<Outcome, Error>) {
 /// One amount, which the customer pays. If the operator may still approve an attempt that it declined, nobody knows yet whether it took the
 /// money.
 fn sentence(outcome: &Outcome) -> String {
-    let now = (Date::now() / 1000.0) as i64;
-    let is_unknown = outcome.state != OutcomeState::Succeeded && outcome.may_be_approved_late(now);
+    let is_unknown = outcome.state != OutcomeState::Succeeded && outcome.late_approval != LateApproval::Never;
     let mut sentence = match is_unknown {
         true => "We do not know yet whether your operator took the money.".to_owned(),
         false => format!("The payment is {}.", outcome.state.as_str()),

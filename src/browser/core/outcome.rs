@@ -3,12 +3,13 @@
 
 use super::browser::{notify, pause};
 use super::error::CallError;
+use super::late::late_approval_told;
 use super::merchant::MerchantRoutes;
 use super::session::Session;
-use super::time::{CallOptions, wall_clock_ms};
+use super::time::{CallOptions, now};
 use super::transport::AuthorizedRequest;
 use super::value::{get, get_object, get_text, object, optional, set};
-use crate::flow::{Ms, OutcomeState, pause_within};
+use crate::flow::{LateApproval, Ms, OutcomeState, pause_within};
 use crate::operations::ReadPaymentIntent;
 use crate::protocol::Kind;
 use crate::values::{IntentId, IntentStatus};
@@ -50,14 +51,26 @@ impl Outcome {
     pub(crate) fn written(&self) -> JsValue {
         let outcome =
             object(&[("state", optional(Some(self.state.as_str()))), ("reference", Some(self.reference.clone()))]);
-        for name in
-            ["status", "last_payment_error", "approvable_until", "merchant_reference", "amount", "amount_payable"]
-        {
+        for name in [
+            "status",
+            "last_payment_error",
+            "approvable_until",
+            "merchant_reference",
+            "amount",
+            "amount_payable",
+            "as_of",
+            "late",
+        ] {
             if let Some(value) = get(&self.reply, name) {
                 set(&outcome, name, &value);
             }
         }
         outcome
+    }
+
+    /// Whether a declined attempt may still become money. If nothing was read, that is not known.
+    pub(crate) fn late_approval(&self) -> LateApproval {
+        if self.reply.is_undefined() { LateApproval::Open } else { late_approval_told(&self.reply) }
     }
 
     /// The last status that was reported.
@@ -79,15 +92,15 @@ impl Purchases {
         reference: JsValue,
         OutcomeOptions { budget, on_status, options, turned_back }: OutcomeOptions,
     ) -> Result<Outcome, CallError> {
-        // By the wall clock: the page's own clock may stop while the device sleeps.
-        let until = wall_clock_ms() + budget;
+        // Not by the device's clock, which may be set meanwhile.
+        let until = now() + budget;
         let otherwise = if turned_back { OutcomeState::Unknown } else { OutcomeState::Pending };
         let mut found = Outcome { state: otherwise, reference, reply: JsValue::UNDEFINED };
         let mut is_settled = false;
         let mut reads = 0;
         loop {
             reads += 1;
-            let options = options.restarted().at_most((until - wall_clock_ms()).max(LAST_READ));
+            let options = options.restarted().at_most((until - now()).max(LAST_READ));
             match self.look(&found.reference, options).await {
                 Ok(reply) => {
                     let status = get_text(&reply, "status").unwrap_or_default();
@@ -105,7 +118,7 @@ impl Purchases {
                 }
                 Err(_) => {}
             }
-            match pause_within(reads, until - wall_clock_ms()) {
+            match pause_within(reads, until - now()) {
                 Some(time) if !is_settled => pause(time).await,
                 _ => return Ok(found),
             }

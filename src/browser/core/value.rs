@@ -11,6 +11,8 @@ extern "C" {
     pub(crate) type Members;
     #[wasm_bindgen(catch, method, structural, indexing_getter)]
     fn get(this: &Members, name: &str) -> Result<Option<Members>, JsValue>;
+    #[wasm_bindgen(catch, method, structural, indexing_getter)]
+    fn get_any(this: &Members, name: &str) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(method, structural, indexing_setter)]
     fn set(this: &Members, name: &str, value: &JsValue);
     #[wasm_bindgen(catch, js_namespace = Object, js_name = assign)]
@@ -31,6 +33,11 @@ pub(crate) fn get(object: &JsValue, name: &str) -> Option<JsValue> {
 #[inline(never)]
 pub(crate) fn try_get(object: &JsValue, name: &str) -> Result<Option<JsValue>, JsValue> {
     object.unchecked_ref::<Members>().get(name).map(|member| member.map(JsValue::from))
+}
+
+/// The same, of which `null` says more than a member that is missing.
+pub(crate) fn try_get_any(object: &JsValue, name: &str) -> Result<JsValue, JsValue> {
+    object.unchecked_ref::<Members>().get_any(name)
 }
 
 /// A member that is an object.

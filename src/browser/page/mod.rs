@@ -194,6 +194,7 @@ impl From<Found> for Outcome {
             purchase: purchase_of(&found.reference),
             last_payment_error: member(&found.reply, "last_payment_error"),
             approvable_until: if until.is_undefined() { None } else { decode(until).ok() },
+            late_approval: found.late_approval(),
             amount: member(&found.reply, "amount"),
             amount_payable: member(&found.reply, "amount_payable"),
         }

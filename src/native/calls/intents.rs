@@ -4,7 +4,7 @@ use crate::operations::{
     CreatePaymentIntent, Instrument, ListPaymentIntents, PaymentIntent, ReadPaymentIntent,
 };
 use crate::protocol::{Error, Page};
-use crate::values::IntentId;
+use crate::values::{IntentId, Moment};
 
 impl Client {
     /// `POST /v1/payment-intents`: create a payment. Sending the same order twice creates one payment.
@@ -21,6 +21,17 @@ impl Client {
     /// As [`Client::send`]; kind `not_found` for an intent that is not this merchant's.
     pub async fn read_payment_intent(&self, id: &IntentId) -> Result<PaymentIntent, Error> {
         self.send(&ReadPaymentIntent::new(id.clone())).await
+    }
+
+    /// The same, with the service's time of its reply, if the reply says it: the only clock by which `approvable_until` and `expires_at`
+    /// can be judged, as [`late_approval`](crate::flow::late_approval) does.
+    ///
+    /// # Errors
+    /// As [`Client::read_payment_intent`].
+    pub async fn read_payment_intent_with_date(&self, id: &IntentId) -> Result<(PaymentIntent, Option<Moment>), Error> {
+        let reply = self.send_with(&ReadPaymentIntent::new(id.clone()), self.key()).await?;
+        let date = reply.date();
+        Ok((reply.into_output::<ReadPaymentIntent>()?, date))
     }
 
     /// `GET /v1/payment-intents`: one page of the merchant's payments, the newest first; [`Client::all`] follows the

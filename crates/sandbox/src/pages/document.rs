@@ -16,7 +16,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use guichet::flow::redirect_address;
+use guichet::flow::{LateApproval, PaymentAsRead, late_approval, redirect_address};
 use guichet::protocol::ErrorCode;
 use guichet::values::{CardType, Country, FeeBearer, Moment};
 use sha2::{Digest, Sha256};
@@ -47,9 +47,18 @@ impl Payment {
         self.intent.amount_payable(&service.fees).or_else(amount).unwrap_or_default()
     }
 
-    /// Until when an operator may still take the money of a declined attempt, in Unix seconds.
-    fn open_until(&self) -> Option<i64> {
-        self.intent.state.approvable_until().filter(|until| *until > self.now.unix())
+    /// Whether an operator may still take the money of a declined attempt, as every client reads it.
+    fn late_approval(&self) -> LateApproval {
+        let state = &self.intent.state;
+        let mut read = PaymentAsRead::new(state.status.into_str().to_owned().into());
+        read.attempts = Some(state.attempts);
+        read.is_card = !self.is_mobile();
+        read.is_declined = state.declined.is_some();
+        read.approvable_until = replies::approvable_until(state);
+        read.duplicates = state.duplicate_payments.len();
+        read.expires_at = Some(self.intent.expires_at.unix());
+        read.as_of = Some(self.now.unix());
+        late_approval(&read)
     }
 
     /// Whether the customer may choose a method now.
@@ -276,7 +285,7 @@ fn written<'a>(service: &Service, payment: &Payment, asked: &'a Asked, view: Vie
     let Payment { intent, merchant, .. } = payment;
     let (terms, state, language) = (&intent.terms, &intent.state, asked.language);
     let payable = language.money(payment.payable(service), &terms.currency);
-    let is_open = payment.open_until().is_some();
+    let is_open = payment.late_approval() != LateApproval::Never;
     let is_unsure =
         is_open && matches!(view, View::Ready | View::Declined | View::Failed | View::Canceled | View::Expired);
     let is_mobile = payment.is_mobile();
@@ -352,9 +361,10 @@ fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is
     let money = |units: Option<u64>| language.money(units.unwrap_or_default(), &intent.terms.currency);
     let payable = money(Some(payment.payable(service)));
     let mut all: Vec<String> = Vec::new();
-    let open = payment.open_until();
+    let late = payment.late_approval();
     let declined = state.declined.filter(|_| matches!(view, View::Declined | View::Failed));
-    if let Some(decline) = declined.filter(|decline| !(is_unsure && (view.is_final() || decline.leaves_open()))) {
+    let is_reason_known = !is_unsure || !view.is_final() && state.declined_until().is_none();
+    if let Some(decline) = declined.filter(|_| is_reason_known) {
         all.push(language.of(reason(decline)).to_owned());
     }
     let unpaid = matches!(view, View::Declined | View::Failed | View::Canceled | View::Expired);
@@ -362,7 +372,7 @@ fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is
         let amount = money(intent.amount_with(&approval.with, &service.fees));
         all.push(language.fill(&hosted::DUPLICATE_TEXT, &[("amount", &amount)]));
     }
-    if unpaid && open.is_none() && state.duplicate_payments.is_empty() {
+    if unpaid && late == LateApproval::Never && state.duplicate_payments.is_empty() {
         all.push(language.of(&hosted::NOT_CHARGED).to_owned());
     }
     let operator = state.paying_with.as_ref().and_then(PayingWith::operator).and_then(Operator::of_code);
@@ -400,11 +410,14 @@ fn sentences(service: &Service, payment: &Payment, asked: &Asked, view: View, is
         }
     }
     all.extend(own.into_iter().map(|sentence| language.fill(sentence, &values)));
-    if let Some(until) = open {
+    if late != LateApproval::Never {
         if !is_unsure {
             all.push(language.of(&hosted::UNSURE_EARLIER).to_owned());
         }
-        all.push(language.fill(&hosted::UNSURE_UNTIL, &[("until", &there(until).1)]));
+        all.push(match late.until() {
+            Some(until) => language.fill(&hosted::UNSURE_UNTIL, &[("until", &there(until).1)]),
+            None => language.of(&hosted::UNSURE_OPEN).to_owned(),
+        });
         let refund = if view == View::Succeeded { &hosted::UNSURE_PAID } else { &hosted::UNSURE_REFUND };
         all.push(language.of(refund).to_owned());
     }

@@ -76,8 +76,7 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
             message: decline.message().to_owned(),
             approvable_until: Some(ApprovableUntil::from(state.declined_until())),
         }),
-        // A service that reports an attempt as failed too early cannot say until when.
-        approvable_until: (!state.succeeds_after_failing()).then(|| ApprovableUntil::from(state.approvable_until())),
+        approvable_until: approvable_until(state),
         attempts: Some(state.attempts),
         created_at: Some(intent.created_at.unix()),
         expires_at: Some(intent.expires_at.to_string()),
@@ -88,6 +87,11 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
         cancellation_reason: state.cancellation.map(|reason| reason.into_str().to_owned()),
         duplicate_payments: duplicate_payments.collect(),
     })
+}
+
+/// Until when any declined attempt may still be approved. A service that reports an attempt as failed too early cannot say it.
+pub(super) fn approvable_until(state: &IntentState) -> Option<ApprovableUntil> {
+    (!state.succeeds_after_failing()).then(|| ApprovableUntil::from(state.approvable_until()))
 }
 
 /// What the customer does on the phone while mobile money is processing.

@@ -195,7 +195,7 @@ impl Decline {
         }
     }
 
-    /// Whether the operator may still approve the attempt, although nothing says that it will.
+    /// Whether this sandbox says that its operator may still approve the attempt, although nothing says that it will.
     pub(crate) fn leaves_open(self) -> bool {
         matches!(self, Self::PayerTimeout | Self::ProviderUnavailable)
     }
