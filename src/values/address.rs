@@ -33,7 +33,7 @@ impl Address {
             return Ok(Self { text: text.to_owned(), origin });
         }
         Err(Invalid::because(
-            "The address must begin with https:// (http:// is for localhost, names under .localhost and .test, 127.0.0.0/8 and [::1]).",
+            "The address must begin with https:// (http:// is for localhost, *.localhost, *.test, 127.0.0.0/8 and [::1]).",
         ))
     }
 

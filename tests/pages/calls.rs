@@ -173,10 +173,7 @@ async fn each_attempt_gives_a_callers_fetch_an_init_of_its_own(engine: Engine) {
 
 async fn a_page_that_may_not_leave_rejects_the_checkout_and_stays_usable(engine: Engine) {
     let found = found(engine, "cannot_leave").await;
-    let refused = json!([
-        "unsupported",
-        "The browser does not let this page go there. In a frame, use the mode `popup` or `top`."
-    ]);
+    let refused = json!(["unsupported", "This page may not go there. In a frame, use the mode `popup` or `top`."]);
     assert_eq!(found["results"], json!([refused, 1, "it leaves"]), "{found}");
     assert_eq!(found["requests"], json!(["/guichet/intents", "/v1/payment-methods", "/guichet/intents"]));
 }

@@ -382,7 +382,7 @@ async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
         (
             "http",
             "merchant",
-            "merchant: The address must begin with https:// (http:// is for localhost, 127.0.0.0/8, [::1], and names under .localhost and .test).",
+            "merchant: The address must begin with https:// (http:// is for localhost, *.localhost, *.test, 127.0.0.0/8 and [::1]).",
         ),
         ("credentials", "merchantCredentials", "merchantCredentials: Pass `\"same-origin\"` or `\"include\"`."),
     ];

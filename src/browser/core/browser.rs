@@ -86,10 +86,7 @@ pub(crate) fn navigate(window: &Window, address: &str, replaces: bool) -> Result
 }
 
 fn not_allowed(_: JsValue) -> CallError {
-    CallError::new(
-        Kind::Unsupported,
-        "The browser does not let this page go there. In a frame, use the mode `popup` or `top`.",
-    )
+    CallError::new(Kind::Unsupported, "This page may not go there. In a frame, use the mode `popup` or `top`.")
 }
 
 /// Stores a value in this tab, or in the tab of a popup. If the browser forbids its storage, nothing is stored.

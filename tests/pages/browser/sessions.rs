@@ -176,7 +176,6 @@ async fn a_session_requested_before_a_sign_in_is_not_used_after_renew(engine: En
 async fn a_session_requested_while_loading_is_not_used_after_renew(engine: Engine) {
     let shop = Storefront::open().await;
     let browser = engine.start("signed-in-early").await;
-    let session = shop.session().await;
     // The session of a second client of the page, too.
     for early in ["guichet.paymentMethods()", "create({}).paymentMethods()"] {
         for loaded in ["", "release(); await guichet.ready();"] {
