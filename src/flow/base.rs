@@ -17,6 +17,8 @@ pub struct Base {
     before: String,
 }
 
+const NO_PATH: &str = "Give an absolute address, or a path of the page's origin.";
+
 impl Base {
     /// Reads `https://api.example.com`, with or without a path, with or without `/v1`; or `/pay`, a path of the page's
     /// own origin.
@@ -33,11 +35,11 @@ impl Base {
         if text.starts_with('/') {
             // A page that its address does not tell, such as that of `srcdoc`, has the origin "null".
             let origin = page_origin.filter(|origin| *origin != "null");
-            let origin = origin.ok_or(Invalid::because("Where there is no page, give the whole address."))?;
+            let origin = origin.ok_or(Invalid::because(NO_PATH))?;
             if text.starts_with("//")
                 || text.bytes().any(|byte| byte.is_ascii_control() || matches!(byte, b' ' | b'\\'))
             {
-                return Err(Invalid::because("Give a path of this origin, or an absolute address."));
+                return Err(Invalid::because(NO_PATH));
             }
             return Ok(Self { root: root.to_owned(), origin: origin.to_owned(), before: origin.to_owned() });
         }

@@ -85,7 +85,7 @@ fn check_text(text: &str) -> Result<(), Invalid> {
     Err(Invalid::because(reason))
 }
 
-const NOT_ABSOLUTE: &str = "The address is not an absolute address: https://example.com/path.";
+const NOT_ABSOLUTE: &str = "The address is not absolute: https://example.com/path.";
 
 /// Loopback, or a name under `.test`, which belongs to nobody (RFC 6761): a developer's own machines.
 fn is_local(host: &str) -> bool {
@@ -94,18 +94,18 @@ fn is_local(host: &str) -> bool {
 
 /// `localhost` and the names under it (RFC 6761), 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a port.
 pub(crate) fn is_loopback(host: &str) -> bool {
-    let host = without_port(host);
-    let is_of_localhost = |before: &str| before.is_empty() || before.ends_with('.');
+    let name = without_port(host);
     // A host of digits and points alone is an IPv4 address, which the parser has written in full.
-    let is_ipv4 = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    host.strip_suffix("localhost").is_some_and(is_of_localhost)
-        || host == "[::1]"
-        || host.strip_prefix("127.").is_some_and(is_ipv4)
+    let is_ipv4 = || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || host.starts_with("[::1]")
+        || name.starts_with("127.") && is_ipv4()
 }
 
+/// The name or the IPv4 address.
 fn without_port(host: &str) -> &str {
-    let digits = host.bytes().rev().take_while(u8::is_ascii_digit).count();
-    host.get(..host.len() - digits).and_then(|name| name.strip_suffix(':')).unwrap_or(host)
+    host.split_once(':').map_or(host, |(name, _)| name)
 }
 
 text_value! {

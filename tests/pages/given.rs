@@ -325,7 +325,7 @@ async fn headers_given_as_a_promise_are_refused(engine: Engine) {
     )
     .await;
     let (later, object) = (
-        "`merchantHeaders` returned a promise. Return the headers themselves.",
+        "`merchantHeaders` returned a promise. Return headers.",
         "merchantHeaders: It is a function that returns headers.",
     );
     assert_eq!(found, json!(["input", later, "input", object, 0]));
@@ -427,7 +427,7 @@ async fn a_reply_or_a_connection_that_fails_names_the_call_and_no_address(engine
          return found;",
     )
     .await;
-    let no_reply = "No reply to list_payment_methods. Check the connection, the address (https or http), and CORS.";
+    let no_reply = "No reply to list_payment_methods. Check the connection, the address and CORS.";
     let expected = json!([
         ["unsupported", "merchant_intent was answered with 404 and no reason."],
         ["unsupported", "merchant_status was answered with 404 and no reason."],

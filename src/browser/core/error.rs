@@ -77,7 +77,7 @@ impl CallError {
 
     /// The error of a call without a reply, with the exception of `fetch`. The browser's does not say why there is none.
     pub(crate) fn offline(spec: &Spec, cause: JsValue) -> Self {
-        let remedy = ". Check the connection, the address (https or http), and CORS.";
+        let remedy = ". Check the connection, the address and CORS.";
         Self::lost(spec, Kind::Offline, &["No reply to ", spec.name, remedy].concat(), cause)
     }
 

@@ -156,7 +156,7 @@ impl HostedCheckout {
 /// If one of them is missing.
 pub(crate) fn check_intent(id: Option<String>, secret: Option<String>) -> Result<(IntentId, ClientSecret), CallError> {
     let (Some(id), Some(secret)) = (id.and_then(|id| IntentId::new(id).ok()), secret) else {
-        return Err(CallError::field("intent", "The address names no payment intent, or not its client secret."));
+        return Err(CallError::field("intent", "The address has no payment intent, or no client secret."));
     };
     check_no_secret_key(id.as_str())?;
     check_no_secret_key(&secret)?;

@@ -198,12 +198,9 @@ impl HostedCheckout {
         let was_refused = !error.may_have_executed();
         match classify_lost_charge(before, &now) {
             _ if was_refused && now.status.is_final() => {
-                let message = [
-                    "This payment is already finished: ",
-                    now.status.as_str(),
-                    ". Show the intent as it is, and leave.",
-                ]
-                .concat();
+                let message =
+                    ["This payment is finished: ", now.status.as_str(), ". Show the intent as it is, and leave."]
+                        .concat();
                 Err(CallError::of(Kind::Settled, &message, operation, error.get("reply")))
             }
             LostCharge::Follow if !was_refused => Ok(Next::Follow),

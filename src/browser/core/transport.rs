@@ -96,7 +96,7 @@ fn prepare(
 ) -> Result<Rc<PreparedRequest>, CallError> {
     match request {
         Ok(request) => Ok(Rc::new(PreparedRequest { spec, request, is_public })),
-        Err(_) => Err(CallError::new(Kind::Input, "An amount is 1 to 999999999999999 whole units.")),
+        Err(_) => Err(CallError::new(Kind::Input, "An amount is a number in the smallest currency unit: 5000.")),
     }
 }
 

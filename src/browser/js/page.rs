@@ -122,7 +122,7 @@ fn checkout(what: &JsValue, how: Option<&JsValue>, popup: &JsValue) -> Result<Ch
     }
     let order = get(what, "order").unwrap_or_default();
     let Some(json) = stringify(&order) else {
-        return Err(CallError::field("order", "It is required, and is sent as JSON."));
+        return Err(CallError::field("order", "It is required."));
     };
     let place = match mode.as_deref() {
         _ if popup.is_object() => Place::Popup(popup.clone().unchecked_into()),
@@ -168,7 +168,7 @@ fn merchant_headers(headers: &Function) -> Result<Headers, CallError> {
     let given = headers.call0(&JsValue::UNDEFINED).map_err(CallError::thrown)?;
     // `new Headers(promise)` is empty and throws nothing.
     if get(&given, "then").is_some_and(|then| then.is_function()) {
-        let message = "`merchantHeaders` returned a promise. Return the headers themselves.";
+        let message = "`merchantHeaders` returned a promise. Return headers.";
         return Err(CallError::input(message, &js_sys::Array::new()));
     }
     // The browser's own words may have the value, which may be a token.

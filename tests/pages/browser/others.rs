@@ -250,7 +250,7 @@ async fn a_fetch_of_the_page_gets_an_address_and_its_exception_is_the_cause(engi
             assert_eq!(result, json!(["resolved", "resolved"]), "{wrapper}");
             continue;
         }
-        let message = "No reply to merchant_session. Check the connection, the address (https or http), and CORS.";
+        let message = "No reply to merchant_session. Check the connection, the address and CORS.";
         let lost = json!(["offline", message, "the bridge is closed"]);
         assert_eq!(result, json!([lost, lost]));
     }
