@@ -21,7 +21,7 @@ const french = {
   "The reply cannot be read; it is in `reply`.": "La réponse est illisible ; elle se trouve dans `reply`.",
   "The page may not go to this address.": "La page n’a pas le droit d’aller à cette adresse.",
   "The payment is already final.": "Le statut du paiement est déjà définitif.",
-  "The service or the merchant's server has no such operation, or the merchant's server answered 404 with a `code` of its own, such as `order_missing`; or the call needs a browser's page.":
+  "The service or the merchant's server has no such operation, or the merchant's server answered 404 with a `code` of its own, such as `order_missing`; or the call needs a browser's page, or the browser does not let this page go to the checkout, as in a frame.":
     "Le service ou le serveur du marchand n’a pas cette opération, ou le serveur du marchand a répondu 404 avec un `code` à lui, comme `order_missing` ; ou l’appel a besoin de la page d’un navigateur, ou le navigateur ne laisse pas cette page aller au paiement, comme dans un cadre.",
   "The page or the device does not allow WebAssembly, or the browser is too old for it.": "La page ou l’appareil n’autorise pas WebAssembly, ou le navigateur est trop ancien.",
   "The file of the wasm is missing, is no wasm, or is of another version: the message has its address, what was received, and what to do.":
