@@ -128,7 +128,7 @@ mod tests {
         assert_eq!((error.message(), error.operation(), error.code()), ("Taken.", Some("create"), Some("taken")));
         assert_eq!((error.request_id(), error.existing_id()), (Some("req_1"), Some("pi_1")));
         assert_eq!((error.fields()[0].param.as_str(), error.reply()), ("amount", Some(json.as_bytes())));
-        assert_eq!(Error::from(CallError::thrown("stays".into())).kind(), Kind::Address);
+        assert_eq!(Error::from(CallError::thrown("stays".into())).kind(), Kind::Unreadable);
     }
 
     fn read<T: DeserializeOwned>(json: &str) -> T {
