@@ -147,12 +147,12 @@ impl Host {
                 intent.payment_method = Some(PaidWith::Card { brand: String::new(), last4: String::new() });
             }
             intent.approvable_until = approvable_until(&data);
-            intent.last_payment_error = get(&data, "last_payment_error").and_then(|error| {
+            intent.last_payment_error = get(&data, "last_payment_error").map(|error| {
                 // One that cannot be read is a decline, too.
                 let mut declined = LastPaymentError::with_required(get_text(&error, "code").unwrap_or_default());
                 declined.message = get_text(&error, "message").unwrap_or_default();
                 declined.approvable_until = approvable_until(&error);
-                Some(declined)
+                declined
             });
             let duplicates = get(&data, "duplicate_payments").filter(Array::is_array);
             let duplicates = duplicates.map(|list| Array::from(&list)).unwrap_or_default();
