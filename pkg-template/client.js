@@ -106,7 +106,7 @@ export const creator = (wasm, replace) => (options) => {
       if (window?.closed === false) return quietly(() => window.focus()), checkout(what, how);
       window = order && quietly(() => popup(given.locale));
       if (window) popups.set(order, window);
-      else if (order) console.warn("guichet: the browser opened no popup. Call `checkout` in the click itself.");
+      else if (order) console.warn("guichet opened no popup. Call `checkout` in the click itself.");
       try {
         return await checkout(what, how, window);
       } finally {
@@ -122,7 +122,9 @@ export const creator = (wasm, replace) => (options) => {
       const isReturn = typeof back?.reference === "object";
       if (isReturn) only(back, "field", "match reference");
       const of = isReturn ? back.reference : back;
-      if (!(of?.id || of?.payment_ref || of?.merchant_reference)) throw await explained(invalid("reference"), given);
+      let names;
+      for (const name in of) names ||= of[name];
+      if (!names) throw await explained(invalid("reference"), given);
       return waitForOutcome(of, how);
     },
     close() {

@@ -51,7 +51,8 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
     };
     const location = { assign: go(1), replace: go(0), toString: () => here().href };
     for (const part of ["href", "origin", "protocol", "host", "hostname", "port", "pathname", "search", "hash"]) {
-      Object.defineProperty(location, part, { get: () => here()[part], enumerable: true });
+      const set = part === "href" ? location.assign : undefined;
+      Object.defineProperty(location, part, { get: () => here()[part], set, enumerable: true });
     }
     const history = {
       get state() {

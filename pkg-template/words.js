@@ -211,10 +211,11 @@ export function describe(error, locale, late = notJudged(error)) {
  * outcome, or the answer of the merchant's status route: both have `late`. Of a payment without it only its last decline is known.
  */
 export function describeLateApproval(payment, locale) {
-  const { status, last_payment_error: error, late } = payment ?? {};
+  const { status, last_payment_error: error, late, as_of, approvable_until } = payment ?? {};
   if (late ? late.state === "never" : !error && status !== "failed" && status !== "canceled") return undefined;
   const isPaid = status === "succeeded";
-  const until = late ? late.until : undefined;
+  // Without the server's word, both times are the service's.
+  const until = late ? late.until : as_of < approvable_until ? approvable_until : undefined;
   return isPaid && !until ? undefined : sentenceUntil(until, isPaid ? "paid" : "until", locale);
 }
 

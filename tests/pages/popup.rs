@@ -201,9 +201,11 @@ async fn a_window_that_only_appears_closed_is_awaited_until_the_customer_returns
         )
         .await;
     let popup = shop.click().await;
-    shop.browser.run("window.gone = true").await;
     shop.browser.switch_to(&popup).await;
     shop.browser.wait_for("[data-test='method-mobile_money']").await;
+    shop.browser.switch_to(&shop.tab).await;
+    shop.browser.run("window.gone = true").await;
+    shop.browser.switch_to(&popup).await;
     shop.pay(SUCCEEDS).await;
     shop.browser.switch_to(&shop.tab).await;
     assert_eq!(shop.browser.run("return settled").await, false, "the customer is not back yet");

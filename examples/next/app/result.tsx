@@ -24,7 +24,7 @@ function Known({ outcome }: { outcome: Outcome }) {
   return (
     <>
       <p>{late ?? sentences[state]}</p>
-      {payable ? <p>{merchant_reference}, {formatMoney(payable, "XAF", "en")}</p> : null}
+      {payable ? <p style={{ overflowWrap: "anywhere" }}>{merchant_reference}, {formatMoney(payable, "XAF", "en")}</p> : null}
     </>
   );
 }

@@ -211,7 +211,7 @@ pub(crate) async fn leave(address: &str, place: &Place, key: &str, kept: &JsValu
     };
     // The hosted page must not reach this one. Only now: a sandboxed frame may navigate a window only while it is its opener.
     let _ = popup.set_opener(&JsValue::NULL);
-    let mut was_seen = false;
+    let mut was_seen = is_away(popup);
     loop {
         let news = Notification::after(LOOK_EVERY).or(&window, "pointerdown");
         let event = channel.iter().fold(news, |news, channel: &Channel| news.or(&channel.0, "message")).wait().await;
@@ -219,14 +219,18 @@ pub(crate) async fn leave(address: &str, place: &Place, key: &str, kept: &JsValu
             channel.post("");
             return Ok(End::Returned);
         }
-        let is_closed = is_closed(popup);
-        // The address of a page of another origin cannot be read.
-        was_seen |=
-            !is_closed && get(popup, "location").and_then(|it| get_text(&it, "href")).as_deref() != Some("about:blank");
-        if is_closed && (is_event(&event, "pointerdown") || document.has_focus().unwrap_or_default()) {
+        was_seen |= is_away(popup);
+        if is_closed(popup) && (is_event(&event, "pointerdown") || document.has_focus().unwrap_or_default()) {
             return Ok(if was_seen { End::TurnedBack } else { End::CutOff });
         }
     }
+}
+
+/// Whether a popup is open and shows another page than the blank one that it began with.
+#[inline(never)]
+fn is_away(popup: &Window) -> bool {
+    // The address of a page of another origin cannot be read.
+    !is_closed(popup) && get(popup, "location").and_then(|it| get_text(&it, "href")).as_deref() != Some("about:blank")
 }
 
 /// Whether a popup is closed, or is no window.

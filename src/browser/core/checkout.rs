@@ -40,7 +40,7 @@ pub(crate) struct Checkouts {
 }
 
 /// The console message for a developer whose server leaves out the nonce.
-const MISSING_NONCE: &str = "guichet: the popup cannot close without a `return_nonce` of 22 characters, which is also guichet_return in `redirect_url`.";
+const MISSING_NONCE: &str = "guichet: a popup closes itself only with a `return_nonce` of 22 characters.";
 
 impl Checkouts {
     /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
