@@ -358,8 +358,12 @@ impl Shop {
         self.browser.wait_for("[data-status='succeeded']").await;
     }
 
-    /// Closes the popup, and clicks in the shop.
+    /// Closes the popup, and clicks in the shop. A customer has seen the popup longer than the shop's page takes to look at it.
     async fn close_the_popup(&self) {
+        let popup = self.popup().await;
+        self.browser.switch_to(&self.tab).await;
+        self.browser.run_async("await new Promise((go) => setTimeout(go, 400)); return true").await;
+        self.browser.switch_to(&popup).await;
         self.browser.close_tab_and_switch_to(&self.tab).await;
         // Without a window manager, closing a window gives no page the focus.
         self.browser.click("#shoes-title").await;

@@ -40,7 +40,7 @@ pub(crate) struct Checkouts {
 }
 
 /// The console message for a developer whose server leaves out the nonce.
-const MISSING_NONCE: &str = "guichet: a popup closes itself only with a `return_nonce` of 22 characters.";
+const MISSING_NONCE: &str = "guichet: the popup cannot close. Answer `return_nonce` (22 characters), and put guichet_return=<the same> into `redirect_url`.";
 
 impl Checkouts {
     /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
