@@ -1,7 +1,7 @@
 // Everything that `guichet` exports, used as a shop's pages would.
 import { createGuichet, GuichetError } from "guichet";
 import type {
-  Call, CardType, CheckoutOptions, CustomerSession, DuplicatePayment, FeeBreakdown, FeeRequest, FieldError, Guichet, CallOptions, Kind, LastPaymentError,
+  Call, CardType, CheckoutOptions, CustomerSession, DuplicatePayment, FeeBreakdown, FeeRequest, FieldError, Guichet, CallOptions, Kind, LastPaymentError, LateApproval,
   Merchant, Options, Outcome, PaymentIntent, PaymentMethod, PaymentState, PaymentStatus, PricedQuote, Quote, QuoteRequest, Reference, Return, Session, SessionState,
   Ticket, UnpricedQuote, Validity, WaitOptions,
 } from "guichet";
@@ -129,6 +129,7 @@ holds<Equal<PaymentStatus, "requires_action" | "processing" | "succeeded" | "fai
 holds<Equal<PaymentIntent["status"], PaymentStatus>>();
 holds<Equal<Outcome["status"], PaymentStatus | undefined>>();
 holds<Equal<Outcome["approvable_until"], number | undefined>>();
+holds<Equal<Outcome["late"], LateApproval | undefined>>();
 holds<Equal<NonNullable<Merchant["status"]>, (of: Reference, options: CallOptions) => Promise<PaymentState>>>();
 export const known: PaymentState = {
   status: "failed", last_payment_error: { code: "payer_timeout", approvable_until: null }, approvable_until: 1795257900,

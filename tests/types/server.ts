@@ -1,5 +1,5 @@
 // Every name that guichet-server exports, as a user's TypeScript uses it.
-import { createShop, ShopError } from "guichet-server";
+import { checkPurchase, createShop, ShopError } from "guichet-server";
 import type { AskAgain, CallReport, Customer, Duplicate, ShopErrorKind, ShopOptions, Orders, Payment, Purchase, ShopServer, Sold } from "guichet-server";
 import { postgresOrders, sqliteOrders } from "guichet-server/examples/orders.mjs";
 import type { Postgres, Price, Sqlite, StoredOrders, StoreOptions } from "guichet-server/examples/orders.mjs";
@@ -16,6 +16,7 @@ const orders: Orders = {
   claim: async () => true,
 };
 const purchase: Purchase = { merchant_reference: "ORDER-17", amount: 45_000, description: "Shoes", firstname: "Awa", lastname: "Ngono", metadata: { size: 42 } };
+export const checked: Promise<void> = checkPurchase(purchase);
 const awa: Customer = { id: "17", login: "9f86" };
 const options: ShopOptions = { baseUrl: new URL("https://api.example.com"), secretKey: "sk_test_1", customer: () => awa, purchase: async () => purchase, orders, onCall: (call: CallReport) => call.ms };
 const shop: ShopServer = createShop(options);
