@@ -29,7 +29,7 @@ export const inPostgres: Promise<StoredOrders> = postgresOrders(pool);
 // What `customer` returns is what `purchase` is given.
 createShop({ ...options, customer: () => ({ id: 17, size: 42 }), purchase: (_order, { size }) => stored.purchase("ORDER-17", () => ({ ...price, metadata: { size: size + 1 } })), orders: stored });
 export const answered: Promise<Response> = shop.fetch(new Request("https://shop.example.com/guichet/session"));
-const ended: readonly Error[] = (await shop.signOut("9f86")).failed;
+export const ended: readonly Error[] = (await shop.signOut("9f86")).failed;
 export const kinds: (ShopErrorKind | undefined)[] = (await shop.settle()).failed.map((error) => (error instanceof ShopError ? error.kind : undefined));
 export const handler: (request: Incoming, response: Outgoing) => void = toNode(shop);
 // @ts-expect-error: an order is kept somewhere
