@@ -27,6 +27,7 @@ declare module "node:crypto" {
     digest(encoding: "hex"): string;
   }
   export function createHmac(algorithm: string, key: string): Hmac;
+  export function createHash(algorithm: string): Hmac;
   export function randomUUID(): string;
 }
 
@@ -37,11 +38,13 @@ declare module "node:process" {
 declare module "express" {
   interface Request {
     url: string;
+    headers: { cookie?: string };
     body?: any;
   }
   interface Response {
     statusCode: number;
     cookie(name: string, value: string, options: object): this;
+    clearCookie(name: string, options?: object): this;
     json(body: object): void;
     sendStatus(status: number): void;
   }
