@@ -212,10 +212,10 @@ export function describe(error, locale, late = notJudged(error)) {
  */
 export function describeLateApproval(payment, locale) {
   const { status, last_payment_error: error, late, as_of, approvable_until } = payment ?? {};
-  if (late ? late.state === "never" : !error && status !== "failed" && status !== "canceled") return undefined;
+  const isAhead = as_of < approvable_until; // both are the service's
+  if (late ? late.state === "never" : !isAhead && !error && status !== "failed" && status !== "canceled") return undefined;
   const isPaid = status === "succeeded";
-  // Without the server's word, both times are the service's.
-  const until = late ? late.until : as_of < approvable_until ? approvable_until : undefined;
+  const until = late ? late.until : isAhead ? approvable_until : undefined;
   return isPaid && !until ? undefined : sentenceUntil(until, isPaid ? "paid" : "until", locale);
 }
 
