@@ -208,7 +208,8 @@ export function describe(error, locale, late = notJudged(error)) {
 
 /**
  * The sentence about an attempt of a payment that was declined and may still be approved; `undefined` if there is none. Takes an
- * outcome, or the answer of the merchant's status route: both have `late`. Of a payment without it only its last decline is known.
+ * outcome, or the answer of the merchant's status route: both have `late`. Of a payment without it its last decline is known, and its
+ * `approvable_until` if it has the time of its reply, `as_of`.
  */
 export function describeLateApproval(payment, locale) {
   const { status, last_payment_error: error, late, as_of, approvable_until } = payment ?? {};
