@@ -243,7 +243,7 @@ for (const [changed, message] of [
   await assert.rejects(checkPurchase({ ...shoes, ...changed }), (e) => e instanceof TypeError && message.test(e.message));
 }
 for (const redirect_url of ["http://shop.localhost:8000/return", "http://shop.test/return"]) assert.equal((await buy({ redirect_url })).status, 200, redirect_url);
-// What a customer may have typed is told to them.
+// A customer learns what they may have mistyped.
 const typed = await buy({ email: "awa@" });
 assert.deepEqual([typed.status, typed.body.error.code, typed.sent], [422, "parameter_invalid", undefined]);
 assert.match(typed.body.message, /e-mail/);

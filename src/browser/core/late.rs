@@ -8,9 +8,9 @@ use js_sys::Date;
 use wasm_bindgen::prelude::*;
 
 /// What the reply itself says, as a merchant's route does. Otherwise what follows from its payment, by the time that it names.
-pub(crate) fn late_approval_told(reply: &JsValue) -> LateApproval {
+pub(crate) fn late_approval_of_reply(reply: &JsValue) -> LateApproval {
     let Some(late) = get_object(reply, "late") else {
-        return late_approval_of(reply, get(reply, "as_of").and_then(|at| whole(&at)));
+        return late_approval_of_payment(reply, get(reply, "as_of").and_then(|at| whole(&at)));
     };
     match get(&late, "until").and_then(|until| whole(&until)) {
         _ if get_text(&late, "state").as_deref() == Some("never") => LateApproval::Never,
@@ -20,7 +20,7 @@ pub(crate) fn late_approval_told(reply: &JsValue) -> LateApproval {
 }
 
 /// What follows from the service's own payment. `as_of` is the `Date` of its reply.
-fn late_approval_of(payment: &JsValue, as_of: Option<i64>) -> LateApproval {
+fn late_approval_of_payment(payment: &JsValue, as_of: Option<i64>) -> LateApproval {
     let declined = get(payment, "last_payment_error");
     let method = get(payment, "payment_method").and_then(|method| get_text(&method, "type"));
     let status = IntentStatus::from(get_text(payment, "status").unwrap_or_default());

@@ -3,7 +3,7 @@
 
 use super::browser::{notify, pause};
 use super::error::CallError;
-use super::late::late_approval_told;
+use super::late::late_approval_of_reply;
 use super::merchant::MerchantRoutes;
 use super::session::Session;
 use super::time::{CallOptions, now};
@@ -70,7 +70,7 @@ impl Outcome {
 
     /// Whether a declined attempt may still become money. If nothing was read, that is not known.
     pub(crate) fn late_approval(&self) -> LateApproval {
-        if self.reply.is_undefined() { LateApproval::Open } else { late_approval_told(&self.reply) }
+        if self.reply.is_undefined() { LateApproval::Open } else { late_approval_of_reply(&self.reply) }
     }
 
     /// The last status that was reported.
