@@ -14,11 +14,12 @@ in_every_browser!(
     a_return_in_a_new_tab_is_good_only_for_reading_from_ones_own_server,
     a_router_keeps_its_state_and_its_route,
     a_return_without_storage_is_unmatched_and_the_checkout_works,
+    a_return_stays_readable_for_its_history_entry,
+    a_return_that_is_announced_twice_closes_no_tab,
 );
 
-// The same in every engine: code that depends on no engine. Firefox's driver loses the tab of the first one.
+// The same in every engine: code that depends on no engine.
 in_chromium!(
-    a_return_stays_readable_for_its_history_entry,
     two_clicks_send_one_request_and_each_can_abort_its_own,
     a_return_is_matched_once_and_every_call_returns_the_same,
     two_purchases_can_return_in_either_order,
@@ -194,6 +195,34 @@ async fn a_return_stays_readable_for_its_history_entry(engine: Engine) {
     page.browser.reload().await;
     Page::prepare(&page.demo, &page.browser, "").await;
     assert_eq!(page.browser.run_async("return (await guichet.returned()).match").await, "unmatched");
+}
+
+/// As where a router restores the address, or where the customer opens the return page in two tabs.
+async fn a_return_that_is_announced_twice_closes_no_tab(engine: Engine) {
+    let page = Page::open(engine, "announced").await;
+    let back = format!("/return?guichet_return={SECOND}&payment_intent=pi_1&payment_ref=gch_1");
+    let result = page
+        .come_back(
+            &back,
+            &format!(
+                "window.closed_by_page = 0;
+                 window.close = () => {{ closed_by_page++; }};
+                 const channel = new BroadcastChannel('guichet.return.{SECOND}');
+                 let announced = 0;
+                 const twice = new Promise((go) => {{ channel.onmessage = () => {{ if (++announced === 2) go(); }}; }});
+                 const {{ match }} = await guichet.returned();
+                 history.replaceState(null, '', '{back}');
+                 const again = await guichet.returned();
+                 await twice;
+                 await new Promise((go) => setTimeout(go, 300));
+                 const without_answer = closed_by_page;
+                 channel.postMessage('awaited');
+                 while (closed_by_page < 2) await new Promise((go) => setTimeout(go, 10));
+                 return [match, again.match, without_answer];"
+            ),
+        )
+        .await;
+    assert_eq!(result, json!(["unmatched", "unmatched", 0]));
 }
 
 async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: Engine) {

@@ -238,14 +238,26 @@ pub(crate) fn is_closed(popup: &Window) -> bool {
     get(popup, "closed").is_none_or(|closed| closed.is_truthy())
 }
 
-/// Announces a return to the page that waits for it. If one answers, this window closes.
+/// The answer of a page that waits for a return. An announcement is empty.
+const AWAITED: &str = "awaited";
+
+/// Announces a return to the page that waits for it. If one answers, this window closes. The announcement of another page, or of another
+/// client of this one, is no answer.
 pub(crate) async fn announce_return(key: String) {
     const ANSWER_WITHIN: Ms = 5_000.0;
     let Some(channel) = Channel::open(&key) else { return };
-    let answer = Notification::after(ANSWER_WITHIN).or(&channel.0, "message");
+    let until = now() + ANSWER_WITHIN;
     channel.post("");
-    let is_answered = is_event(&answer.wait().await, "message");
-    if let (true, Some((window, _))) = (is_answered, page()) {
+    loop {
+        let event = Notification::after(until - now()).or(&channel.0, "message").wait().await;
+        if get_flag(&event, "data") {
+            break;
+        }
+        if !is_event(&event, "message") {
+            return;
+        }
+    }
+    if let Some((window, _)) = page() {
         let _ = window.close();
     }
 }
