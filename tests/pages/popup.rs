@@ -362,7 +362,7 @@ impl Shop {
     async fn close_the_popup(&self) {
         let popup = self.popup().await;
         self.browser.switch_to(&self.tab).await;
-        self.browser.run_async("await new Promise((go) => setTimeout(go, 400)); return true").await;
+        self.browser.run_async("await new Promise((go) => setTimeout(go, 1000)); return true").await;
         self.browser.switch_to(&popup).await;
         self.browser.close_tab_and_switch_to(&self.tab).await;
         // Without a window manager, closing a window gives no page the focus.

@@ -211,17 +211,21 @@ pub(crate) async fn leave(address: &str, place: &Place, key: &str, kept: &JsValu
     };
     // The hosted page must not reach this one. Only now: a sandboxed frame may navigate a window only while it is its opener.
     let _ = popup.set_opener(&JsValue::NULL);
-    let mut was_seen = is_away(popup);
+    // Only if two looks see it: Chromium shows the blank page as one that cannot be read for a moment before it cuts the popup off.
+    let mut times_seen = 0;
     loop {
         let news = Notification::after(LOOK_EVERY).or(&window, "pointerdown");
         let event = channel.iter().fold(news, |news, channel: &Channel| news.or(&channel.0, "message")).wait().await;
         if let Some(channel) = channel.as_ref().filter(|_| is_event(&event, "message")) {
-            channel.post("");
+            channel.post(AWAITED);
             return Ok(End::Returned);
         }
-        was_seen |= is_away(popup);
-        if is_closed(popup) && (is_event(&event, "pointerdown") || document.has_focus().unwrap_or_default()) {
-            return Ok(if was_seen { End::TurnedBack } else { End::CutOff });
+        let is_click = is_event(&event, "pointerdown");
+        if !is_click && is_away(popup) {
+            times_seen += 1;
+        }
+        if is_closed(popup) && (is_click || document.has_focus().unwrap_or_default()) {
+            return Ok(if times_seen > 1 { End::TurnedBack } else { End::CutOff });
         }
     }
 }
