@@ -57,6 +57,10 @@ impl Browser {
     /// Opens an address.
     pub async fn open(&self, url: &str) {
         self.session.client.goto(url).await.unwrap();
+        // WebKit's driver returns before module scripts have run: a click would find a button without a listener.
+        if self.engine() == Engine::WebKit {
+            self.wait_until("return document.readyState === 'complete'").await;
+        }
     }
 
     /// The current address.

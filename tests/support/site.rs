@@ -27,6 +27,8 @@ pub struct Site {
 #[derive(Default)]
 struct Traffic {
     requests: Vec<RecordedRequest>,
+    /// The paths of requests whose client has left before the response.
+    given_up: Vec<String>,
     once: HashMap<String, VecDeque<CannedResponse>>,
     always: HashMap<String, CannedResponse>,
 }
@@ -122,26 +124,48 @@ impl Site {
     pub fn requests(&self, path: &str) -> Vec<RecordedRequest> {
         self.traffic.lock().unwrap().requests.iter().filter(|request| request.path == path).cloned().collect()
     }
+
+    /// How many requests for this path have ended before their response: the browser has closed their connection.
+    pub fn given_up(&self, path: &str) -> usize {
+        self.traffic.lock().unwrap().given_up.iter().filter(|request| *request == path).count()
+    }
+}
+
+/// Records a request as given up if it is dropped before it is responded.
+struct Pending<'a> {
+    path: String,
+    is_responded: bool,
+    traffic: &'a Mutex<Traffic>,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if !self.is_responded {
+            self.traffic.lock().unwrap().given_up.push(std::mem::take(&mut self.path));
+        }
+    }
 }
 
 const EMPTY: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>A page</title>\
     <link rel=\"icon\" href=\"data:,\"><button>Pay</button></html>";
 
 async fn respond(State(traffic): State<Arc<Mutex<Traffic>>>, request: Request, next: Next) -> Response<Body> {
+    let path = request.uri().path().to_owned();
     let canned = {
         let mut traffic = traffic.lock().unwrap();
-        let path = request.uri().path().to_owned();
         let canned =
             traffic.once.get_mut(&path).and_then(VecDeque::pop_front).or_else(|| traffic.always.get(&path).cloned());
         traffic.requests.push(RecordedRequest {
             method: request.method().to_string(),
-            path,
+            path: path.clone(),
             headers: request.headers().clone(),
         });
         canned
     };
     let Some(CannedResponse { status, headers, body, delay }) = canned else { return next.run(request).await };
+    let mut pending = Pending { path, is_responded: false, traffic: &traffic };
     tokio::time::sleep(delay).await;
+    pending.is_responded = true;
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

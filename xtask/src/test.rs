@@ -424,10 +424,7 @@ const NEED_NO_BROWSER: [&str; 6] =
 
 /// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
 /// network, run a script before the page's own, set the colour scheme, print, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 21] = [
-    ("a_frame_of_another_origin_pays_in_the_whole_tab_and_is_refused_a_redirect", &["webkit"], NOT_KNOWN),
-    ("a_popup_that_the_servers_headers_cut_off_is_not_taken_for_closed", &["webkit"], NOT_KNOWN),
-    ("a_return_stays_readable_for_its_history_entry", &["firefox"], NOT_KNOWN),
+const NOT_IN: [(&str, &[&str], &str); 18] = [
     ("accessible::", &["firefox", "webkit"], DEVTOOLS),
     ("is_accessible", &["firefox", "webkit"], DEVTOOLS),
     ("wire::", &["firefox", "webkit"], DEVTOOLS),
@@ -459,7 +456,6 @@ const NOT_IN: [(&str, &[&str], &str); 21] = [
         "WebKitGTK's `fetch` uses no preload and loads the file twice",
     ),
 ];
-const NOT_KNOWN: &str = "it fails there, and the cause is not known yet";
 const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
 const LOCALE: &str = "WebKit takes its language from the machine's locale";
 

@@ -2,7 +2,8 @@
 
 use crate::support::browser::until;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
-use crate::support::storefront::{SESSION, Storefront};
+use crate::support::site::CannedResponse;
+use crate::support::storefront::{INTENTS, SESSION, Storefront};
 use guichet::operations::{CalculateFee, ListPaymentMethods};
 use guichet_sandbox::Fault;
 use serde_json::json;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 in_every_browser!(
     a_callers_abort_rejects_with_the_signals_own_reason,
+    a_call_that_is_stopped_ends_at_the_network,
     a_lost_network_a_slow_one_and_a_refusal_are_distinct_errors,
     a_page_that_goes_away_leaves_nothing_running,
 );
@@ -99,6 +101,29 @@ async fn a_callers_abort_rejects_with_the_signals_own_reason(engine: Engine) {
         "XAF",
         "the client can be used further"
     );
+}
+
+async fn a_call_that_is_stopped_ends_at_the_network(engine: Engine) {
+    let (shop, browser) = Storefront::visited(engine, "stopped").await;
+    const METHODS: &str = "/pay/v1/payment-methods";
+    let never = CannedResponse::default().after(Duration::from_secs(600));
+    for (path, call) in [
+        (METHODS, "createGuichet({ ...options, baseUrl: '/pay', publicReads: 'anonymous' }).paymentMethods({}, how)"),
+        (INTENTS, "guichet.checkout({ order: { id: '17' } }, how)"),
+    ] {
+        shop.respond(path, never.clone());
+        browser
+            .run_async(&format!(
+                "window.stop_it = new AbortController();
+                 const how = {{ signal: stop_it.signal }};
+                 window.stopped = {call}.catch((e) => e);"
+            ))
+            .await;
+        until("the call has started", async || !shop.requests(path).is_empty()).await;
+        assert_eq!(shop.given_up(path), 0, "{path}");
+        assert_eq!(browser.run_async("stop_it.abort('enough'); return stopped").await, "enough");
+        until("the call has ended at the network", async || shop.given_up(path) == 1).await;
+    }
 }
 
 async fn a_call_that_is_aborted_before_it_begins_sends_nothing(engine: Engine) {

@@ -9,12 +9,16 @@ use axum::Router;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-in_every_browser!(a_popup_of_a_sandboxed_frame_shows_the_checkout, a_base_of_another_origin_gets_no_request,);
-
-// Code that depends on no engine, but for the first two, which WebKit's driver does not pass yet.
-in_chromium!(
+in_every_browser!(
+    a_popup_of_a_sandboxed_frame_shows_the_checkout,
     a_frame_of_another_origin_pays_in_the_whole_tab_and_is_refused_a_redirect,
+    a_frame_that_may_open_and_leave_nothing_gets_words_and_no_address,
     a_popup_that_the_servers_headers_cut_off_is_not_taken_for_closed,
+    a_base_of_another_origin_gets_no_request,
+);
+
+// Code that depends on no engine.
+in_chromium!(
     no_exception_of_the_browser_leaves_the_package,
     a_fetch_of_the_page_gets_an_address_and_its_exception_is_the_cause,
     a_purchase_needs_none_of_the_functions_that_a_page_may_have_replaced,
@@ -99,6 +103,33 @@ async fn a_frame_of_another_origin_pays_in_the_whole_tab_and_is_refused_a_redire
     browser.wait_for_url("at the shop", |url| url.path() == RETURN).await;
     browser.wait_until("return Boolean(window.back)").await;
     assert_eq!(browser.run_async("return (await client.waitForOutcome(back)).state").await, "succeeded");
+}
+
+/// The browser's own exceptions, whose words differ: Chromium's and WebKit's have the whole address.
+async fn a_frame_that_may_open_and_leave_nothing_gets_words_and_no_address(engine: Engine) {
+    let shop = Storefront::open().await;
+    serve_shop(&shop, &[]);
+    let browser = engine.start("forbidden").await;
+    for mode in ["popup", "redirect", "top"] {
+        let _host = framed(&shop, &browser, "sandbox='allow-scripts allow-same-origin'", mode).await;
+        browser
+            .in_the_frame(async || {
+                browser
+                    .run_async(
+                        "window.logged = [];
+                         for (const how of ['log', 'warn', 'error']) console[how] = (...words) => logged.push(words.join(' '));",
+                    )
+                    .await;
+                browser.click("#pay").await;
+                browser.wait_until("return Boolean(window.result)").await;
+                let result = browser.run("return result").await;
+                assert_eq!((&result["kind"], &result["isOurs"]), (&json!("unsupported"), &json!(true)), "{mode}: {result}");
+                for text in [result["text"].to_string(), browser.run("return logged.join()").await.to_string()] {
+                    assert!(!text.contains("client_secret") && !text.contains("/checkout/"), "{mode}: {text}");
+                }
+            })
+            .await;
+    }
 }
 
 async fn a_popup_that_the_servers_headers_cut_off_is_not_taken_for_closed(engine: Engine) {
