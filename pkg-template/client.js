@@ -41,9 +41,9 @@ export const creator = (wasm, replace) => (options) => {
   };
   const ready = async () => {
     if (closed) throw new GuichetError("input", "This client is closed.");
-    await (opening ??= open().catch((e) => {
+    await (opening ??= open().catch(async (e) => {
       opening = undefined;
-      throw e;
+      throw await explained(e, given);
     }));
     if (closed) throw closed;
   };

@@ -13,7 +13,14 @@ export function explain(error, options) {
 
 // Of the options and arguments that calls refuse without a sentence, which would cost every page bytes.
 const SENTENCES = {
+  budgetMs: "`budgetMs` must be a number of milliseconds above 0.",
+  checkoutOrigins: '`checkoutOrigins` must be a list of origins: ["https://pay.example.com"].',
+  merchantHeaders: "`merchantHeaders` must be a function that returns headers, and no promise of them.",
+  mode: '`mode` must be "redirect", "popup" or "top".',
+  publicReads: '`publicReads` must be "session" or "anonymous".',
+  redirectOrigins: '`redirectOrigins` must be a list of origins: ["https://shop.example.com"].',
   signal: "`signal` must be an AbortSignal: pass `controller.signal`, not the controller.",
+  timeoutMs: "`timeoutMs` must be a number of milliseconds above 0.",
   reference: "`waitForOutcome` needs a payment. Pass what `returned()` gave, or `{ payment_ref }`, `{ id }`.",
 };
 

@@ -1,6 +1,6 @@
 //! The addresses that a customer may be sent to, and the address of the hosted page.
 
-use super::query::{is_one_of, join, pieces, split, value, without};
+use super::query::{cut, is_one_of, join, pieces, split, value, without};
 use crate::protocol::percent_encode;
 use crate::values::{Address, Invalid, after_its_prefix, any_word, is_key};
 
@@ -48,7 +48,8 @@ pub fn redirect_address(text: &str, allowed: &[String], parameters: &[(&str, &st
 pub fn path_of(template: &str, id: &str) -> Result<String, Invalid> {
     let invalid =
         || Invalid::because("A path begins with one /, and holds {id} once, and no query: /v2/payments/{id}.");
-    let (before, after) = template.split_once("{id}").ok_or_else(invalid)?;
+    let (before, after) = cut(template, b'{');
+    let after = after.and_then(|after| after.strip_prefix("id}")).ok_or_else(invalid)?;
     let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/-._~:@!$&'()*+,;=%".contains(c));
     let is_whole =
         template.starts_with('/') && !template.split('/').skip(1).any(|part| matches!(part, "" | "." | ".."));
@@ -66,13 +67,7 @@ fn within(text: &str, allowed: &[String], option: &str) -> Result<Address, Inval
     if allowed.iter().any(|origin| origin == address.origin()) {
         return Ok(address);
     }
-    let reason = [
-        "The address leads to ",
-        address.origin(),
-        ", which is not one of ",
-        option,
-        ". If it is right, add it to them.",
-    ];
+    let reason = ["The address leads to ", address.origin(), ", which is not in ", option, "."];
     Err(Invalid::because(reason.concat()))
 }
 
@@ -106,7 +101,7 @@ pub fn open(address: &str) -> Opened {
     let query = pieces(query.unwrap_or_default(), &SECRETS);
     let in_fragment = pieces(fragment.unwrap_or_default(), &[]);
     let find = |wanted: &str| value(&in_fragment, wanted).or_else(|| value(&query, wanted));
-    let path = before.split_once("://").map_or(before, |(_, rest)| rest);
+    let path = cut(before, b':').1.and_then(|rest| rest.strip_prefix("//")).unwrap_or(before);
     let segment = path.split_once('/').and_then(|(_, path)| path.rsplit('/').find(|segment| !segment.is_empty()));
     // A fragment without a secret belongs to the page and stays unchanged.
     let kept = match fragment {

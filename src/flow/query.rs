@@ -9,7 +9,7 @@ pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
     (before, query, fragment)
 }
 
-/// Splits a text at the first mark. Byte by byte, here and below: the searches of `str` add 0.5 KB to a page's module.
+/// Splits a text at the first mark. Byte by byte, here and below: `str`'s search for a text adds 2.7 KB to a page's module.
 pub(super) fn cut(text: &str, mark: u8) -> (&str, Option<&str>) {
     match text.bytes().position(|byte| byte == mark) {
         Some(at) => (part(text, 0, at), Some(part(text, at + 1, text.len()))),

@@ -58,16 +58,12 @@ impl fmt::Debug for Address {
 
 /// The rules on the text alone: an absolute address with an authority, of at most 2,048 characters.
 fn check_text(text: &str) -> Result<(), Invalid> {
-    let reason = if text.is_empty() {
-        "The address is empty."
-    } else if text.bytes().filter(|byte| byte & 0xC0 != 0x80).count() > 2048 {
+    let reason = if text.bytes().filter(|byte| byte & 0xC0 != 0x80).count() > 2048 {
         "The address is longer than 2,048 characters."
-    } else if text.bytes().any(|byte| byte.is_ascii_control()) {
-        "The address holds a control character."
+    } else if text.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\') {
+        "The address holds a control character or a backslash."
     } else if text.starts_with(' ') || text.ends_with(' ') {
         "The address begins or ends with a space."
-    } else if text.bytes().any(|byte| byte == b'\\') {
-        "The address holds a backslash."
     } else {
         // A parser also accepts `https:host` and `https:///host` and corrects them to two slashes.
         let scheme = text.bytes().take_while(|byte| *byte != b':').count();
@@ -103,9 +99,10 @@ pub(crate) fn is_loopback(host: &str) -> bool {
         || name.starts_with("127.") && is_ipv4()
 }
 
-/// The name or the IPv4 address.
+/// The name or the IPv4 address. Not by `split_once`, whose search adds 0.3 KB to a page's module.
 fn without_port(host: &str) -> &str {
-    host.split_once(':').map_or(host, |(name, _)| name)
+    let end = host.bytes().take_while(|byte| *byte != b':').count();
+    host.get(..end).unwrap_or(host)
 }
 
 text_value! {

@@ -43,7 +43,7 @@ pub fn normalize_year(text: &str) -> String {
 /// [`Invalid`] if the text cannot be a code. Sent, it would end the customer's attempt.
 pub fn normalize_code(text: &str) -> Result<String, Invalid> {
     let code = normalize_digits(text);
-    let is_whole = text.contains(&code);
+    let is_whole = text.trim_matches(|c| is_separator(in_ascii(c)) || is_parenthesis(in_ascii(c))) == code;
     let is_of_code = |byte: u8| byte.is_ascii_digit() || is_whole && byte.is_ascii_alphabetic();
     if (4..=10).contains(&code.len()) && code.bytes().all(is_of_code) {
         Ok(code)
@@ -82,7 +82,8 @@ pub fn normalize_phone(text: &str, country: Option<&str>) -> String {
         }
     }
     // The 0 that is not dialled after a prefix: +44 (0) 7911 123456.
-    let number = match typed.split_once("(0)") {
+    let zero = typed.as_bytes().windows(3).position(|three| three == b"(0)");
+    let number = match zero.and_then(|at| Some((typed.get(..at)?, typed.get(at + 3..)?))) {
         Some((prefix, rest)) if !prefix.is_empty() => without_parentheses(&[prefix, rest].concat()),
         _ => digits,
     };
@@ -140,7 +141,11 @@ fn plain(text: &str) -> String {
 }
 
 fn without_parentheses(text: &str) -> String {
-    text.chars().filter(|c| !matches!(c, '(' | ')')).collect()
+    text.chars().filter(|c| !is_parenthesis(*c)).collect()
+}
+
+fn is_parenthesis(c: char) -> bool {
+    matches!(c, '(' | ')')
 }
 
 /// A digit of any script, or a fullwidth character, in ASCII.

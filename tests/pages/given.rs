@@ -324,11 +324,8 @@ async fn headers_given_as_a_promise_are_refused(engine: Engine) {
          return [later?.kind, later?.message, object?.kind, object?.message, sent.length];",
     )
     .await;
-    let (later, object) = (
-        "`merchantHeaders` returned a promise. Return headers.",
-        "merchantHeaders: It is a function that returns headers.",
-    );
-    assert_eq!(found, json!(["input", later, "input", object, 0]));
+    let message = "`merchantHeaders` must be a function that returns headers, and no promise of them.";
+    assert_eq!(found, json!(["input", message, "input", message, 0]));
 }
 
 async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
@@ -349,6 +346,12 @@ async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
              no_reference: () => shop.waitForOutcome({ match: 'matched', reference: null }),
              http: () => client({ merchant: 'http://shop.example/guichet' }).paymentMethods(),
              credentials: () => client({ merchantCredentials: true }).paymentMethods(),
+             reads: () => client({ publicReads: 'none' }).ready(),
+             origins: () => client({ checkoutOrigins: 'https://pay.example' }).ready(),
+             origins_of_the_hosted_page: () => hosted({ intent: { id: 'pi_1', client_secret: 's' }, redirectOrigins: true }),
+             mode: () => shop.checkout({ order: {} }, { mode: 'window' }),
+             timeout: () => shop.paymentMethods({}, { timeoutMs: 0 }),
+             budget: () => shop.waitForOutcome({ id: 'pi_1' }, { budgetMs: -1 }),
          };
          const found = {};
          for (const [name, work] of Object.entries(works)) {
@@ -385,6 +388,16 @@ async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
             "merchant: The address must begin with https:// (http:// is for localhost, *.localhost, *.test, 127.0.0.0/8 and [::1]).",
         ),
         ("credentials", "merchantCredentials", "merchantCredentials: Pass `\"same-origin\"` or `\"include\"`."),
+        ("reads", "publicReads", "`publicReads` must be \"session\" or \"anonymous\"."),
+        ("origins", "checkoutOrigins", "`checkoutOrigins` must be a list of origins: [\"https://pay.example.com\"]."),
+        (
+            "origins_of_the_hosted_page",
+            "redirectOrigins",
+            "`redirectOrigins` must be a list of origins: [\"https://shop.example.com\"].",
+        ),
+        ("mode", "mode", "`mode` must be \"redirect\", \"popup\" or \"top\"."),
+        ("timeout", "timeoutMs", "`timeoutMs` must be a number of milliseconds above 0."),
+        ("budget", "budgetMs", "`budgetMs` must be a number of milliseconds above 0."),
     ];
     assert_eq!(found["found"].as_object().map(|found| found.len()), Some(expected.len()), "{found}");
     for (call, param, message) in expected {

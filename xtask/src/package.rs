@@ -72,6 +72,12 @@ struct BuiltModules {
 fn build_wasm() -> Result<BuiltModules> {
     let hosted = build_module("guichet-npm-hosted", "wasm", &[])?.0;
     let (wasm, version) = build_module("guichet", "wasm", &["--features=js-page"])?;
+    for module in [&hosted, &wasm] {
+        ensure!(
+            !shrink::has_function(module, shrink::TEXT_SEARCH)?,
+            "a page loads the standard library's search for a text in a text, 2.7 KB with what its panics print. Search byte by byte, as `src/flow/query.rs` does."
+        );
+    }
     ensure!(
         !shrink::has_function(&wasm, shrink::DESERIALIZER)?,
         "a shop's page loads serde-wasm-bindgen's deserializer. Use it only in `browser`, for Rust pages, and not in `browser::js`."

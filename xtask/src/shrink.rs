@@ -90,6 +90,9 @@ fn blank_messages(data: &mut [u8]) {
 /// A part of the names of serde-wasm-bindgen's deserializer.
 pub const DESERIALIZER: &str = "18serde_wasm_bindgen2de";
 
+/// A part of the names of the search that `str::contains`, `find` and `split_once` do for a text.
+pub const TEXT_SEARCH: &str = "11StrSearcher";
+
 /// Whether a wasm that keeps the names of its functions has one whose name contains this.
 pub fn has_function(wasm: &[u8], part: &str) -> Result<bool> {
     let module = Module::from_buffer(wasm).context("cargo's wasm cannot be read")?;

@@ -93,7 +93,8 @@ impl CallError {
         Self::with(Kind::Input, message, &[("fields", Some(fields.into()))])
     }
 
-    /// The error of one invalid argument.
+    /// The error of one invalid argument. Without a message `pkg-template/explain.js` gives it one: a sentence for a developer alone would
+    /// cost every page bytes.
     #[inline(never)]
     pub(crate) fn field(param: &str, message: &str) -> Self {
         Self::input(

@@ -5,7 +5,7 @@ use super::error::{CallError, Pending, check_no_secret_key};
 use super::flights::SingleFlight;
 use super::reply::{Received, Reply, ReplyContent};
 use super::time::{CallOptions, Deadline, Notification, cancel_reason, now};
-use super::value::{copied, set};
+use super::value::{copied, display, set};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
     Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, Method, NoCredential, Operation,
@@ -196,7 +196,7 @@ impl Transport {
             let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
             let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
             if is_shared {
-                let timeout = (options.timeout as u64).to_string();
+                let timeout = display(&options.timeout.into());
                 let credential = outgoing.credential.as_deref().unwrap_or_default();
                 let key = [&*timeout, " ", outgoing.spec.method.as_str(), " ", &outgoing.url, " ", credential].concat();
                 let (read, is_own) = match transport.shared_calls.under_way(&key) {

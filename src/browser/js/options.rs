@@ -42,7 +42,7 @@ pub(super) fn function(options: &JsValue, name: &str) -> Option<Function> {
 /// A list of origins.
 pub(super) fn origins(options: &JsValue, name: &str) -> Result<Vec<String>, CallError> {
     if get(options, name).is_some_and(|given| !Array::is_array(&given)) {
-        return Err(CallError::field(name, "It is a list of origins: [\"https://pay.example.com\"]."));
+        return Err(CallError::field(name, ""));
     }
     let mut origins = Vec::new();
     for origin in get_list(options, name).iter() {
@@ -66,7 +66,7 @@ pub(super) fn duration(how: Option<&JsValue>, name: &str) -> Result<Option<Ms>, 
     let Some(given) = how.and_then(|how| get(how, name)) else { return Ok(None) };
     match given.as_f64() {
         Some(ms) if ms > 0.0 => Ok(Some(ms.min(MAX_DURATION))),
-        _ => Err(CallError::field(name, "It is a number of milliseconds above 0.")),
+        _ => Err(CallError::field(name, "")),
     }
 }
 

@@ -118,7 +118,7 @@ fn checkout(what: &JsValue, how: Option<&JsValue>, popup: &JsValue) -> Result<Ch
     let options = call_options(how)?;
     let mode = how.and_then(|how| get(how, "mode")).map(|mode| display(&mode));
     if !matches!(mode.as_deref(), None | Some("popup" | "redirect" | "top")) {
-        return Err(CallError::field("mode", "It is \"redirect\", \"popup\" or \"top\"."));
+        return Err(CallError::field("mode", ""));
     }
     let order = get(what, "order").unwrap_or_default();
     let Some(json) = stringify(&order) else {
@@ -141,9 +141,7 @@ fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError
     }
     let includes_credentials = get_text(given, "merchantCredentials").as_deref() == Some("include");
     let headers = match (function(given, "merchantHeaders"), get(given, "merchantHeaders")) {
-        (None, Some(_)) => {
-            return Err(CallError::field("merchantHeaders", "It is a function that returns headers."));
-        }
+        (None, Some(_)) => return Err(no_headers()),
         (headers, _) => headers.map(|headers| -> Box<dyn Fn() -> Result<Headers, CallError>> {
             Box::new(move || merchant_headers(&headers))
         }),
@@ -157,7 +155,7 @@ fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError
     let reads_with_session = match get_text(given, "publicReads").as_deref() {
         Some("anonymous") => false,
         None | Some("session") => merchant.has("session"),
-        _ => return Err(CallError::field("publicReads", "It is \"session\" or \"anonymous\".")),
+        _ => return Err(CallError::field("publicReads", "")),
     };
     let on_session = Box::new(move |status| notify(&on_session, &written_session(status), &JsValue::UNDEFINED));
     Ok(ShopConfig { merchant, checkout_origins, reads_with_session, on_session })
@@ -168,11 +166,14 @@ fn merchant_headers(headers: &Function) -> Result<Headers, CallError> {
     let given = headers.call0(&JsValue::UNDEFINED).map_err(CallError::thrown)?;
     // `new Headers(promise)` is empty and throws nothing.
     if get(&given, "then").is_some_and(|then| then.is_function()) {
-        let message = "`merchantHeaders` returned a promise. Return headers.";
-        return Err(CallError::input(message, &js_sys::Array::new()));
+        return Err(no_headers());
     }
     // The browser's own words may have the value, which may be a token.
-    Headers::new_with_str_sequence_sequence(&given).map_err(|_| CallError::field("merchantHeaders", "Invalid header."))
+    Headers::new_with_str_sequence_sequence(&given).map_err(|_| no_headers())
+}
+
+fn no_headers() -> CallError {
+    CallError::field("merchantHeaders", "")
 }
 
 fn outcome_options(how: Option<&JsValue>, turned_back: bool) -> Result<OutcomeOptions, CallError> {

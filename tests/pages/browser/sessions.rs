@@ -528,7 +528,7 @@ async fn a_guest_needs_no_session_for_public_reads(engine: Engine) {
              return [(await anonymous.paymentMethods()).length > 0, none]",
         )
         .await;
-    assert_eq!(result, json!([true, "publicReads: It is \"session\" or \"anonymous\"."]));
+    assert_eq!(result, json!([true, "`publicReads` must be \"session\" or \"anonymous\"."]));
     assert_eq!(shop.requests(SESSION).len(), 0);
 }
 
