@@ -45,10 +45,10 @@ words! {
 }
 
 impl Lifetime {
-    /// The lifetime of a token that arrived at `now` (monotonic) and ends `left` later by the device's clock. `left` is
-    /// NaN if the service sent no end.
+    /// The lifetime of a token that arrived at `now` (monotonic) and ends `left` later, by the time of its reply. `left` is NaN if the
+    /// service sent no end.
     ///
-    /// If a fresh token has less than 30 seconds left, the device's clock is wrong.
+    /// If a fresh token has less than 30 seconds left, that clock is wrong.
     #[must_use]
     pub fn new(now: Ms, left: Ms) -> Self {
         Self { ends_at: (left > MARGIN).then(|| now + left.min(LONGEST)) }

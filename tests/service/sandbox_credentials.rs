@@ -171,7 +171,7 @@ async fn pages_may_call_all_but_merchant_operations() {
             open.then_some("*"),
             "on errors too: {method} {path}"
         );
-        assert_eq!(refused.header("access-control-expose-headers"), open.then_some("request-id, retry-after"));
+        assert_eq!(refused.header("access-control-expose-headers"), open.then_some("request-id, retry-after, date"));
     }
 }
 

@@ -40,7 +40,8 @@ pub(crate) struct Checkouts {
 }
 
 /// The console message for a developer whose server leaves out the nonce.
-const MISSING_NONCE: &str = "guichet: the popup cannot close. Answer `return_nonce` (22 characters), and put guichet_return=<the same> into `redirect_url`.";
+const MISSING_NONCE: &str =
+    "guichet: the popup cannot close. Answer a `return_nonce`, which `redirect_url` has as guichet_return.";
 
 impl Checkouts {
     /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
@@ -62,7 +63,7 @@ impl Checkouts {
     /// page: by the back button, or from the popup.
     async fn leave_and_wait(self: Rc<Self>, checkout: Checkout) -> Result<Outcome, CallError> {
         let Checkout { order, json, place, mut outcome, options } = checkout;
-        let answer = self.merchant.request_intent(order, json.clone(), options).await?;
+        let answer = self.merchant.request_intent(order, json.clone(), options).await?.data;
         let intent = get_object(&answer, "intent").unwrap_or_else(|| answer.clone());
         let reference = reference(&purchase_of(&intent));
         let address = self.address(&intent, &answer)?;

@@ -6,7 +6,7 @@ use super::reply::data_of;
 use super::time::{CallOptions, Deadline, now};
 use super::transport::{AbortOnDrop, FetchPolicy, Outgoing, Transport};
 use super::value::{get, get_text, object, set, text};
-use crate::flow::{Base, without_slashes};
+use crate::flow::{Base, Ms, without_slashes};
 use crate::protocol::{Kind, Spec, percent_encode};
 use js_sys::{Array, Function, Object};
 use std::rc::Rc;
@@ -50,6 +50,13 @@ struct MerchantRequest {
     body: Option<String>,
 }
 
+/// What the merchant's server answered.
+pub(crate) struct Answer {
+    pub(crate) data: JsValue,
+    /// The `Date` of the reply, in milliseconds since 1970: NaN if it cannot be read, as of a function.
+    pub(crate) date: Ms,
+}
+
 /// Refuses an address of the routes that the service may not have either: a cookie must not travel unencrypted.
 pub(crate) fn check_merchant(address: &str) -> Result<(), CallError> {
     let origin = page_origin().unwrap_or_default();
@@ -64,7 +71,7 @@ impl MerchantRoutes {
 
     /// Requests a token: the reply is a string, an object, or `null` if no customer is signed in.
     /// `pkg-template/early.js` sends the same request while the module is loading: change both.
-    pub(crate) fn request_session(self: &Rc<Self>, options: CallOptions) -> Pending<JsValue> {
+    pub(crate) fn request_session(self: &Rc<Self>, options: CallOptions) -> Pending<Answer> {
         let (path, body) = (String::from("/session"), Some(String::from("{}")));
         self.call(MerchantRequest { spec: &SESSION, function: "session", argument: None, path, body }, options)
     }
@@ -75,20 +82,20 @@ impl MerchantRoutes {
         order: JsValue,
         json: String,
         options: CallOptions,
-    ) -> Pending<JsValue> {
+    ) -> Pending<Answer> {
         let (path, body) = (String::from("/intents"), Some(json));
         self.call(MerchantRequest { spec: &INTENT, function: "intent", argument: Some(order), path, body }, options)
     }
 
     /// Requests the state of a purchase.
-    pub(crate) fn request_status(self: &Rc<Self>, reference: JsValue, options: CallOptions) -> Pending<JsValue> {
+    pub(crate) fn request_status(self: &Rc<Self>, reference: JsValue, options: CallOptions) -> Pending<Answer> {
         let mut path = String::from("/intents/");
         percent_encode(&mut path, &get_text(&reference, "payment_ref").unwrap_or_default());
         let argument = Some(reference);
         self.call(MerchantRequest { spec: &STATUS, function: "status", argument, path, body: None }, options)
     }
 
-    fn call(self: &Rc<Self>, request: MerchantRequest, options: CallOptions) -> Pending<JsValue> {
+    fn call(self: &Rc<Self>, request: MerchantRequest, options: CallOptions) -> Pending<Answer> {
         let routes = Rc::clone(self);
         Box::pin(async move {
             match text(&routes.merchant) {
@@ -103,7 +110,7 @@ impl MerchantRoutes {
         address: &str,
         request: MerchantRequest,
         options: CallOptions,
-    ) -> Result<JsValue, CallError> {
+    ) -> Result<Answer, CallError> {
         let MerchantRequest { spec, path, body, .. } = request;
         // A path is one of this origin, whatever `<base>` the page has.
         let origin = page_origin().filter(|_| address.starts_with('/')).unwrap_or_default();
@@ -114,16 +121,16 @@ impl MerchantRoutes {
         match self.transport.request(Rc::new(outgoing), options).await {
             Err(error) if Kind::is_signed_out(error.status(), spec.name == SESSION.name) => Err(error.signed_out()),
             Err(error) => Err(error),
-            Ok(reply) if reply.body.is_some() => Ok(reply.data()),
+            Ok(reply) if reply.body.is_some() => Ok(Answer { data: reply.data(), date: reply.date() }),
             // No content means that no customer is signed in.
             Ok(reply) => match text(&reply.text).as_deref() {
-                None | Some("" | "null") => Ok(JsValue::NULL),
+                None | Some("" | "null") => Ok(Answer { data: JsValue::NULL, date: f64::NAN }),
                 Some(_) => Err(reply.unreadable()),
             },
         }
     }
 
-    async fn call_function(&self, request: MerchantRequest, options: CallOptions) -> Result<JsValue, CallError> {
+    async fn call_function(&self, request: MerchantRequest, options: CallOptions) -> Result<Answer, CallError> {
         let MerchantRequest { spec, function, argument, .. } = request;
         let function = get(&self.merchant, function).and_then(|function| function.dyn_into::<Function>().ok());
         let Some(function) = function else {
@@ -143,7 +150,7 @@ impl MerchantRoutes {
             aborter.disarm();
         }
         let result = result.ok_or_else(|| CallError::timed_out(spec, options.timeout))?;
-        Ok(data_of(result.map_err(CallError::thrown)?))
+        Ok(Answer { data: data_of(result.map_err(CallError::thrown)?), date: f64::NAN })
     }
 
     /// The headers of a request to the routes: the page's own, overwritten by ours.

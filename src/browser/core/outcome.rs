@@ -132,7 +132,7 @@ impl Purchases {
         let has_route = self.merchant.has("status") && !["", ".", ".."].contains(&payment_ref.as_str());
         let mut found = Err(no_way_to_read());
         if has_route {
-            found = self.merchant.request_status(reference.clone(), options).await;
+            found = self.merchant.request_status(reference.clone(), options).await.map(|answer| answer.data);
         }
         let is_unsupported = |found: &Result<_, CallError>| matches!(found, Err(error) if error.is(Kind::Unsupported));
         if is_unsupported(&found) {

@@ -2,10 +2,11 @@
 
 use super::error::{CallError, field_error};
 use super::value::{Members, display, get, get_list, get_text, optional, parse, text};
+use crate::flow::Ms;
 use crate::protocol::{AttemptResult, Kind, Spec};
 use crate::values::whole_number;
 use gloo_net::http;
-use js_sys::{Array, JsString};
+use js_sys::{Array, Date, JsString};
 use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
@@ -149,6 +150,11 @@ impl ReplyContent {
     /// A member of the body's `error`.
     fn error(&self, name: &str) -> Option<JsValue> {
         get(&get(self.body.as_ref()?, "error")?, name)
+    }
+
+    /// Its `Date`, in milliseconds since 1970: NaN if it cannot be read.
+    pub(crate) fn date(&self) -> Ms {
+        Date::parse(&self.header("date").unwrap_or_default())
     }
 
     fn header(&self, name: &str) -> Option<String> {

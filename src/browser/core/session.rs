@@ -2,7 +2,7 @@
 
 use super::error::{CallError, Pending, check_no_secret_key};
 use super::flights::{Joined, SingleFlight};
-use super::merchant::{MerchantRoutes, SESSION};
+use super::merchant::{Answer, MerchantRoutes, SESSION};
 use super::reply::Reply;
 use super::tabs::Tabs;
 use super::time::{CallOptions, Callback, Notification, now, spawn, unless, wall_clock_ms};
@@ -136,11 +136,11 @@ impl Session {
     }
 
     /// Takes the token from the reply of a session route, after checking it.
-    fn take(&self, answer: &JsValue) -> Result<(), CallError> {
+    fn take(&self, answer: &Answer) -> Result<(), CallError> {
         let lifetime = Lifetime::new(0.0, f64::NAN);
-        let token = token_of(answer)?;
+        let token = token_of(&answer.data)?;
         let mut held = HeldToken { token, lifetime, expires_at: None, email: None, is_spent: false };
-        held.learn(answer);
+        held.learn(&answer.data, answer.date);
         self.held.replace(Some(held));
         self.is_over.set(false);
         self.notify();
@@ -148,10 +148,10 @@ impl Session {
     }
 
     /// Stores the service's details about this token; `None` if it refuses the token.
-    fn learn(&self, token: &SessionToken, details: Option<&JsValue>) {
+    fn learn(&self, token: &SessionToken, details: Option<(&JsValue, Ms)>) {
         if let Some(held) = self.held.borrow_mut().as_mut().filter(|held| held.token == *token) {
             match details {
-                Some(details) => held.learn(details),
+                Some((details, date)) => held.learn(details, date),
                 None => held.is_spent = true,
             }
         }
@@ -219,7 +219,7 @@ impl Session {
             Ok(reply) => {
                 let details = reply.data();
                 let is_valid = get(&details, "valid").and_then(|valid| valid.as_bool()) != Some(false);
-                self.learn(&token, is_valid.then_some(&details));
+                self.learn(&token, is_valid.then(|| (&details, reply.date())));
                 Ok(merged(&object(&[("valid", Some(true.into()))]), &details))
             }
             Err(error) if error.is(Kind::Session) => {
@@ -298,7 +298,7 @@ impl Session {
                     // The customer has signed out meanwhile, or another one in: this token is not used.
                     if session.changes.get() != changes {
                         if session.sign_outs.get() != sign_outs
-                            && let Ok(token) = answer.and_then(|answer| token_of(&answer))
+                            && let Ok(token) = answer.and_then(|answer| token_of(&answer.data))
                         {
                             session.revoke_in_background(&token);
                         }
@@ -322,13 +322,16 @@ impl Session {
 }
 
 impl HeldToken {
-    /// Reads the customer's e-mail and the end of the session, as far as the reply has them.
-    fn learn(&mut self, about: &JsValue) {
+    /// Reads the customer's e-mail and the end of the session, as far as the reply has them. `date` is the reply's own time, from which the
+    /// rest is measured. Where it cannot be read, the device's clock stands in: if that is wrong, a token is only renewed earlier.
+    fn learn(&mut self, about: &JsValue, date: Ms) {
         self.email = get_text(about, "customer_email").or(self.email.take());
-        if let Some(end) = get_text(about, "expires_at") {
-            let end = Date::parse(&end);
+        let end = get_text(about, "expires_at").map(|end| Date::parse(&end));
+        // The end of a token does not change: it is measured once.
+        if let Some(end) = end.filter(|end| self.expires_at != Some(*end)) {
             self.expires_at = (end > 0.0).then_some(end);
-            self.lifetime = Lifetime::new(now(), end - wall_clock_ms());
+            let date = if date.is_nan() { wall_clock_ms() } else { date };
+            self.lifetime = Lifetime::new(now(), end - date);
         }
     }
 }

@@ -26,6 +26,7 @@ in_chromium!(
     a_session_requested_while_loading_is_not_used_after_renew,
     the_page_is_notified_of_its_sessions_state,
     an_expiring_session_is_reported_and_renewed_before_use,
+    a_wrong_clock_of_the_device_does_not_shorten_a_session,
     every_documented_shape_of_a_session_reply_is_accepted,
     a_guest_is_signed_out_and_the_session_route_is_not_called_again,
     html_in_place_of_a_session_is_an_error_that_says_so,
@@ -379,6 +380,17 @@ async fn a_session_requested_while_loading_is_requested_again_after_a_sign_out_i
     browser.run_async("await guichet.session.revoke()").await;
     assert!(!shop.accepts(&used).await, "this tab has used the one that it requested after the sign-out");
     assert!(shop.accepts(&early).await, "the one before was not used");
+}
+
+async fn a_wrong_clock_of_the_device_does_not_shorten_a_session(engine: Engine) {
+    let (shop, browser) = Storefront::visited(engine, "fast").await;
+    // By this clock a new token would be in its last half minute five seconds from now.
+    browser.run("const { now } = Date; Date.now = () => now() + (30 * 60 - 35) * 1000").await;
+    browser.run_async("await guichet.session.validate()").await;
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert_eq!(browser.run("return guichet.session.state").await, "active");
+    assert_eq!(browser.run_async("return (await guichet.paymentMethods()).length > 0").await, true);
+    assert_eq!(shop.requests(SESSION).len(), 1, "it is not renewed");
 }
 
 async fn the_page_is_notified_of_its_sessions_state(engine: Engine) {

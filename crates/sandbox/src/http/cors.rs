@@ -63,6 +63,7 @@ pub(super) fn allow(service: &Service, origin: Option<&HeaderValue>, headers: &m
     };
     if let Some(allowed) = allowed {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("request-id, retry-after"));
+        let exposed = HeaderValue::from_static("request-id, retry-after, date");
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
 }
