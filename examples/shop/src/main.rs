@@ -150,6 +150,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
         println!("  The service          {base_url}\n");
         println!("  A phone that pays    237670000000");
         println!("  A phone that fails   237670000009");
+        println!("  A phone paid late    237670000014, a minute after it has failed");
         println!("  A card that pays     4242424242424242, any future date, any three digits");
         println!("\nCtrl-C stops it.");
     }

@@ -82,6 +82,7 @@ The shop is running. Put a pair of shoes in the basket and pay; no real money mo
 
   A phone that pays    237670000000
   A phone that fails   237670000009
+  A phone paid late    237670000014, a minute after it has failed
   A card that pays     4242424242424242, any future date, any three digits
 
 It was ready after ${Math.round(performance.now())} ms. It keeps nothing after it stops. Ctrl-C stops it.`;

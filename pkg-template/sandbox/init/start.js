@@ -89,6 +89,7 @@ The service          ${baseUrl}
 
 A phone that pays    237670000000
 A phone that fails   237670000009
+A phone paid late    237670000014, a minute after it has failed
 
 No real money moves. The payments and the orders end with this command; Ctrl-C ends it.
 `);
