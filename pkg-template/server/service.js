@@ -27,11 +27,13 @@ export class Service {
 
   async #attempt(url, init, token) {
     const response = await (this.#fetch ?? fetch)(url, init);
+    // A service may repeat what it was sent.
+    const redact = (text) => text.replaceAll(token, "***");
     // A reply that is too large is no JSON.
-    const text = this.redact((await textOf(response, LARGEST_REPLY)) ?? "").replaceAll(token, "***");
+    const text = redact((await textOf(response, LARGEST_REPLY)) ?? "");
     const header = (name) => response.headers.get(name) ?? undefined;
     const retryAfter = /^\s*\d+\s*$/.test(header("retry-after")) ? Number(header("retry-after")) : undefined;
-    const requestId = header("request-id") && this.redact(header("request-id"));
+    const requestId = header("request-id") && redact(header("request-id"));
     // A browser's `fetch` hides the status of a redirect that it does not follow.
     return { status: response.status || 302, body: parsed(text), retryAfter, requestId, date: header("date") };
   }
@@ -42,7 +44,7 @@ export class Service {
     return { notSent, timeout: e?.name === "TimeoutError" || undefined, cause: this.redact(`(${code})`) };
   }
 
-  /** A service may repeat the key in its texts. */
+  /** A text for the log or a page, without the key. */
   redact(text) {
     return text.replaceAll(this.#key, "***");
   }

@@ -1,6 +1,6 @@
-use super::Reply;
+use super::{Owner, Reply};
 use crate::protocol::{Error, ErrorType, FieldError, Kind, is_retryable_status};
-use crate::values::printable;
+use crate::values::{Invalid, printable};
 use serde_json::json;
 use std::fmt;
 
@@ -87,6 +87,14 @@ impl Refused {
     pub(super) fn email_not_verified() -> Self {
         let message = "Your e-mail address is not confirmed. Confirm it in the shop, then try again.";
         Self::new(403, Reason { code: "email_not_verified", message })
+    }
+
+    /// The same for an address that the shop has verified and that cannot be read. The page is told no more, and the log says why.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn email_unreadable(owner: &Owner, invalid: &Invalid) -> Self {
+        let cause = [&*printable(owner).to_string(), ": ", invalid.reason()].concat();
+        Self::email_not_verified().because("no session for the verified e-mail address", cause)
     }
 
     /// The owner has [`MAX_OPEN_PAYMENTS`](super::routes::MAX_OPEN_PAYMENTS).

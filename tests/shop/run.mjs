@@ -209,10 +209,11 @@ for (const claim of [() => "false", () => 1, () => undefined]) {
 // Half a character would make two customers one.
 assert.equal(await status({ customer: () => ({ id: "\ud800" }) }), 500);
 
-// An e-mail address that the rules cannot read costs a customer the session, and neither purchases nor payments.
+// An e-mail address that the rules cannot read costs a customer the session, which the log explains, and neither purchases nor payments.
 const odd = createShop({ ...usual, customer: () => ({ ...awa, email: "awa@intranet", emailVerified: true }) });
 const statusOf = async (method, path) => (await odd.fetch(new Request(`http://shop.example/guichet${path}`, { method }))).status;
 assert.deepEqual([await statusOf("POST", "/session"), await statusOf("GET", "/intents/gch_1"), await statusOf("GET", "/return?payment_ref=gch_1")], [403, 404, 404]);
+assert.match(logged.at(-1), /no session for the verified e-mail address: customer:awa: An e-mail/);
 
 // An amount is sent as a text, and a purchase that cannot be sent is named.
 const { shop: { purchase: shoes }, intent: created } = JSON.parse(readFileSync(new URL("intents.json", import.meta.url), "utf8"));

@@ -10,7 +10,7 @@ mod value;
 use guichet::shop::{AskAgain, Calls, Reason};
 use guichet::shop::{Buyer, Language, Refused, Reply, Sender};
 use guichet::shop::{create_intent, is_form, payment, session, status, verify_and_settle};
-use guichet::values::Email;
+use guichet::values::{Email, Invalid};
 use js_sys::Array;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -148,7 +148,14 @@ impl Host {
         let missing = |status, code, message| Err(Refused::new(status, Reason { code, message }));
         let route = text("route");
         match (&*text("method"), &*route) {
-            ("POST", "session") => session(self, self.buyer().await?).await,
+            ("POST", "session") => {
+                let customer = self.ask("customer", &[]).await?;
+                let buyer = buyer(&customer)?;
+                match verified_email(&customer) {
+                    Some(Err(invalid)) => Err(Refused::email_unreadable(&buyer.owner, &invalid)),
+                    _ => session(self, buyer).await,
+                }
+            }
             ("POST", "intents") => {
                 let Buyer { owner, .. } = self.buyer().await?;
                 let is_form = is_form(&text("type"))?;
@@ -176,18 +183,26 @@ impl Host {
 
     /// Who sent the request.
     async fn buyer(&self) -> Result<Buyer, Refused> {
-        let customer = self.ask("customer", &[]).await?;
-        let text = |name| get_text(&customer, name);
-        let mut buyer = match (text("id"), text("login")) {
-            (None, login) => return login.map(Buyer::guest).ok_or_else(nobody),
-            (Some(id), _) => Buyer::customer(id),
-        };
-        buyer.login = text("login");
-        let is_verified = get(&customer, "emailVerified").and_then(|verified| verified.as_bool()) == Some(true);
-        // An address that no session can be created for ends no purchase.
-        buyer.verified_email = text("email").filter(|_| is_verified).and_then(|email| Email::new(email).ok());
-        Ok(buyer)
+        buyer(&self.ask("customer", &[]).await?)
     }
+}
+
+fn buyer(customer: &JsValue) -> Result<Buyer, Refused> {
+    let text = |name| get_text(customer, name);
+    let mut buyer = match (text("id"), text("login")) {
+        (None, login) => return login.map(Buyer::guest).ok_or_else(nobody),
+        (Some(id), _) => Buyer::customer(id),
+    };
+    buyer.login = text("login");
+    // An address that no session can be created for ends no purchase.
+    buyer.verified_email = verified_email(customer).and_then(Result::ok);
+    Ok(buyer)
+}
+
+/// The e-mail address that the customer has proved to be theirs.
+fn verified_email(customer: &JsValue) -> Option<Result<Email, Invalid>> {
+    let is_verified = get(customer, "emailVerified").and_then(|verified| verified.as_bool()) == Some(true);
+    get_text(customer, "email").filter(|_| is_verified).map(Email::new)
 }
 
 fn nobody() -> Refused {
