@@ -639,7 +639,7 @@ export interface Outcome {
   amount_payable?: string;
   /** The service's time when the payment was read, in Unix seconds. */
   as_of?: number;
-  /** Whether a declined attempt may still become money. Absent if nothing could be read. */
+  /** Whether a declined attempt may still become money, as your server says it. Absent: a decline is not known to be final. */
   late?: LateApproval;
 }
 

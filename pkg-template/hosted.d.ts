@@ -1,4 +1,4 @@
-import type { CallOptions, Options, PaymentIntent, Quote } from "./guichet.js";
+import type { CallOptions, LateApproval, Options, PaymentIntent, Quote } from "./guichet.js";
 
 export { GuichetError, type FieldError, type Kind } from "./error.js";
 
@@ -84,6 +84,8 @@ export interface Payable {
 export interface HostedCheckout {
   /** The service's own object, as last read. */
   readonly intent: PaymentIntent;
+  /** Whether a declined attempt of it may still become money, as it was last read, by the `Date` of that reply. */
+  readonly late: LateApproval;
   /**
    * Calculates what each payment method costs for this intent, the cheapest for the customer first.
    *
@@ -111,7 +113,7 @@ export interface HostedCheckout {
    *
    * @example
    * const { last_payment_error } = await hosted.pay({ type: "mobile_money", phone: "237670000000" });
-   * if (last_payment_error) alert(describe(last_payment_error, "en"));
+   * if (last_payment_error) alert(describe(last_payment_error, "en", hosted.late));
    */
   pay(method: Instrument, options?: PayOptions): Promise<PaymentIntent>;
   /**

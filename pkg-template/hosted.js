@@ -37,6 +37,9 @@ async function open(options, how) {
     get intent() {
       return guarded(() => page.intent);
     },
+    get late() {
+      return guarded(() => page.late);
+    },
     normalize: (fields) => guarded(() => page.normalize(fields)),
     quotes: method("quotes", `${CALL} country_code codes`),
     pay: method("pay", MOVE),

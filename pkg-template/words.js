@@ -208,16 +208,14 @@ export function describe(error, locale, late = notJudged(error)) {
 
 /**
  * The sentence about an attempt of a payment that was declined and may still be approved; `undefined` if there is none. Takes an
- * outcome, or the answer of the merchant's status route: both have `late`. Of a payment without it its last decline is known, and its
- * `approvable_until` if it has the time of its reply, `as_of`.
+ * outcome, or the answer of the merchant's status route: both have `late`. A payment without it that says of a decline is not known.
  */
 export function describeLateApproval(payment, locale) {
-  const { status, last_payment_error: error, late, as_of, approvable_until } = payment ?? {};
-  const isAhead = as_of < approvable_until; // both are the service's
-  if (late ? late.state === "never" : !isAhead && !error && status !== "failed" && status !== "canceled") return undefined;
+  const { status, last_payment_error: error, late, approvable_until } = payment ?? {};
+  const isTold = error || approvable_until || status === "failed" || status === "canceled";
+  if (late ? late.state === "never" : !isTold) return undefined;
   const isPaid = status === "succeeded";
-  const until = late ? late.until : isAhead ? approvable_until : undefined;
-  return isPaid && !until ? undefined : sentenceUntil(until, isPaid ? "paid" : "until", locale);
+  return isPaid && !late?.until ? undefined : sentenceUntil(late?.until, isPaid ? "paid" : "until", locale);
 }
 
 /** What a decline alone says: whether the time that it names has come would need a clock that can be trusted. */

@@ -1,5 +1,6 @@
 // The shop's server while Vite serves the page: its three routes, in memory, for one customer. It shows what the page needs; a server
-// that sells has logins, stores its payments, limits how many are open, refuses other sites, and settles by a timer: docs/shop.md.
+// that sells has logins, stores its payments, limits how many are open, refuses other sites, settles by a timer, and says which declines
+// are final (`late`): docs/shop.md.
 import { createHmac } from "node:crypto";
 
 const service = "http://127.0.0.1:4243"; // the sandbox
@@ -24,9 +25,9 @@ const routes = {
 
   "GET /intents": async (_, shop, payment_ref) => {
     if (!intents.has(payment_ref)) return null;
-    const { data, as_of } = await call("GET", `/payment-intents/${intents.get(payment_ref)}`);
-    const { client_secret, checkout_url, ...known } = data; // the page judges what it is told, and gets no secret
-    return { ...known, as_of };
+    const { data } = await call("GET", `/payment-intents/${intents.get(payment_ref)}`);
+    const { status, last_payment_error, merchant_reference, amount, amount_payable } = data;
+    return { status, last_payment_error, merchant_reference, amount, amount_payable };
   },
 };
 
@@ -35,7 +36,7 @@ async function call(method, path, body) {
   const response = await fetch(`${service}/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
   const reply = await response.json();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${reply.message}`);
-  return { ...reply, as_of: Date.parse(response.headers.get("date")) / 1000 };
+  return reply;
 }
 
 export const shopServer = () => ({

@@ -37,6 +37,15 @@ pub fn root() -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the project's folder")
 }
 
+/// The cases of a declined payment, but those that need a store, as JSON, and what each of them must be judged.
+pub fn late_cases() -> (serde_json::Value, serde_json::Value) {
+    let file: serde_json::Value = serde_json::from_str(include_str!("../shop/late.json")).expect("JSON");
+    let all = file["cases"].as_array().expect("cases").iter().filter(|case| case.get("final_since").is_none());
+    let (cases, expected): (Vec<_>, Vec<_>) = all.map(|case| (case.clone(), case["late"].clone())).unzip();
+    assert!(cases.len() > 50);
+    (cases.into(), expected.into())
+}
+
 /// The folder of the npm tools: `GUICHET_NPM_TOOLS`, or the folder into which `cargo xtask test` installs them.
 pub fn npm_tools() -> std::path::PathBuf {
     let default = || crate::support::root().join("target/npm-tools");

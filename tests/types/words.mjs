@@ -75,7 +75,7 @@ for (const [language, notKnown, untilTime] of [
   }
   assert.match(sayOf({ status: "succeeded", late: { state: "open", until: ahead } }), /19:55/);
   assert.equal(sayOf({ status: "succeeded", late: { state: "open" } }), undefined, "the customer has paid");
-  for (const unjudged of [{ status: "failed" }, { status: "canceled" }, { status: "requires_action", last_payment_error: { code: "expired_card" } }]) {
+  for (const unjudged of [{ status: "failed" }, { status: "canceled" }, { status: "requires_action", last_payment_error: { code: "expired_card" } }, { status: "processing", approvable_until: 1, as_of: 2 }]) {
     assert.equal(sayOf(unjudged), lateApproval.open, JSON.stringify(unjudged));
   }
   for (const known of [{ status: "requires_action" }, { status: "processing" }, { status: "succeeded" }, null]) {

@@ -15,7 +15,7 @@
 
 import { hostedWords } from "./package/hosted-words.js";
 import { askForPhone, fillIn, markFrom, readBy, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
-import { draw, nameMerchant, stillOpen, translate } from "./view.js";
+import { draw, nameMerchant, translate } from "./view.js";
 
 const ui = (id) => document.getElementById(id);
 // A separate file is smaller to transfer than wasm inside the script, and is fetched in parallel.
@@ -38,8 +38,7 @@ const intent = JSON.parse(written.textContent);
 written.remove();
 
 let locale = document.documentElement.lang;
-let page; // the open checkout: its intent, normalize, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
-let readAt = 0; // when the intent was read, in Unix seconds
+let page; // the open checkout: its intent, late, normalize, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
 let choices; // the payment methods, each with its quote and price
 let chosen; // the selected one
 let view = { name: "loading" };
@@ -59,7 +58,7 @@ async function start() {
   show("loading");
   try {
     const { openHostedCheckout } = await import("./package/hosted.js");
-    page = await openHostedCheckout({ baseUrl: location.origin, intent, wasm: WASM, fetch: timed }, { signal });
+    page = await openHostedCheckout({ baseUrl: location.origin, intent, wasm: WASM }, { signal });
     readBy(page.normalize);
     showMerchant(signal);
     // A customer who comes from the bank has just paid; one who reloads paid before.
@@ -69,18 +68,6 @@ async function start() {
   } catch (error) {
     if (!signal.aborted) showFailure(error);
   }
-}
-
-/**
- * Fetches, and keeps when the intent was read, by the service's clock: that of a customer's phone may be wrong. A reply counts once
- * it is whole, since without it the intent is the one that was read before.
- */
-async function timed(...request) {
-  const reply = await fetch(...request);
-  if (!reply.ok || !String(request[0]).includes("/payment-intents/")) return reply;
-  const text = await reply.text();
-  readAt = (Date.parse(reply.headers.get("date")) || Date.now()) / 1000;
-  return new Response(text, reply);
 }
 
 /** Loads the merchant's name. The server requires the client secret, so that the page reveals nothing without it. */
@@ -293,10 +280,13 @@ function show(name, more = {}) {
   if (name === "waiting" && more.type !== "card") {
     timers.push(setTimeout(note, 20_000, "waiting_long"), setTimeout(note, 90_000, "waiting_very_long"));
   }
-  if (page && stillOpen(page.intent, readAt)) timers.push(setInterval(() => stillOpen(page.intent, readAt) && reread(), REREAD_MS));
+  if (page && isOpen()) timers.push(setInterval(() => isOpen() && reread(), REREAD_MS));
   if (view.leaving && page.intent.redirect_url) timers.push(setTimeout(leave, LEAVE_AFTER_MS));
   render();
 }
+
+/** Whether an operator may still take the money of a declined attempt. */
+const isOpen = () => page.late.state !== "never";
 
 function note(key) {
   view.note = key;
@@ -304,7 +294,7 @@ function note(key) {
 }
 
 function render() {
-  draw({ view, intent: page?.intent, readAt, choices, chosen, choose }, locale);
+  draw({ view, intent: page?.intent, late: page?.late, choices, chosen, choose }, locale);
 }
 
 function on(event, id, done) {

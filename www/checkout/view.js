@@ -28,16 +28,16 @@ const UNPAID = ["declined", "failed", "canceled", "expired", "cancel_asked", "tr
 
 /**
  * Draws the page. `view` is the state (its name is the key of its title in the words), `intent` the
- * payment, `readAt` the second in which it was read, `choices` the payment methods, `chosen` the selected
- * one, `choose` selects another.
+ * payment, `late` whether a declined attempt of it may still become money, `choices` the payment methods, `chosen` the
+ * selected one, `choose` selects another.
  */
-export function draw({ view, intent, readAt, choices, chosen, choose }, locale) {
+export function draw({ view, intent, late, choices, chosen, choose }, locale) {
   const say = hostedWords(locale);
   const { name, error, form, final, type } = view;
   const money = (amount) => formatMoney(String(amount), intent.currency, locale);
   const hadFocus = document.activeElement;
 
-  const open = intent && !BRIEF.includes(name) ? stillOpen(intent, readAt) : null;
+  const open = intent && !BRIEF.includes(name) && late.state !== "never" ? late : null;
   const unsure = open && UNSURE.includes(name);
   const isPaid = name === "succeeded" || name === "settled";
   const waits = name === "waiting" && type !== "card";
@@ -66,7 +66,7 @@ export function draw({ view, intent, readAt, choices, chosen, choose }, locale) 
   if (final && !intent?.redirect_url) own.push(say.may_close);
   const doubt = open ? [
     unsure ? "" : say.unsure_earlier,
-    open.until ? fill(say.unsure_until, { until: timeOf(open.until, readAt, locale) }) : say.unsure_open,
+    open.until ? fill(say.unsure_until, { until: timeOf(open.until, locale) }) : say.unsure_open,
     isPaid ? say.unsure_paid : say.unsure_refund,
   ] : [];
   const sentences = (list) => list.filter(Boolean).map((sentence) => fill(sentence, values)).join(" ");
@@ -77,10 +77,10 @@ export function draw({ view, intent, readAt, choices, chosen, choose }, locale) 
   status.classList.toggle("quiet", key === "ready" && !unsure);
   // For screen readers only: the same text is visible below.
   write("status-title", title);
-  // The words know neither the service's clock nor the other attempts: a decline that is final here is final for them.
-  const reason = error && !open && !error.kind ? { ...error, approvable_until: null } : error;
-  // At the end, the reason of the last attempt would contradict what is not known of an earlier one.
-  write("status-reason", reason && !(unsure && (final || isDoubtful(reason))) ? describe(reason, locale) : "");
+  // Of a decline that is not known, that is all that is to be said, and the title says it. At the end, the reason of the last attempt would
+  // contradict what is not known of an earlier one.
+  const isUnknown = unsure && (final || (!error?.kind && error?.approvable_until !== null));
+  write("status-reason", error && !isUnknown ? describe(error, locale, { state: "never" }) : "");
   write("status-text", sentences([...text, ...(unsure ? doubt : own)]));
   drawSteps(action?.steps, say);
   write("status-more", sentences(unsure ? own : doubt));
@@ -119,24 +119,6 @@ export function draw({ view, intent, readAt, choices, chosen, choose }, locale) 
   if (hadFocus !== document.body && !hadFocus.checkVisibility?.()) status.focus();
 }
 
-/**
- * Whether an operator may still take the money of an attempt that was declined. Null: no, as far as the service knew when the
- * intent was read. Otherwise `until` is the second, if the service names it.
- */
-export function stillOpen(intent, readAt) {
-  const { status, attempts, last_payment_error: declined, duplicate_payments, payment_method } = intent;
-  const ended = typeof attempts === "number" ? attempts - ["processing", "succeeded"].includes(status) : declined ? 1 : 0;
-  if (ended <= (duplicate_payments?.length ?? 0)) return null; // their end is known: the money was taken
-  let until = intent.approvable_until;
-  if (until === undefined && ended === 1) until = declined?.approvable_until;
-  // Only a card's decline is final without a word of the service.
-  if (until === undefined && ended === 1 && declined && payment_method?.type === "card") until = null;
-  if (until === null) return null;
-  if (typeof until !== "number" || Number.isNaN(new Date(until * 1000).valueOf())) return {};
-  // Not by the time that has passed since: an approval in that time is not in what was read.
-  return until > readAt ? { until } : null;
-}
-
 /** Shows the merchant's name. */
 export function nameMerchant(name, locale) {
   if (merchant === name) return;
@@ -156,13 +138,6 @@ export function translate(locale) {
   for (const button of document.querySelectorAll("[data-language]")) {
     button.setAttribute("aria-pressed", String(button.dataset.language === language));
   }
-}
-
-// Whether all that is to be said of a decline is that it is not known, which the title says.
-function isDoubtful({ kind, code, approvable_until: until }) {
-  if (kind || until === null) return false;
-  const isFinal = Object.hasOwn(words("en").declines, code) && !["payer_timeout", "provider_unavailable", "rejected_by_payer"].includes(code);
-  return until !== undefined || !isFinal;
 }
 
 function titleOf(key, say, values) {
@@ -187,9 +162,9 @@ function feeOf(intent, payable, say, locale) {
 }
 
 /** A time by the customer's clock, with the weekday if it is not today. */
-function timeOf(second, readAt, locale) {
-  const [day, today] = [second, readAt].map((at) => new Date(at * 1000).toDateString());
-  return dateOf(second, { hour: "numeric", minute: "2-digit", ...(day !== today && { weekday: "long" }) }, locale);
+function timeOf(second, locale) {
+  const isToday = new Date(second * 1000).toDateString() === new Date().toDateString();
+  return dateOf(second, { hour: "numeric", minute: "2-digit", ...(!isToday && { weekday: "long" }) }, locale);
 }
 
 function dateOf(second, options, locale) {

@@ -69,7 +69,7 @@ function show(state, { known, outcome, error } = {}) {
   const isUnsure = !known?.refunds_due.length;
   // An earlier payment of the order may be approved later than this one.
   const until = known?.approvable_until;
-  const isEarlierOpen = until && !(until <= outcome?.as_of) && outcome?.late.state !== "open"; // by the service's clock
+  const isEarlierOpen = until && !(until <= outcome?.as_of) && outcome?.late?.state !== "open"; // by the service's clock
   const payment = isEarlierOpen ? { status: outcome?.status ?? state, late: { state: "open", until } } : outcome;
   const late = isUnsure && (isOpen || ["paid", "pending"].includes(state)) ? describeLateApproval(payment, locale) : undefined;
   const isNotKnown = isOpen && Boolean(late);

@@ -3,12 +3,13 @@
 use super::browser::{current_address, history_state, navigate, page, replace_address};
 use super::error::{CallError, Pending, check_address, check_no_secret_key, check_no_secret_key_in};
 use super::flights::SingleFlight;
+use super::late::{self, late_approval_of_payment, seconds};
 use super::quotes::ReadPublic;
 use super::reply::Reply;
 use super::time::CallOptions;
 use super::transport::{AuthorizedRequest, Transport};
 use super::value::{get, get_text, merged, object, optional, text};
-use crate::flow::{IntentSnapshot, open, path_of, redirect_address};
+use crate::flow::{IntentSnapshot, LateApproval, open, path_of, redirect_address};
 use crate::operations::{
     AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent,
 };
@@ -37,6 +38,8 @@ pub(crate) struct HostedCheckout {
     paths: JsValue,
     /// The service's own object, as it was last read.
     pub(super) intent: RefCell<JsValue>,
+    /// Whether a declined attempt of it may still become money, by the `Date` of that reply.
+    late: Cell<LateApproval>,
     /// A move was sent, and its result is not known yet.
     pub(super) is_stale: Cell<bool>,
     /// The move in progress, which a second one of its kind joins.
@@ -72,6 +75,7 @@ impl HostedCheckout {
             redirect_origins,
             paths,
             intent: RefCell::default(),
+            late: Cell::new(LateApproval::Open),
             is_stale: Cell::new(false),
             moves: SingleFlight::default(),
         }))
@@ -80,6 +84,11 @@ impl HostedCheckout {
     /// The service's own object, as it was last read.
     pub(crate) fn intent(&self) -> JsValue {
         self.intent.borrow().clone()
+    }
+
+    /// `{state, until?}`: whether a declined attempt may still become money, as the intent was last read.
+    pub(crate) fn late(&self) -> JsValue {
+        late::written(self.late.get())
     }
 
     /// Sends a request with the intent's own secret, to the path where this service has the operation. It never shares
@@ -100,6 +109,7 @@ impl HostedCheckout {
         if !get(&intent, "status").is_some_and(|status| status.is_string()) {
             return Err(reply.unreadable());
         }
+        self.late.set(late_approval_of_payment(&intent, seconds(reply.date())));
         self.intent.replace(intent);
         self.is_stale.set(false);
         Ok(())

@@ -1,6 +1,8 @@
 //! Whether a declined attempt of a payment may still become money, of a payment as a reply has it.
 
 use super::value::{get, get_list, get_object, get_text, try_get_any};
+#[cfg(feature = "js-hosted")]
+use super::value::{object, optional};
 use crate::flow::{LateApproval, Ms, PaymentAsRead, late_approval};
 use crate::operations::ApprovableUntil;
 use crate::values::IntentStatus;
@@ -20,7 +22,7 @@ pub(crate) fn late_approval_of_reply(reply: &JsValue) -> LateApproval {
 }
 
 /// What follows from the service's own payment. `as_of` is the `Date` of its reply.
-fn late_approval_of_payment(payment: &JsValue, as_of: Option<i64>) -> LateApproval {
+pub(crate) fn late_approval_of_payment(payment: &JsValue, as_of: Option<i64>) -> LateApproval {
     let declined = get(payment, "last_payment_error");
     let method = get(payment, "payment_method").and_then(|method| get_text(&method, "type"));
     let status = IntentStatus::from(get_text(payment, "status").unwrap_or_default());
@@ -36,8 +38,15 @@ fn late_approval_of_payment(payment: &JsValue, as_of: Option<i64>) -> LateApprov
     late_approval(&read)
 }
 
+/// `{state, until?}`.
+#[cfg(feature = "js-hosted")]
+pub(crate) fn written(late: LateApproval) -> JsValue {
+    let until = late.until().map(|until| until as f64);
+    object(&[("state", optional(Some(late.state()))), ("until", optional(until))])
+}
+
 /// Milliseconds since 1970 in seconds. `None` for NaN.
-fn seconds(milliseconds: Ms) -> Option<i64> {
+pub(crate) fn seconds(milliseconds: Ms) -> Option<i64> {
     (!milliseconds.is_nan()).then_some((milliseconds / 1000.0) as i64)
 }
 

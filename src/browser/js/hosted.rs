@@ -61,6 +61,12 @@ impl HostedPage {
         self.page.intent()
     }
 
+    /// Whether a declined attempt may still become money: `{state, until?}`.
+    #[wasm_bindgen(getter)]
+    pub fn late(&self) -> JsValue {
+        self.page.late()
+    }
+
     /// Reads the intent.
     pub fn refresh(&self, how: &JsValue) -> Promise {
         self.calls.promise(how, &|how| {
