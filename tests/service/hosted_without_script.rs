@@ -500,7 +500,9 @@ async fn the_cookie_of_a_payment_ends_with_its_client_secret() {
     let opened = Customer::open(&shop, &paid).await;
     assert!((1..=100).contains(&opened.lasts), "{} s", opened.lasts);
     let page = customer.read("").await;
-    assert_eq!((page.state(), max_age(page.header("set-cookie"))), ("succeeded", opened.lasts), "a page renews it");
+    assert_eq!(page.state(), "succeeded");
+    let renewed = max_age(page.header("set-cookie"));
+    assert!((1..=100).contains(&renewed), "a page renews it: {renewed} s");
 }
 
 #[tokio::test]
