@@ -22,6 +22,7 @@ in_chromium!(
     no_exception_of_the_browser_leaves_the_package,
     a_fetch_of_the_page_gets_an_address_and_its_exception_is_the_cause,
     a_purchase_needs_none_of_the_functions_that_a_page_may_have_replaced,
+    a_purchase_works_with_every_function_it_uses_replaced_by_another,
 );
 
 /// A button `#pay` that begins a checkout in the mode of the address's fragment, and keeps how it ends.
@@ -347,6 +348,66 @@ async fn a_purchase_needs_none_of_the_functions_that_a_page_may_have_replaced(en
             .into();
         assert_eq!(headers, [Some("application/json".to_owned()), Some("t".to_owned())], "{replaced}");
     }
+}
+
+/// What the package uses of the browser, which pages replace by functions of their own: for monitoring, for tests and for old browsers.
+const OF_THE_BROWSER: [&str; 12] = [
+    "AbortController",
+    "AbortSignal.timeout",
+    "BroadcastChannel",
+    "Headers",
+    "URL",
+    "WebAssembly.compile",
+    "clearTimeout",
+    "fetch",
+    "performance.now",
+    "queueMicrotask",
+    "setTimeout",
+    "Promise",
+];
+
+/// Those of [`RELIED_ON`] that only a retry, a wrong argument or another loader calls.
+const NOT_CALLED: [&str; 4] = ["Math.min", "Math.random", "Object.getPrototypeOf", "Promise.reject"];
+
+async fn a_purchase_works_with_every_function_it_uses_replaced_by_another(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("wrapped").await;
+    browser.open(&format!("{}/", shop.url())).await;
+    let names: Vec<&str> = RELIED_ON.iter().map(|(name, _)| *name).chain(OF_THE_BROWSER).collect();
+    let called = browser
+        .run_async(&format!(
+            "const called = new Set();
+             const put_back = [];
+             for (const name of {}) {{
+                 const [member, of = 'window'] = name.split('.').reverse();
+                 const object = window[of];
+                 const real = object[member];
+                 const bound = ['setTimeout', 'clearTimeout', 'fetch', 'queueMicrotask', 'now'].includes(member) ? object : undefined;
+                 object[member] = new Proxy(real, {{
+                     apply: (real, self, given) => (called.add(name), Reflect.apply(real, bound ?? self ?? object, given)),
+                     construct: (real, given, made) => (called.add(name), Reflect.construct(real, given, made)),
+                 }});
+                 put_back.push(() => {{ object[member] = real; }});
+             }}
+             try {{
+                 const {{ createGuichet }} = await import('/package/guichet.js');
+                 const guichet = createGuichet({{ baseUrl: '{}', merchant: '/guichet', checkoutOrigins: ['https://nowhere.example'] }});
+                 const states = [(await guichet.quotes({{ amount: '5000', currency: 'XAF' }})).length > 0, guichet.session.state];
+                 states.push(await guichet.checkout({{ order: {{ id: '17' }} }}).catch(({{ kind }}) => kind));
+                 states.push((await guichet.waitForOutcome({{ payment_ref: 'gch_1' }}, {{ budgetMs: 300 }})).state);
+                 await guichet.session.revoke();
+                 return [[...states, guichet.session.state], [...called].sort()];
+             }} finally {{
+                 put_back.forEach((put) => put());
+             }}",
+            json!(names),
+            shop.service()
+        ))
+        .await;
+    assert_eq!(called[0], json!([true, "active", "address", "pending", "revoked"]), "{called}");
+    let called: BTreeSet<&str> = called[1].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let expected: BTreeSet<&str> = names.into_iter().filter(|name| !NOT_CALLED.contains(name)).collect();
+    assert_eq!(called, expected);
 }
 
 /// The functions of the language's own objects that the package calls, and why it may. Whoever replaces one of them keeps what it does:
