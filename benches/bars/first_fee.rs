@@ -44,15 +44,16 @@ async fn measured(bundler: &str, page: &str) -> Result<(Pairs, [Requests; 2]), S
     let pages = [format!("{}/{bundler}-{page}", shop.url), format!("{}/{bundler}-hand/index.html", shop.url)];
     let mut pairs = Pairs::default();
     let mut requests = [Requests::default(); 2];
-    // The first of each is a warm-up.
+    // The first of each is a warm-up. Each goes first every second time.
     for turn in 0..=TIMES {
-        let (one, ours) = first(&browser, &shop, &pages[0], 2 * turn).await;
-        let (two, other) = first(&browser, &shop, &pages[1], 2 * turn + 1).await;
-        if turn > 0 {
-            pairs.ours.push(one);
-            pairs.other.push(two);
+        let mut took = [0.0; 2];
+        for side in if turn % 2 == 0 { [0, 1] } else { [1, 0] } {
+            (took[side], requests[side]) = first(&browser, &shop, &pages[side], 2 * turn + side).await;
         }
-        requests = [ours, other];
+        if turn > 0 {
+            pairs.ours.push(took[0]);
+            pairs.other.push(took[1]);
+        }
     }
     browser.close().await;
     Ok((pairs, requests))
