@@ -257,8 +257,8 @@ pub(crate) async fn announce_return(key: String) {
         if get_flag(&event, "data") {
             break;
         }
-        if !is_event(&event, "message") {
-            return;
+        if event.is_undefined() {
+            return; // the time is over
         }
     }
     if let Some((window, _)) = page() {

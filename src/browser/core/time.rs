@@ -31,7 +31,7 @@ pub(crate) fn wall_clock_ms() -> Ms {
 
 /// The longest time that `setTimeout` accepts.
 pub(crate) const MAX_DURATION: Ms = 2_147_483_647.0;
-const DEFAULT_TIMEOUT: Ms = 30_000.0;
+pub(crate) const DEFAULT_TIMEOUT: Ms = 30_000.0;
 
 /// The time limit of one call, all its attempts together.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use super::browser::{is_page, random_u32};
 use super::error::{CallError, Pending, check_no_secret_key};
 use super::flights::SingleFlight;
 use super::reply::{Received, Reply, ReplyContent};
-use super::time::{CallOptions, Deadline, Notification, cancel_reason, now};
+use super::time::{CallOptions, DEFAULT_TIMEOUT, Deadline, Notification, cancel_reason, now};
 use super::value::{copied, display, set};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
@@ -196,9 +196,11 @@ impl Transport {
             let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
             let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
             if is_shared {
-                let timeout = display(&options.timeout.into());
+                // The usual one is not written: JavaScript would be called twice more.
+                let is_usual = options.timeout == DEFAULT_TIMEOUT;
+                let timeout = if is_usual { String::new() } else { display(&options.timeout.into()) };
                 let credential = outgoing.credential.as_deref().unwrap_or_default();
-                let key = [&*timeout, " ", outgoing.spec.method.as_str(), " ", &outgoing.url, " ", credential].concat();
+                let key = [&*timeout, outgoing.spec.method.as_str(), &outgoing.url, credential].concat();
                 let (read, is_own) = match transport.shared_calls.under_way(&key) {
                     Some(read) => (read, false),
                     None => (transport.shared_calls.start(key, transport.request(Rc::clone(&outgoing), options)), true),
