@@ -2,6 +2,8 @@
 //! paid. No socket, no clock, no key: `native` and the npm package `guichet-server` execute them.
 
 mod guard;
+// The servers do not call it yet.
+pub mod ledger;
 mod nonce;
 mod page;
 mod refused;

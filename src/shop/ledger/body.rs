@@ -1,0 +1,71 @@
+use crate::values::{Amount, Currency, Email, FeeBearer, Phone, RedirectUrl};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A sum of money.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Money {
+    /// How much, in the smallest unit.
+    #[serde(deserialize_with = "super::amount::required")]
+    pub amount: Amount,
+    /// Of which currency.
+    pub currency: String,
+}
+
+/// What the shop says of an order, as it is stored and sent again: the members of a creation, but for the reference.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Body(Map<String, Value>);
+
+impl Body {
+    /// Checks every member, before anything is stored.
+    ///
+    /// # Errors
+    /// The name of the first member that no service would take.
+    pub fn new(purchase: &Value) -> Result<Self, &'static str> {
+        let body = Self(purchase.as_object().cloned().ok_or("purchase")?);
+        let text = |name: &'static str| match body.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(_) => Err(name),
+        };
+        let checked = |name: &'static str, is_good: fn(&str) -> bool| match text(name)? {
+            Some(text) if !is_good(text) => Err(name),
+            text => Ok(text.is_some()),
+        };
+        for name in ["firstname", "lastname", "description"] {
+            text(name)?.filter(|text| !text.trim().is_empty()).ok_or(name)?;
+        }
+        let has_amount = checked("amount", |text| Amount::of_request(text).is_ok())?;
+        checked("currency", |text| Currency::new(text).is_ok())?;
+        checked("redirect_url", |text| RedirectUrl::new(text).is_ok())?;
+        checked("fee_bearer", |text| text.parse::<FeeBearer>().is_ok())?;
+        let has_email = checked("email", |text| Email::new(text).is_ok())?;
+        let has_phone = checked("phone", |text| Phone::new(text).is_ok())?;
+        match body.0.get("confirm") {
+            None | Some(Value::Null | Value::Bool(false)) => {}
+            Some(_) => return Err("confirm"),
+        }
+        match () {
+            () if !has_amount => Err("amount"),
+            () if !has_email && !has_phone => Err("email"),
+            () if body.0.contains_key("merchant_reference") => Err("merchant_reference"),
+            () => Ok(body),
+        }
+    }
+
+    /// What the order costs.
+    #[must_use]
+    pub fn sum(&self) -> Money {
+        let text = |name| self.0.get(name).and_then(Value::as_str);
+        // A body was checked before it was stored.
+        let amount = text("amount").and_then(|text| Amount::new(text).ok()).unwrap_or(Amount::units(0));
+        Money { amount, currency: text("currency").unwrap_or("XAF").to_owned() }
+    }
+
+    /// Whether the customer pays the fee on top.
+    #[must_use]
+    pub fn fee_is_on_top(&self) -> bool {
+        self.0.get("fee_bearer").and_then(Value::as_str) == Some(FeeBearer::Customer.as_str())
+    }
+}

@@ -1,0 +1,212 @@
+use super::event::{Alarm, Answer, Asked, Effect, Event, Known, Resolve, Verdict};
+use super::order::{Closed, DAY, Entry, Found, FoundState, Order, State, Time, Why};
+use crate::values::IntentStatus;
+
+/// How far the service's clock may be from ours, in seconds.
+pub(super) const CLOCKS_DIFFER: Time = 5 * 60;
+
+/// An order as it is after an event, and what is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// To be committed, if it is not the order that was given, and nobody has changed that since.
+    pub order: Order,
+    /// To be done after the commit, in this order.
+    pub effects: Vec<Effect>,
+}
+
+/// What an event means for an order. `now` is the database's clock; with a test key, the service's.
+#[must_use]
+pub fn decide(before: &Order, known: &Known, event: &Event, now: Time) -> Decision {
+    let mut deciding = Deciding { order: before.clone(), known, now, effects: Vec::new() };
+    match event {
+        Event::Click(click) => deciding.click(click),
+        Event::Reply(reply) => deciding.reply(reply),
+        Event::Reading(reading) => deciding.reading(reading),
+        Event::Resolve(resolve) => deciding.resolve(resolve),
+        Event::Restored => {}
+    }
+    deciding.finish(before, *event == Event::Restored)
+}
+
+/// An order that is being decided.
+pub(super) struct Deciding<'a> {
+    pub(super) order: Order,
+    pub(super) known: &'a Known,
+    pub(super) now: Time,
+    pub(super) effects: Vec<Effect>,
+}
+
+impl Deciding<'_> {
+    /// By a clock that the service's contradicts by more than five minutes nothing ends, is left or is no longer read because of its
+    /// age. The service's own word still ends.
+    pub(super) fn clock_is_wrong(&self) -> bool {
+        self.known.service_now.is_some_and(|service_now| (self.now - service_now).abs() > CLOCKS_DIFFER)
+    }
+
+    /// The payment with this reference.
+    pub(super) fn index(&self, reference: &str) -> Option<usize> {
+        self.order.payments.iter().position(|payment| payment.reference == reference)
+    }
+
+    pub(super) fn alarm(&mut self, what: &'static str, about: &str) {
+        self.effects.push(Effect::Alarm(Alarm { what, about: about.to_owned() }));
+    }
+
+    pub(super) fn answer_error(&mut self, status: u16, code: &'static str) {
+        self.effects.push(Effect::Answer(Answer::Error { status, code }));
+    }
+
+    pub(super) fn ask(&mut self, index: usize, asked: Asked, for_page: bool) {
+        let reference = self.order.payments[index].reference.clone();
+        self.effects.push(Effect::Ask { reference, asked, for_page });
+    }
+
+    /// Writes into the order's history.
+    pub(super) fn enter(&mut self, index: usize, what: String, who: Option<String>) {
+        let reference = self.order.payments[index].reference.clone();
+        self.order.entries.push(Entry { at: self.now, reference, what, who });
+    }
+
+    /// Ends a payment that the service is not known to have.
+    pub(super) fn close(&mut self, index: usize, why: Why) {
+        self.order.payments[index].closed = Some(Closed { at: self.now, why });
+    }
+
+    /// A person's decision holds for a payment of the service, and without an id for a payment that is not known to be there. It is kept
+    /// with who and why.
+    fn resolve(&mut self, Resolve { reference, id, verdict, who, why }: &Resolve) {
+        let Some(index) = self.index(reference) else { return };
+        match (id, verdict) {
+            (None, Verdict::Paid(_)) => return self.answer_error(422, "payment_id_missing"),
+            (None, _) => self.close(index, Why::Decided),
+            (Some(id), verdict) => self.decide_found(index, id, verdict),
+        }
+        self.enter(index, format!("{}: {why}", verdict.word()), Some(who.clone()));
+    }
+
+    /// Sets what a person has decided about a payment of the service, also one that no reading has shown.
+    fn decide_found(&mut self, index: usize, id: &str, verdict: &Verdict) {
+        let now = self.now;
+        if *verdict == Verdict::Refunded {
+            let made = self.order.refunds_due().into_iter().map(|due| due.key).filter(|key| key.id == id);
+            self.order.refunded.extend(made);
+        }
+        let payment = &mut self.order.payments[index];
+        let place = payment.found.iter().position(|found| found.id == id).unwrap_or_else(|| {
+            payment.found.push(Found::new(id.to_owned(), IntentStatus::Unknown("decided".to_owned()), now));
+            payment.found.len() - 1
+        });
+        let found = &mut payment.found[place];
+        match (verdict, found.state) {
+            // Nothing takes back what was paid.
+            (_, FoundState::Paid { .. }) => {}
+            (Verdict::Paid(sum), _) => {
+                found.state = FoundState::Paid { at: now };
+                found.decided = Some(sum.clone());
+            }
+            (Verdict::Ended | Verdict::Refunded, _) => found.state = FoundState::Ended { at: now, why: Why::Decided },
+        }
+        if payment.closed.is_some_and(|closed| closed.why == Why::Conflict) {
+            payment.closed = Some(Closed { at: now, why: Why::Decided });
+        }
+    }
+
+    /// The first payment that succeeds pays the order. Then, and when the shop has ended the order, everything that can still be paid is
+    /// canceled where the service can, once. What the shop sees is told with a version.
+    fn finish(mut self, before: &Order, is_restored: bool) -> Decision {
+        if self.order.paid_by.is_none() {
+            let is_paid = |found: &&Found| matches!(found.state, FoundState::Paid { .. });
+            let first = self.order.all_found().map(|(_, found)| found).find(is_paid);
+            self.order.paid_by = first.map(|found| found.id.clone());
+        }
+        if self.order.has_ended || self.order.paid_by.is_some() {
+            self.cancel_what_is_open();
+        }
+        if self.clock_is_wrong() {
+            self.alarm("clock", "");
+        }
+        let mut changed = self.order.changed();
+        if self.order != *before || is_restored {
+            self.order.version = before.version + 1;
+        }
+        if is_restored || changed != before.changed() {
+            changed.version = self.order.version;
+            changed.restored = is_restored;
+            self.effects.push(Effect::OrderChanged(changed));
+        }
+        Decision { order: self.order, effects: self.effects }
+    }
+
+    fn cancel_what_is_open(&mut self) {
+        if !self.known.service.cancels {
+            return;
+        }
+        for index in 0..self.order.payments.len() {
+            let is_due = |found: &&mut Found| found.state == FoundState::Open && found.cancel_at.is_none();
+            let due: Vec<String> = self.order.payments[index]
+                .found
+                .iter_mut()
+                .filter(is_due)
+                .map(|found| {
+                    found.cancel_at = Some(self.now);
+                    found.id.clone()
+                })
+                .collect();
+            for id in due {
+                self.ask(index, Asked::Cancel(id), false);
+            }
+        }
+    }
+
+    /// The order's state says what a page gets, after whatever a click has caused. `came` is an address, and of which payment.
+    pub(super) fn answer_page(&mut self, index: usize, came: Option<(&str, &str)>) {
+        match self.order.state() {
+            Some(State::Paid) => self.answer_paid(),
+            _ if self.order.has_ended => self.answer_error(409, "order_ended"),
+            Some(State::Different) => self.answer_error(409, "payment_mismatch"),
+            Some(State::Open) => self.lead(index, came),
+            Some(State::Sent) => self.answer_error(503, "unavailable"),
+            Some(State::Ended) | None => self.effects.push(Effect::ClickAgain),
+        }
+    }
+}
+
+impl Verdict {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Paid(_) => "paid",
+            Self::Ended => "ended",
+            Self::Refunded => "refunded",
+        }
+    }
+}
+
+impl Found {
+    /// A payment of the service that has just come.
+    pub(super) fn new(id: String, status: IntentStatus, now: Time) -> Self {
+        Self {
+            id,
+            payment_ref: None,
+            state: FoundState::Open,
+            status,
+            since: now,
+            expires_at: None,
+            asked_at: None,
+            tried_at: now,
+            is_missing: false,
+            cancel_at: None,
+            is_over: false,
+            payable: None,
+            decided: None,
+            duplicates: Vec::new(),
+            sealed: None,
+        }
+    }
+
+    /// When a word that is not final ends it: when it expires, or a day after it came where the service does not say; three days at
+    /// the earliest while it is `processing`. No service's time is further ahead than a month.
+    pub(super) fn ends_at(&self) -> Time {
+        let end = self.expires_at.map_or(self.since + DAY, |at| at.min(self.since + 30 * DAY));
+        if self.status == IntentStatus::Processing { end.max(self.since + 3 * DAY) } else { end }
+    }
+}

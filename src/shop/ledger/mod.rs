@@ -1,0 +1,34 @@
+//! What a shop decides about its payments, without socket, clock or database: which are open, what a click does, when each is read
+//! again and who first, when reading ends, which reference comes next, what has paid and what is to be given back.
+//!
+//! [`decide`] says what an [`Event`] means for an [`Order`]. A caller commits the order it gives if nobody has changed it since it was
+//! loaded, and then does the effects, each of which brings another event. So nothing is sent, and no address is handed out, that is
+//! not stored; and a server that is killed between two steps leaves an order that the next event goes on from.
+//!
+//! [`due()`] says when a payment is read again, and [`round`] who comes first. `tests/shop/ledger.json` has the cases.
+
+mod amount;
+mod body;
+mod came;
+mod changed;
+mod click;
+mod decide;
+mod due;
+mod event;
+mod order;
+
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod histories;
+
+pub use body::{Body, Money};
+pub use decide::{Decision, decide};
+pub use due::{Due, Next, due, hold_until, is_confirmed, is_free, is_held, not_readable, round, to_read};
+pub use event::{
+    Address, Alarm, Answer, Asked, Changed, Click, Effect, Event, Got, Known, Led, MARK, PaidBy, Purchase, Reading,
+    RefundDue, Reply, Resolve, Seen, Service, Verdict,
+};
+pub use order::{
+    Came, Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, State, Time, Why,
+};
