@@ -25,7 +25,6 @@ mod hosted_without_script;
 mod in_process;
 mod interface;
 mod late_approvals;
-mod ledger_cases;
 mod locks;
 mod merchant_routes;
 mod names;

@@ -1,1 +1,140 @@
+//! Runs `tests/shop/ledger.json`. Orders and effects are compared as the lines that the file writes of them.
 
+use super::*;
+use serde_json::{Value, json};
+
+/// `base` with the members of `over`, objects member by member.
+fn merged(base: &Value, over: &Value) -> Value {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            let mut all = base.clone();
+            for (name, value) in over {
+                let value = merged(base.get(name).unwrap_or(&Value::Null), value);
+                all.insert(name.clone(), value);
+            }
+            all.retain(|_, value| !value.is_null());
+            Value::Object(all)
+        }
+        _ => over.clone(),
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: &Value, case: &str) -> T {
+    serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{case}: {error}: {value}"))
+}
+
+fn order_of(file: &Value, case: &Value, name: &str) -> Order {
+    let mut order = merged(&file["order"], case.get("order").unwrap_or(&json!({})));
+    let rows = case["rows"].as_array().into_iter().flatten().map(|row| payment_of(file, row));
+    order["payments"] = rows.collect();
+    read(&order, name)
+}
+
+fn payment_of(file: &Value, row: &Value) -> Value {
+    let mut row = merged(&file["row"], row);
+    if let Some(found) = row.get_mut("found").and_then(Value::as_array_mut) {
+        for one in found {
+            *one = merged(&file["found"], one);
+        }
+    }
+    row
+}
+
+fn event_of(file: &Value, event: &Value) -> Value {
+    let mut event = event.clone();
+    if event.get("click").is_some() {
+        event["click"] = merged(&file["click"], &event["click"]);
+    }
+    for kind in ["reply", "reading"] {
+        if let Some(seen) = event.get(kind).and_then(|one| one["got"].get("payment")) {
+            event[kind]["got"]["payment"] = merged(&file["seen"], seen);
+        }
+    }
+    event
+}
+
+pub(super) fn line_of_payment(payment: &Payment) -> String {
+    let state = json!(payment.state());
+    let why = payment.closed.map(|closed| format!(" {}", json!(closed.why))).unwrap_or_default();
+    let found: String = payment.found.iter().map(|found| format!(", {} {}", found.id, found.status)).collect();
+    format!("{} {}{}, {} sends{found}", payment.reference, state, why, payment.sends.len()).replace('"', "")
+}
+
+fn line_of_effect(effect: &Effect) -> String {
+    match effect {
+        Effect::Send { reference, may_retry, .. } => {
+            format!("send {reference}{}", if *may_retry { "" } else { " once" })
+        }
+        Effect::Ask { asked: Asked::Find, reference, .. } => format!("find {reference}"),
+        Effect::Ask { asked: Asked::Read(id), .. } => format!("read {id}"),
+        Effect::Ask { asked: Asked::Cancel(id), .. } => format!("cancel {id}"),
+        Effect::Answer(Answer::Lead { id, address: Led::Plain(_), .. }) => format!("lead {id}"),
+        Effect::Answer(Answer::Lead { id, address: Led::Sealed(_), .. }) => format!("lead {id} sealed"),
+        Effect::Answer(Answer::Paid { id, .. }) => format!("paid {id}"),
+        Effect::Answer(Answer::Error { status, code }) => format!("answer {status} {code}"),
+        Effect::ClickAgain => "click again".to_owned(),
+        Effect::StopRepeating => "stop repeating".to_owned(),
+        Effect::Alarm(alarm) => format!("alarm {} {}", alarm.what, alarm.about).trim_end().to_owned(),
+        Effect::OrderChanged(changed) => {
+            let by = changed.paid_by.as_ref().map(|by| {
+                let status = by.status.as_deref().map(|status| format!(" now {status}")).unwrap_or_default();
+                format!(" by {} {}{status}", by.id, by.sum.amount)
+            });
+            let refunds: String = changed
+                .refunds_due
+                .iter()
+                .map(|due| {
+                    let attempt =
+                        due.key.attempt.as_deref().map(|attempt| format!(" attempt {attempt}")).unwrap_or_default();
+                    format!(
+                        ", refund {}{attempt} {}{}",
+                        due.key.id,
+                        due.sum.amount,
+                        if due.plus_fee { " plus fee" } else { "" }
+                    )
+                })
+                .collect();
+            let flags = [(changed.has_ended, ", ended"), (changed.restored, ", restored")];
+            let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
+            format!("version {} {}{}{refunds}{flags}", changed.version, changed.state, by.unwrap_or_default())
+        }
+    }
+}
+
+#[test]
+fn every_case_of_the_ledger() {
+    let file: Value = serde_json::from_str(include_str!("../../../tests/shop/ledger.json")).expect("JSON");
+    let mut wrong = Vec::new();
+    for case in file["decisions"].as_array().expect("cases") {
+        let name = case["name"].as_str().expect("a name");
+        let order = order_of(&file, case, name);
+        let known: Known = read(&case["known"], name);
+        let event: Event = read(&event_of(&file, &case["event"]), name);
+        let decision = decide(&order, &known, &event, case["now"].as_i64().expect("now"));
+        let rows: Vec<String> = decision.order.payments.iter().map(line_of_payment).collect();
+        let effects: Vec<String> = decision.effects.iter().map(line_of_effect).collect();
+        let then = json!({"rows": rows, "effects": effects});
+        if then != case["then"] {
+            wrong.push(format!("{name}:\n  is     {then}\n  should {}", case["then"]));
+        }
+    }
+    for case in file["due"].as_array().expect("cases") {
+        let name = case["name"].as_str().expect("a name");
+        let payment: Payment = read(&payment_of(&file, &case["row"]), name);
+        let is_due = !to_read(&payment, &read(&case["service"], name), case["now"].as_i64().expect("now")).is_empty();
+        if json!(is_due) != case["is_due"] {
+            wrong.push(format!("{name}: {is_due}"));
+        }
+    }
+    for case in file["claims"].as_array().expect("cases") {
+        let is_free = is_free(case["until"].as_i64().expect("until"), case["now"].as_i64().expect("now"));
+        assert_eq!(json!(is_free), case["is_free"], "{}", case["name"]);
+    }
+    for case in file["rounds"].as_array().expect("cases") {
+        let due: Vec<Due> = read(&case["due"], "rounds");
+        let order: Vec<String> =
+            round(due, case["now"].as_i64().expect("now")).into_iter().map(|one| one.reference).collect();
+        assert_eq!(json!(order), case["then"], "{}", case["name"]);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
