@@ -3,6 +3,7 @@
 
 mod guard;
 // The servers do not call it yet.
+#[doc(hidden)]
 pub mod ledger;
 mod nonce;
 mod page;

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 /// A sum of money.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Money {
     /// How much, in the smallest unit.
     #[serde(deserialize_with = "super::amount::required")]

@@ -1,4 +1,4 @@
-//! Runs `tests/shop/ledger.json`. Orders and effects are compared as the lines that the file writes of them.
+//! Runs `tests/shop/ledger.json`. Orders are compared whole, effects as the lines that the file writes of them.
 
 use super::*;
 use serde_json::{Value, json};
@@ -23,10 +23,18 @@ fn read<T: serde::de::DeserializeOwned>(value: &Value, case: &str) -> T {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{case}: {error}: {value}"))
 }
 
-fn order_of(file: &Value, case: &Value, name: &str) -> Order {
-    let mut order = merged(&file["order"], case.get("order").unwrap_or(&json!({})));
-    let rows = case["rows"].as_array().into_iter().flatten().map(|row| payment_of(file, row));
-    order["payments"] = rows.collect();
+/// Refuses a member that no reader of the file would see.
+fn only(value: &Value, names: &[&str]) {
+    for name in value.as_object().into_iter().flat_map(|members| members.keys()) {
+        assert!(names.contains(&name.as_str()), "the member {name} is not known: {value}");
+    }
+}
+
+/// An order with these members and rows, and the members that the file leaves out.
+fn order_of(file: &Value, members: &Value, rows: &Value, name: &str) -> Order {
+    let mut order = merged(&file["order"], members);
+    let rows = rows.as_array().unwrap_or_else(|| panic!("{name}: no rows"));
+    order["payments"] = rows.iter().map(|row| payment_of(file, row)).collect();
     read(&order, name)
 }
 
@@ -51,13 +59,6 @@ fn event_of(file: &Value, event: &Value) -> Value {
         }
     }
     event
-}
-
-pub(super) fn line_of_payment(payment: &Payment) -> String {
-    let state = json!(payment.state());
-    let why = payment.closed.map(|closed| format!(" {}", json!(closed.why))).unwrap_or_default();
-    let found: String = payment.found.iter().map(|found| format!(", {} {}", found.id, found.status)).collect();
-    format!("{} {}{}, {} sends{found}", payment.reference, state, why, payment.sends.len()).replace('"', "")
 }
 
 fn line_of_effect(effect: &Effect) -> String {
@@ -107,15 +108,22 @@ fn every_case_of_the_ledger() {
     let mut wrong = Vec::new();
     for case in file["decisions"].as_array().expect("cases") {
         let name = case["name"].as_str().expect("a name");
-        let order = order_of(&file, case, name);
+        let [then, none] = [&case["then"], &json!({})];
+        only(case, &["name", "of", "order", "rows", "known", "event", "now", "then"]);
+        only(then, &["order", "rows", "effects"]);
+        let members = case.get("order").unwrap_or(none);
+        let order = order_of(&file, members, &case["rows"], name);
+        let should = order_of(&file, &merged(members, then.get("order").unwrap_or(none)), &then["rows"], name);
         let known: Known = read(&case["known"], name);
         let event: Event = read(&event_of(&file, &case["event"]), name);
         let decision = decide(&order, &known, &event, case["now"].as_i64().expect("now"));
-        let rows: Vec<String> = decision.order.payments.iter().map(line_of_payment).collect();
         let effects: Vec<String> = decision.effects.iter().map(line_of_effect).collect();
-        let then = json!({"rows": rows, "effects": effects});
-        if then != case["then"] {
-            wrong.push(format!("{name}:\n  is     {then}\n  should {}", case["then"]));
+        if decision.order != should || json!(effects) != then["effects"] {
+            let is = json!({"order": decision.order, "effects": effects});
+            wrong.push(format!(
+                "{name}:\n  is     {is}\n  should {}",
+                json!({"order": should, "effects": then["effects"]})
+            ));
         }
     }
     for case in file["due"].as_array().expect("cases") {

@@ -15,6 +15,7 @@ struct Intent {
     amount: Amount,
     status: &'static str,
     created_at: Time,
+    failed_at: Option<Time>,
 }
 
 /// One order, its store, the service, and what two servers have begun and not done yet.
@@ -113,10 +114,10 @@ impl World {
                     Asked::Read(id) | Asked::Cancel(id) => intent.id == *id,
                     Asked::Find => intent.reference == reference,
                 });
-                if let (Asked::Cancel(_), Some(place), 0 | 2) = (&asked, place, fault) {
-                    if self.intents[place].status == "requires_action" {
-                        self.intents[place].status = "canceled";
-                    }
+                if let (Asked::Cancel(_), Some(place), 0 | 2) = (&asked, place, fault)
+                    && self.intents[place].status == "requires_action"
+                {
+                    self.intents[place].status = "canceled";
                 }
                 // A 404 and a refusal of what exists: only a service that has forgotten for a moment.
                 let got = place.map_or(Got::Status(404), |place| self.seen(place));
@@ -149,6 +150,7 @@ impl World {
                 amount: payment.body.sum().amount,
                 status: "requires_action",
                 created_at: self.now,
+                failed_at: None,
             });
             self.intents.len() - 1
         });
@@ -175,20 +177,30 @@ impl World {
         }))
     }
 
-    /// The customer pays, or a payment ends. A failed one may be approved late.
+    /// The customer pays, or a payment ends. A failed one may be approved within a day: what succeeds later is outside.
     fn settle(&mut self, place: usize, status: &'static str) {
-        let led = &self.led;
+        let (led, now) = (&self.led, self.now);
         let mut payable: Vec<&mut Intent> = self.intents.iter_mut().filter(|intent| led.contains(&intent.id)).collect();
         if payable.is_empty() {
             return;
         }
         let place = place % payable.len();
         let intent = &mut payable[place];
-        if !matches!(intent.status, "succeeded" | "canceled") {
-            intent.status = status;
-            if status == "succeeded" {
+        let is_final = match intent.status {
+            "succeeded" | "canceled" => true,
+            "failed" => status != "succeeded" || intent.failed_at.is_some_and(|at| now - at >= DAY),
+            _ => false,
+        };
+        if is_final {
+            return;
+        }
+        intent.status = status;
+        match status {
+            "succeeded" => {
                 self.taken.insert(intent.id.clone());
             }
+            "failed" => intent.failed_at = Some(now),
+            _ => {}
         }
     }
 

@@ -46,6 +46,7 @@ pub struct Order {
 
 /// What identifies a refund: a payment of the service, and one of its attempts if only that was paid too often.
 #[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct RefundKey {
     /// The service's id of the payment.
     pub id: String,
@@ -56,6 +57,7 @@ pub struct RefundKey {
 
 /// A line of an order's history.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// When.
     pub at: Time,
