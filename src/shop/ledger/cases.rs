@@ -138,6 +138,25 @@ fn every_case_of_the_ledger() {
         let is_free = is_free(case["until"].as_i64().expect("until"), case["now"].as_i64().expect("now"));
         assert_eq!(json!(is_free), case["is_free"], "{}", case["name"]);
     }
+    for case in file["holds"].as_array().expect("cases") {
+        let now = case["now"].as_i64().expect("now");
+        let until = hold_until(case["retry_after"].as_i64(), now);
+        assert_eq!(json!(until), case["until"], "{}", case["name"]);
+        assert!(is_held(until, now) && !is_held(until, until) && !is_held(now + DAY, now), "{}", case["name"]);
+    }
+    for case in file["shown"].as_array().expect("cases") {
+        let name = case["name"].as_str().expect("a name");
+        let order = order_of(&file, &json!({}), &json!([case["row"]]), name);
+        let (now, payment) = (case["now"].as_i64().expect("now"), &order.payments[0]);
+        let named: Vec<&str> =
+            not_readable(&order, now).into_iter().map(|(reference, id)| id.unwrap_or(reference)).collect();
+        let shown = json!({
+            "counts_as_open": payment.counts_as_open(now),
+            "is_confirmed": payment.found.iter().all(|found| is_confirmed(found, now)),
+            "not_readable": named,
+        });
+        assert_eq!(shown, case["then"], "{name}");
+    }
     for case in file["rounds"].as_array().expect("cases") {
         let due: Vec<Due> = read(&case["due"], "rounds");
         let order: Vec<String> =
