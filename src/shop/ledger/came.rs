@@ -1,6 +1,6 @@
 use super::decide::{CLOCKS_DIFFER, Deciding};
 use super::event::{Asked, Effect, Got, Reading, Reply, Seen};
-use super::order::{Came, DAY, Found, FoundState, Payment, State, Time, Why};
+use super::order::{Came, DAY, Duplicate, Found, FoundState, Payment, State, Time, Why};
 use crate::values::IntentStatus;
 
 /// For how long a payment is read after its end if that was not the service's word, or the service does not know it any more.
@@ -213,7 +213,7 @@ impl Deciding<'_> {
         found.is_missing = false;
         found.expires_at = seen.expires_at.or(found.expires_at);
         found.payable = seen.payable.or(found.payable);
-        let is_new = |new: &&super::order::Duplicate| found.duplicates.iter().all(|old| old.attempt != new.attempt);
+        let is_new = |new: &&Duplicate| found.duplicates.iter().all(|old| old.attempt != new.attempt);
         let new: Vec<_> = seen.duplicates.iter().filter(is_new).cloned().collect();
         found.duplicates.extend(new);
         if is_known && seen.address.is_some() {

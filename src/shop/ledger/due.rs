@@ -2,6 +2,7 @@
 
 use super::event::{Asked, Service};
 use super::order::{DAY, Found, FoundState, Order, Payment, State, Time, Why};
+use crate::values::IntentStatus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -156,7 +157,7 @@ pub fn not_readable(order: &Order, now: Time) -> Vec<(&str, Option<&str>)> {
         let is_named = |found: &&Found| match found.state {
             FoundState::Different | FoundState::Ended { why: Why::TimedOut, .. } => true,
             FoundState::Open => !is_confirmed(found, now),
-            FoundState::Ended { .. } => found.is_missing || found.status == crate::values::IntentStatus::Succeeded,
+            FoundState::Ended { .. } => found.is_missing || found.status == IntentStatus::Succeeded,
             FoundState::Paid { .. } => false,
         };
         named.extend(payment.found.iter().filter(is_named).map(|found| (reference, Some(found.id.as_str()))));
