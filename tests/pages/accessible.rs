@@ -5,7 +5,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
-use crate::support::engine::Engine;
+use crate::support::engine::{Engine, only_in_chromium};
 use crate::support::npm_tools;
 use guichet::operations::{CreatePaymentIntent, CustomerName, Item};
 use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, RedirectUrl};
@@ -105,11 +105,25 @@ const STUB: &str = "{
     };
 }";
 
-#[tokio::test]
-#[ignore = "needs axe-core: cargo xtask test"]
-async fn every_state_of_the_hosted_page_is_accessible() {
+only_in_chromium!(
+    "it uses Chromium's DevTools protocol":
+    #[ignore = "needs axe-core: cargo xtask test"]
+    every_state_of_the_hosted_page_is_accessible,
+    #[ignore = "needs axe-core: cargo xtask test"]
+    every_state_of_the_hosted_page_without_its_script_is_accessible,
+    #[ignore = "needs axe-core: cargo xtask test"]
+    the_longest_names_and_amounts_fit_on_the_narrowest_phone,
+    #[ignore = "needs axe-core: cargo xtask test"]
+    the_issuers_page_is_accessible,
+    #[ignore = "needs axe-core: cargo xtask test"]
+    the_sandboxs_front_page_is_accessible,
+    #[ignore = "needs axe-core: cargo xtask test"]
+    every_page_of_the_shop_is_accessible,
+);
+
+async fn every_state_of_the_hosted_page_is_accessible(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = Browser::start("hosted-accessible").await;
+    let browser = engine.start("hosted-accessible").await;
     browser.add_init_script(STUB).await;
     let look = Accessibility::new(&browser);
     let plain = demo
@@ -126,11 +140,9 @@ async fn every_state_of_the_hosted_page_is_accessible() {
     }
 }
 
-#[tokio::test]
-#[ignore = "needs axe-core: cargo xtask test"]
-async fn every_state_of_the_hosted_page_without_its_script_is_accessible() {
+async fn every_state_of_the_hosted_page_without_its_script_is_accessible(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = Engine::Chromium.start_with_proxy("plain-accessible").await;
+    let browser = engine.start_with_proxy("plain-accessible").await;
     browser.proxy().block_scripts();
     let look = Accessibility::new(&browser);
     let state = async |name: &str| browser.wait_for(&format!("[data-plain='{name}']")).await;
@@ -189,13 +201,11 @@ async fn every_state_of_the_hosted_page_without_its_script_is_accessible() {
     over("link_wrong").await;
 }
 
-#[tokio::test]
-#[ignore = "needs axe-core: cargo xtask test"]
-async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
+async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone(engine: Engine) {
     let demo =
         DemoShop::named("Société Anonyme des Établissements Internationaux de Chaussures et Maroquineries du Littoral")
             .await;
-    let browser = Browser::start("hosted-long").await;
+    let browser = engine.start("hosted-long").await;
     browser.add_init_script(STUB).await;
     let look = Accessibility::new(&browser);
     let amount = "999999999999999";
@@ -224,11 +234,9 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone() {
     }
 }
 
-#[tokio::test]
-#[ignore = "needs axe-core: cargo xtask test"]
-async fn the_issuers_page_is_accessible() {
+async fn the_issuers_page_is_accessible(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = Browser::start("issuer-accessible").await;
+    let browser = engine.start("issuer-accessible").await;
     let look = Accessibility::new(&browser);
     let intent = demo.create_intent(order(&demo, "5000")).await;
     for language in ["en", "fr"] {
@@ -247,11 +255,9 @@ async fn the_issuers_page_is_accessible() {
     }
 }
 
-#[tokio::test]
-#[ignore = "needs axe-core: cargo xtask test"]
-async fn the_sandboxs_front_page_is_accessible() {
+async fn the_sandboxs_front_page_is_accessible(engine: Engine) {
     let sandbox = Sandbox::start().await.unwrap();
-    let browser = Browser::start("front-accessible").await;
+    let browser = engine.start("front-accessible").await;
     let look = Accessibility::new(&browser);
     browser.open(&format!("{}/?lang=en", sandbox.base_url())).await;
     look.once("front-en").await;
@@ -260,12 +266,10 @@ async fn the_sandboxs_front_page_is_accessible() {
     look.once("front-fr").await;
 }
 
-#[tokio::test]
-#[ignore = "needs axe-core: cargo xtask test"]
-async fn every_page_of_the_shop_is_accessible() {
+async fn every_page_of_the_shop_is_accessible(engine: Engine) {
     for language in ["en", "fr"] {
         let demo = DemoShop::open().await;
-        let browser = Browser::start_in_language("shop-accessible", language).await;
+        let browser = engine.start_in_language("shop-accessible", language).await;
         let look = Accessibility::new(&browser);
         let shop = demo.shop.url().to_owned();
         let over = async |page: &str, shows: &str| {

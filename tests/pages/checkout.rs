@@ -3,7 +3,7 @@
 
 use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;
-use crate::support::engine::{Engine, in_chromium};
+use crate::support::engine::{Engine, in_chromium, only_in_chromium};
 use crate::support::late_cases;
 use fantoccini::key::Key;
 use guichet::operations::{
@@ -16,15 +16,18 @@ use serde_json::json;
 in_chromium!(
     every_page_after_a_doubtful_decline_says_what_is_not_known_and_until_when,
     an_earlier_attempt_is_in_doubt_in_every_later_view,
-    once_the_time_is_over_the_page_reads_the_payment_before_it_says_that_nothing_was_charged,
-    a_late_approval_is_shown_on_the_open_page,
     the_pages_module_judges_every_case_of_a_declined_payment,
-    the_waiting_page_says_who_asks_and_what_to_do_and_leads_back_to_the_shop_at_once,
     another_number_ends_the_attempt_after_a_warning,
     the_last_attempt_ends_the_payment_and_a_service_without_the_operation_goes_on_waiting,
     the_page_guesses_the_operator_as_the_service_does,
     the_customer_can_change_the_operator_and_a_closed_one_is_not_offered,
     one_amount_is_in_the_headline_the_button_and_the_result,
+);
+only_in_chromium!(
+    "it uses Chromium's DevTools protocol":
+    once_the_time_is_over_the_page_reads_the_payment_before_it_says_that_nothing_was_charged,
+    a_late_approval_is_shown_on_the_open_page,
+    the_waiting_page_says_who_asks_and_what_to_do_and_leads_back_to_the_shop_at_once,
     the_receipt_has_the_payee_the_operator_and_no_secret_and_prints_alone,
 );
 

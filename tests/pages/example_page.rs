@@ -6,16 +6,21 @@
 use crate::accessible::Accessibility;
 use crate::react::pay;
 use crate::support::browser::{Browser, until};
+use crate::support::engine::{Engine, only_in_chromium};
 use crate::support::site::CannedResponse;
 use crate::support::storefront::{CUSTOMER, Storefront};
 use serde_json::{Value, json};
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn the_page_of_the_example_servers_is_accessible() {
+only_in_chromium!(
+    "it uses Chromium's DevTools protocol":
+    #[ignore = "needs files that `cargo xtask test` builds"]
+    the_page_of_the_example_servers_is_accessible,
+);
+
+async fn the_page_of_the_example_servers_is_accessible(engine: Engine) {
     for language in ["en", "fr"] {
         let shop = open_shop().await;
-        let browser = Browser::start_in_language("example-page", language).await;
+        let browser = engine.start_in_language("example-page", language).await;
         let look = Accessibility::new(&browser);
         shop.respond("/shop", CannedResponse::json(&shop_of(&shop, None, json!([]))));
         browser.open(shop.url()).await;

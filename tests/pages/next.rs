@@ -6,7 +6,7 @@
 use crate::accessible::Accessibility;
 use crate::react::pay;
 use crate::support::browser::{Browser, until};
-use crate::support::engine::Engine;
+use crate::support::engine::{Engine, only_in_chromium};
 use crate::support::folder::Folder;
 use crate::support::{api, http, port};
 use fantoccini::key::Key;
@@ -99,11 +99,15 @@ async fn the_page_of_another_origin_and_no_other_calls_the_server() {
     }
 }
 
-#[tokio::test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-async fn a_customer_buys_without_script() {
+only_in_chromium!(
+    "it uses Chromium's DevTools protocol":
+    #[ignore = "needs files that `cargo xtask test` builds"]
+    a_customer_buys_without_script,
+);
+
+async fn a_customer_buys_without_script(engine: Engine) {
     let shop = NextServer::start("turbopack").await;
-    let browser = Browser::start("next-plain").await;
+    let browser = engine.start("next-plain").await;
     browser.disable_scripts().await;
     browser.open(&shop.url).await;
     browser.click("header button").await;

@@ -2,14 +2,19 @@
 
 use crate::support::api::{Merchant, card};
 use crate::support::browser::Browser;
+use crate::support::engine::{Engine, not_in_webkit};
 use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-#[tokio::test]
-async fn a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout() {
+not_in_webkit!(
+    "WebKit takes its language from the machine's locale":
+    a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout,
+);
+
+async fn a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout(engine: Engine) {
     let sandbox = Sandbox::start().await.unwrap();
     let shop = Merchant::of(&sandbox, "Sandbox shop").await;
-    let browser = Browser::start_in_language("issuer", "fr").await;
+    let browser = engine.start_in_language("issuer", "fr").await;
 
     let (refused, url) = sent_to_the_issuer(&shop, "ORDER-1").await;
     browser.open(&url).await;

@@ -10,6 +10,7 @@ mod stores;
 
 use crate::support::api::{self, Merchant, Reply};
 use crate::support::browser::{Browser, until};
+use crate::support::engine::Engine;
 use crate::support::port;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
@@ -58,7 +59,6 @@ macro_rules! for_every_server {
 }
 
 for_every_server!(
-    a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site,
     an_order_is_one_intent_although_the_server_is_killed_in_the_midst,
     an_order_whose_customer_pays_and_closes_the_tab_is_paid_once,
     other_customers_and_other_sites_are_refused,
@@ -76,6 +76,12 @@ for_every_server!(
     a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key,
     every_rule_of_the_check_passes,
 );
+
+/// WebKit takes its language from the machine's locale.
+mod not_webkit {
+    use super::{Server, a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site};
+    for_every_server!(a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site);
+}
 
 async fn a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site(server: Server) {
     let (world, page) = World::open_for_a_page_elsewhere(server).await;
@@ -119,8 +125,8 @@ async fn a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site(server
 }
 
 /// The servers whose page differs: Express has that of guichet-server, and Django's forms carry a CSRF token. PHP's are tested without a
-/// browser, by `other_customers_and_other_sites_are_refused`.
-mod without_script {
+/// browser, by `other_customers_and_other_sites_are_refused`. Scripts are switched off by Chromium's DevTools protocol.
+mod only_chromium {
     use super::Server;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -138,7 +144,7 @@ mod without_script {
 
 async fn a_customer_buys_without_script(server: Server) {
     let world = World::open(server).await;
-    let browser = Browser::start("servers-plain").await;
+    let browser = Engine::Chromium.start("servers-plain").await;
     browser.disable_scripts().await;
     browser.open(&world.shop.url).await;
     browser.click("[aria-label='Pay, Kribi sandals']").await;

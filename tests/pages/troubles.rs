@@ -3,7 +3,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
-use crate::support::engine::{Engine, in_chromium, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser, not_in_webkit, only_in_chromium};
 use fantoccini::key::Key;
 use guichet::operations::{
     AttachPaymentMethod, CancelPaymentIntent, CreatePaymentIntent, CustomerName, Instrument, Item, PaymentIntent,
@@ -174,10 +174,18 @@ async fn after_a_decline_another_method_pays() {
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(2)));
 }
 
-#[tokio::test]
-async fn a_payment_settled_in_another_tab_is_not_paid_again() {
+not_in_webkit!(
+    "the driver opens windows, not tabs, so the first page stays visible and does not read again":
+    a_payment_settled_in_another_tab_is_not_paid_again,
+    "a timer cannot stop a navigation; `returning::` stops one in every engine":
+    a_stopped_navigation_leaves_a_working_pay_button,
+    "WebKit takes its language from the machine's locale":
+    a_french_customer_reads_french_from_the_basket_to_the_end,
+);
+
+async fn a_payment_settled_in_another_tab_is_not_paid_again(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = Browser::start("tabs").await;
+    let browser = engine.start("tabs").await;
     let intent = demo.create_intent(order(&demo, "TABS-1")).await;
     open(&browser, &intent).await;
     browser.wait_for("[data-test='method-mobile_money']").await;
@@ -256,10 +264,9 @@ async fn going_back_without_paying_leaves_a_working_pay_button(engine: Engine) {
     assert_eq!(demo.only_intent().await.status, IntentStatus::Succeeded, "the same order is the same payment");
 }
 
-#[tokio::test]
-async fn a_stopped_navigation_leaves_a_working_pay_button() {
+async fn a_stopped_navigation_leaves_a_working_pay_button(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = Browser::start("stopped").await;
+    let browser = engine.start("stopped").await;
     browser.open(demo.shop.url()).await;
     browser.click("[data-test^='add-']").await;
     browser.click("[data-test^='sign-in-']").await;
@@ -286,9 +293,14 @@ async fn a_stopped_navigation_leaves_a_working_pay_button() {
     assert_eq!(demo.only_intent().await.attempts, Some(1));
 }
 
-#[tokio::test]
-async fn the_network_lost_for_20_seconds_while_paying_charges_once() {
-    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "network").await;
+only_in_chromium!(
+    "it uses Chromium's DevTools protocol":
+    the_network_lost_for_20_seconds_while_paying_charges_once,
+    paying_without_a_network_waits_for_it_and_charges_at_most_once,
+);
+
+async fn the_network_lost_for_20_seconds_while_paying_charges_once(engine: Engine) {
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "network").await;
     demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     see(&browser, "waiting").await;
     browser.set_online(false).await;
@@ -321,9 +333,8 @@ async fn a_charge_with_a_lost_response_is_followed_and_not_repeated() {
     assert_eq!((charges, demo.only_intent().await.attempts), (1, Some(1)));
 }
 
-#[tokio::test]
-async fn paying_without_a_network_waits_for_it_and_charges_at_most_once() {
-    let (demo, browser) = DemoShop::at_the_hosted_page(Engine::from_env(), "offline").await;
+async fn paying_without_a_network_waits_for_it_and_charges_at_most_once(engine: Engine) {
+    let (demo, browser) = DemoShop::at_the_hosted_page(engine, "offline").await;
     browser.set_online(false).await;
     demo.pay_by_phone(&browser, SUCCEEDS).await;
     browser.wait_for("[data-status='sending'],[data-status='uncertain']").await;
@@ -424,10 +435,9 @@ async fn every_english_sentence_has_a_french_one() {
     assert!(english.as_array().is_some_and(|keys| keys.len() > 100), "{english}");
 }
 
-#[tokio::test]
-async fn a_french_customer_reads_french_from_the_basket_to_the_end() {
+async fn a_french_customer_reads_french_from_the_basket_to_the_end(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = Browser::start_in_language("fr", "fr-CM").await;
+    let browser = engine.start_in_language("fr", "fr-CM").await;
     browser.open(demo.shop.url()).await;
     assert_eq!(browser.wait_for(".languages [aria-current]").await, "Français");
     demo.fill_a_basket_and_leave_for_the_hosted_page(&browser).await;

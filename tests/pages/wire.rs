@@ -2,6 +2,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
+use crate::support::engine::{Engine, only_in_chromium};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, MerchantReference};
 use serde_json::Value;
@@ -11,8 +12,13 @@ const HOSTED_FIRST: u64 = 73_500;
 /// The page itself, which is never stored; its files are.
 const HOSTED_AGAIN: u64 = 5_000;
 
-#[tokio::test]
-async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
+only_in_chromium!(
+    "it uses Chromium's DevTools protocol":
+    the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice,
+    the_shops_page_is_not_fetched_twice,
+);
+
+async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice(engine: Engine) {
     let demo = DemoShop::open().await;
     let reference = MerchantReference::new("WIRE-1").unwrap();
     let order = CreatePaymentIntent::new(
@@ -24,7 +30,7 @@ async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
     .email(Email::new("awa@example.com").unwrap());
     let intent = demo.create_intent(order).await;
     let address = intent.checkout_url.as_ref().expect("the sandbox sends this field").expose().to_owned();
-    let browser = Browser::start("wire-hosted").await;
+    let browser = engine.start("wire-hosted").await;
     let visits = visits("hosted page", &browser, &address, async || {
         browser.wait_for("[data-test='method-mobile_money']").await;
     })
@@ -43,10 +49,9 @@ async fn the_hosted_page_is_small_on_the_wire_and_is_not_fetched_twice() {
     assert!(again <= HOSTED_AGAIN, "{again} bytes of {HOSTED_AGAIN}");
 }
 
-#[tokio::test]
-async fn the_shops_page_is_not_fetched_twice() {
+async fn the_shops_page_is_not_fetched_twice(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = Browser::start("wire-shop").await;
+    let browser = engine.start("wire-shop").await;
     // A customer who is already signed in, on a page that loads nothing of the shop.
     browser.open(&format!("{}/api/shop", demo.shop.url().trim_end_matches('/'))).await;
     browser

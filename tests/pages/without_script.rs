@@ -2,7 +2,7 @@
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
-use crate::support::engine::{Engine, in_chromium, in_every_browser};
+use crate::support::engine::{Engine, in_chromium, in_every_browser, only_in_chromium};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference};
 use serde_json::json;
@@ -14,9 +14,10 @@ in_every_browser!(
     the_script_takes_over_the_page_that_needs_none,
     a_customer_whose_scripts_are_blocked_pays_by_the_forms,
 );
-in_chromium!(
+in_chromium!(a_link_with_the_secret_in_its_fragment_works_with_a_script,);
+only_in_chromium!(
+    "it uses Chromium's DevTools protocol":
     a_phone_that_was_typed_before_the_script_came_is_kept,
-    a_link_with_the_secret_in_its_fragment_works_with_a_script,
 );
 
 async fn the_script_takes_over_the_page_that_needs_none(engine: Engine) {

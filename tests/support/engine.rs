@@ -53,15 +53,32 @@ macro_rules! in_chromium {
     };
 }
 
+/// Makes one test of each function, `only_chromium::…`, which no other engine can run, for this reason.
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! only_in_chromium {
+    ($reason:literal: $($(#[$attribute:meta])* $test:ident),+ $(,)?) => {
+        $crate::support::engine::in_one_browser!(@ only_chromium, $crate::support::engine::Engine::Chromium, $($(#[$attribute])* $test)+);
+    };
+}
+
+/// Makes one test of each function, `not_webkit::…`, as [`in_chromium!`] does, which WebKit cannot run, for the reason before it.
+#[allow(unused_macros, reason = "each test binary uses a part of it")]
+macro_rules! not_in_webkit {
+    ($($reason:literal: $(#[$attribute:meta])* $test:ident),+ $(,)?) => {
+        $crate::support::engine::in_one_browser!(@ not_webkit, $crate::support::engine::Engine::from_env(), $($(#[$attribute])* $test)+);
+    };
+}
+
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! in_one_browser {
     ($module:ident $engine:ident $($test:ident)+) => {
         $crate::support::engine::in_one_browser!(@ $module, $crate::support::engine::Engine::$engine, $($test)+);
     };
-    (@ $module:ident, $engine:expr, $($test:ident)+) => {
+    (@ $module:ident, $engine:expr, $($(#[$attribute:meta])* $test:ident)+) => {
         mod $module {
             $(
                 #[tokio::test]
+                $(#[$attribute])*
                 async fn $test() {
                     super::$test($engine).await;
                 }
@@ -71,7 +88,7 @@ macro_rules! in_one_browser {
 }
 
 #[allow(unused_imports, reason = "each test binary uses a part of it")]
-pub(crate) use {in_chromium, in_every_browser, in_one_browser};
+pub(crate) use {in_chromium, in_every_browser, in_one_browser, not_in_webkit, only_in_chromium};
 
 /// What a browser is started with.
 #[derive(Clone, Copy, PartialEq)]

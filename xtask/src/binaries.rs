@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::cargo::{self, Artifact, at_root, cargo, root};
+use crate::cargo::{self, Artifact, at_root, cargo, root, run_reading};
 
 /// One test binary.
 pub struct Binary {
@@ -52,6 +52,15 @@ impl Binary {
         command.env("RUST_TEST_THREADS", threads.to_string());
         command.env("RUSTC_BOOTSTRAP", "1").env("CARGO_MANIFEST_DIR", root());
         command
+    }
+
+    /// The names of all its tests.
+    pub fn tests(&self) -> Result<Vec<String>> {
+        let mut tests = Vec::new();
+        run_reading(self.command().args(["--list", "--format=terse"]), |line| {
+            tests.extend(line.strip_suffix(": test").map(str::to_owned));
+        })?;
+        Ok(tests)
     }
 
     /// Whether it is the binary of this folder in `tests/`.

@@ -6,7 +6,6 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use crate::binaries::Binary;
-use crate::cargo::run_reading;
 
 /// What only `cargo xtask test --newest` runs: two models, whose rules the gate has in tests with fixed sequences, beside the models
 /// `billing_model` and `sandbox_model`; and a client that is generated in Python, beside the one in TypeScript.
@@ -46,8 +45,7 @@ pub fn at_length(binary: &Binary) -> Result<[Command; 2]> {
 
 /// Fails if a filter matches no test: a test was renamed, and its filter was not.
 fn require_tests<'a>(binary: &Binary, filters: impl IntoIterator<Item = &'a str>) -> Result<()> {
-    let mut tests = Vec::new();
-    run_reading(binary.command().args(["--list", "--format=terse"]), |line| tests.push(line.to_owned()))?;
+    let tests = binary.tests()?;
     for filter in filters {
         ensure!(
             tests.iter().any(|test| test.starts_with(filter)),

@@ -165,7 +165,9 @@ impl Run {
             }
         }
         if all_engines {
-            pages.into_iter().for_each(|binary| self.other_engines(binary, &tools, &consumers::TESTS_OF_NEWEST));
+            for binary in pages {
+                self.other_engines(binary, &tools, &consumers::TESTS_OF_NEWEST)?;
+            }
         }
         Ok(())
     }
@@ -212,7 +214,8 @@ impl Run {
     }
 
     /// Runs the tests in Firefox and in WebKit that otherwise run in Chromium alone.
-    fn other_engines(&mut self, pages: &Binary, tools: &Tools, not_built: &[&str]) {
+    fn other_engines(&mut self, pages: &Binary, tools: &Tools, not_built: &[&str]) -> Result<()> {
+        let tests = pages.tests()?;
         for engine in ["firefox", "webkit"] {
             let mut command = pages.command();
             command.env("GUICHET_ENGINE", engine).env(NPM_TOOLS, tools.folder());
@@ -224,14 +227,14 @@ impl Run {
             {
                 command.args(["--skip", module]);
             }
-            for (test, engines, reason) in NOT_IN {
-                if engines.contains(&engine) {
-                    command.args(["--skip", test]);
-                    self.not_run.push(format!("{test} in {engine} ({reason})"));
-                }
+            for (module, _) in CANNOT_RUN.iter().filter(|(_, engines)| engines.contains(&engine)) {
+                command.args(["--skip", module]);
+                let tests = tests.iter().filter(|test| test.contains(module));
+                self.not_run.extend(tests.map(|test| format!("{test} in {engine}")));
             }
             self.tests(&format!("tests: pages in {engine}"), &mut command);
         }
+        Ok(())
     }
 
     /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust, what is known about the
@@ -264,7 +267,7 @@ impl Run {
             let mut command = binary.command();
             command.args(["package::", "accessible::", "next::", "init::"]).env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
-            self.other_engines(binary, &newest, &consumers::IN_CHROMIUM);
+            self.other_engines(binary, &newest, &consumers::IN_CHROMIUM)?;
         }
         for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
             match services::at_length(binary) {
@@ -422,42 +425,9 @@ const CHECKS: &str = "every_rule_of_the_check_passes";
 const NEED_NO_BROWSER: [&str; 6] =
     [CHECKS, "a_test_of_django_checks", "servers::cron::", "servers::stores::", "mutants::", IN_SOAK];
 
-/// Tests that run only in Chromium, or not in WebKit, with the reason. Only Chromium's driver can disconnect a page from the
-/// network, run a script before the page's own, set the colour scheme, print, and count the bytes of a visit without headers.
-const NOT_IN: [(&str, &[&str], &str); 18] = [
-    ("accessible::", &["firefox", "webkit"], DEVTOOLS),
-    ("is_accessible", &["firefox", "webkit"], DEVTOOLS),
-    ("wire::", &["firefox", "webkit"], DEVTOOLS),
-    ("next::a_customer_buys_without_script", &["firefox", "webkit"], DEVTOOLS),
-    ("servers::without_script::", &["firefox", "webkit"], DEVTOOLS),
-    ("a_phone_that_was_typed_before_the_script_came_is_kept", &["firefox", "webkit"], DEVTOOLS),
-    ("the_network_lost_for_20_seconds_while_paying_charges_once", &["firefox", "webkit"], DEVTOOLS),
-    ("paying_without_a_network_waits_for_it_and_charges_at_most_once", &["firefox", "webkit"], DEVTOOLS),
-    ("a_late_approval_is_shown_on_the_open_page", &["firefox", "webkit"], DEVTOOLS),
-    ("once_the_time_is_over_the_page_reads_the_payment", &["firefox", "webkit"], DEVTOOLS),
-    ("the_receipt_has_the_payee_the_operator_and_no_secret_and_prints_alone", &["firefox", "webkit"], DEVTOOLS),
-    ("the_waiting_page_says_who_asks_and_what_to_do", &["firefox", "webkit"], DEVTOOLS),
-    ("a_customer_approves_or_refuses_at_the_issuer_and_returns_to_the_checkout", &["webkit"], LOCALE),
-    ("a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site", &["webkit"], LOCALE),
-    ("a_french_customer_reads_french_from_the_basket_to_the_end", &["webkit"], LOCALE),
-    (
-        "a_stopped_navigation_leaves_a_working_pay_button",
-        &["webkit"],
-        "a timer cannot stop a navigation; `returning::` stops one in every engine",
-    ),
-    (
-        "a_payment_settled_in_another_tab_is_not_paid_again",
-        &["webkit"],
-        "the driver opens windows, not tabs, so the first page stays visible and does not read again",
-    ),
-    (
-        "the_preload_links_of_the_readme_load_the_wasm_that_the_page_uses",
-        &["webkit"],
-        "WebKitGTK's `fetch` uses no preload and loads the file twice",
-    ),
-];
-const DEVTOOLS: &str = "it uses Chromium's DevTools protocol";
-const LOCALE: &str = "WebKit takes its language from the machine's locale";
+/// The modules of tests that these engines cannot run. `tests/pages` says there why.
+const CANNOT_RUN: [(&str, &[&str]); 2] =
+    [("::only_chromium::", &["firefox", "webkit"]), ("::not_webkit::", &["webkit"])];
 
 /// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are the two stores, of which a
 /// server has one, and the command as it is installed.
