@@ -41,10 +41,11 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
   function tab(address, opener) {
     const addresses = [new URL(address)];
     const here = () => addresses.at(-1);
+    const isBlank = () => here().href === "about:blank";
     const sent = queue(); // the addresses that `navigation` has not returned yet
     let state = null;
     const go = (kept) => (to) => {
-      const isEmpty = here().href === "about:blank"; // a window that was just opened: its address is not kept
+      const isEmpty = isBlank(); // a window that was just opened: its address is not kept
       addresses.splice(addresses.length - 1 + (isEmpty ? 0 : kept), 1, new URL(to, isEmpty ? opener.address : here()));
       state = null;
       sent.put(here().href);
@@ -63,12 +64,22 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
         if (to) addresses[addresses.length - 1] = new URL(to, here());
       },
     };
-    // What the page that opened it sees of it.
+    let looks = 0; // of the page that opened it, at the page that it shows
+    let isClosed = false;
+    let isLeft = false; // its customer closes it
+    // What the page that opened it sees of it. A customer closes what is shown for a while: what is gone sooner may have been cut off.
     const window = {
-      location, closed: false, document: { body: {} }, sessionStorage: storage(), focus() {},
+      document: { body: {} }, sessionStorage: storage(), focus() {},
+      get location() {
+        if (!isBlank()) looks += 1;
+        return location;
+      },
+      get closed() {
+        return isClosed || (isLeft && (isBlank() || looks > 1));
+      },
       close() {
         if (!opener) return; // as in a browser, a page closes only what it has opened
-        window.closed = true;
+        isClosed = true;
         if (shown === self) shown = opener;
       },
     };
@@ -81,7 +92,7 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
         return addresses.map(String);
       },
       get closed() {
-        return window.closed;
+        return isClosed || isLeft;
       },
       async navigation(call) {
         if (call) sent.clear(); // the page was sent there before
@@ -95,7 +106,11 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
       show() {
         shown = self;
       },
-      close: window.close,
+      close() {
+        if (!opener) return;
+        isLeft = true;
+        if (shown === self) shown = opener;
+      },
     };
     return self;
   }
