@@ -362,7 +362,10 @@ impl Shop {
     async fn close_the_popup(&self) {
         let popup = self.popup().await;
         self.browser.switch_to(&self.tab).await;
-        self.browser.run_async("await new Promise((go) => setTimeout(go, 1000)); return true").await;
+        // Timers as the page's own, because a browser slows those of a page in the background.
+        let four_looks =
+            "for (let look = 0; look < 4; look++) await new Promise((go) => setTimeout(go, 300)); return true";
+        self.browser.run_async(four_looks).await;
         self.browser.switch_to(&popup).await;
         self.browser.close_tab_and_switch_to(&self.tab).await;
         // Without a window manager, closing a window gives no page the focus.
