@@ -284,7 +284,7 @@ async fn a_server_without_return_nonce_is_reported_once_on_the_console_with_the_
         assert_eq!(shop.browser.run("return warnings.length").await, warnings, "the server answers {answers}");
     }
     let warning = shop.browser.run("return warnings[0]").await;
-    for part in ["guichet: ", "`return_nonce`", "guichet_return", "redirect_url"] {
+    for part in ["guichet: ", "`return_nonce`", "guichet_return=", "redirect_url"] {
         assert!(warning.as_str().is_some_and(|warning| warning.contains(part)), "{part}: {warning}");
     }
 }

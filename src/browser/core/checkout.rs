@@ -41,7 +41,7 @@ pub(crate) struct Checkouts {
 
 /// The console message for a developer whose server leaves out the nonce.
 const MISSING_NONCE: &str =
-    "guichet: the popup cannot close. Answer a `return_nonce`, which `redirect_url` has as guichet_return.";
+    "guichet: the popup cannot close. Answer a `return_nonce`, and `redirect_url` with guichet_return=<the same>.";
 
 impl Checkouts {
     /// Starts a checkout. A second click on an order waits for the first checkout; a new popup starts a new one.
