@@ -181,10 +181,7 @@ mod tests {
             sent.as_object_mut().expect("an object").extend(case.intent.as_object().expect("an object").clone());
             let intent = PaymentIntent::deserialize(&sent).expect("an intent");
             let late = late_approval(&PaymentAsRead {
-                expires_at: intent
-                    .expires_at
-                    .as_deref()
-                    .and_then(|at| Some(crate::values::Moment::new(at).ok()?.unix())),
+                expires_at: intent.expires().map(crate::values::Moment::unix),
                 as_of: case.as_of,
                 final_since: case.final_since,
                 ..PaymentAsRead::from(&intent)

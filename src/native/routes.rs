@@ -218,7 +218,7 @@ impl<S: Shop> Calls for RoutesState<S> {
     }
     async fn read(&self, id: &IntentId) -> Result<Reading, Refused> {
         let (intent, date) = self.client.read_payment_intent_with_date(id).await?;
-        let expires_at = intent.expires_at.as_deref().and_then(|at| Moment::new(at).ok()).map(Moment::unix);
+        let expires_at = intent.expires().map(Moment::unix);
         Ok(Reading { intent, as_of: date.map(Moment::unix), expires_at })
     }
 }

@@ -308,6 +308,14 @@ pub struct PaymentIntent {
     pub duplicate_payments: Vec<DuplicatePayment>,
 }
 
+impl PaymentIntent {
+    /// When it expires; `None` if the service does not say, or in a form that cannot be parsed.
+    #[must_use]
+    pub fn expires(&self) -> Option<Moment> {
+        self.expires_at.as_deref().and_then(|text| Moment::new(text).ok())
+    }
+}
+
 /// Reads duplicate payments so that no two of an intent have the same number. If the number of an attempt cannot be
 /// read, the entry's position in the list replaces it, counted down from `u32::MAX`, which no attempt reaches. The
 /// service's list only grows, so an entry keeps its position.
