@@ -2,6 +2,7 @@
 
 use super::*;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// `base` with the members of `over`, objects member by member.
 fn merged(base: &Value, over: &Value) -> Value {
@@ -102,6 +103,33 @@ fn line_of_effect(effect: &Effect) -> String {
     }
 }
 
+/// The lists of the file, and what a case of each may have. A misspelt member would decide nothing.
+const LISTS: [(&str, &[&str]); 7] = [
+    ("decisions", &["name", "of", "order", "rows", "known", "event", "now", "then"]),
+    ("due", &["name", "of", "row", "service", "now", "is_due"]),
+    ("claims", &["name", "of", "until", "now", "is_free"]),
+    ("rounds", &["name", "of", "due", "now", "then"]),
+    ("holds", &["name", "of", "retry_after", "now", "until"]),
+    ("shown", &["name", "of", "row", "now", "then"]),
+    ("start", &["name", "of", "pending", "may_create", "prefix", "tables", "then"]),
+];
+
+#[test]
+fn no_case_of_the_ledger_has_an_unknown_member_or_the_name_of_another() {
+    let file: Value = serde_json::from_str(include_str!("../../../tests/shop/ledger.json")).expect("JSON");
+    let rest = ["about", "order", "row", "found", "click", "seen"];
+    only(&file, &LISTS.iter().map(|(list, _)| *list).chain(rest).collect::<Vec<_>>());
+    let mut names = BTreeSet::new();
+    for (list, members) in LISTS {
+        for case in file[list].as_array().expect("cases") {
+            only(case, members);
+            let name = case["name"].as_str().expect("a name");
+            assert!(names.insert(name), "two cases have the name {name}");
+            assert_eq!(case["pending"] == true, list == "start", "every case that needs no store runs: {name}");
+        }
+    }
+}
+
 #[test]
 fn every_case_of_the_ledger() {
     let file: Value = serde_json::from_str(include_str!("../../../tests/shop/ledger.json")).expect("JSON");
@@ -109,7 +137,6 @@ fn every_case_of_the_ledger() {
     for case in file["decisions"].as_array().expect("cases") {
         let name = case["name"].as_str().expect("a name");
         let [then, none] = [&case["then"], &json!({})];
-        only(case, &["name", "of", "order", "rows", "known", "event", "now", "then"]);
         only(then, &["order", "rows", "effects"]);
         let members = case.get("order").unwrap_or(none);
         let order = order_of(&file, members, &case["rows"], name);

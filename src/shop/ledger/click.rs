@@ -152,12 +152,12 @@ impl Deciding<'_> {
 
     /// An open payment leads to its address: that which has just come, or the one that was stored because no repeat and no reading
     /// gives it. Of two that the service made, the first that may be paid.
-    pub(super) fn lead(&mut self, index: usize, came: Option<(&str, &str)>) {
+    pub(super) fn lead(&mut self, index: usize, address: Option<(&str, &str)>) {
         let payment = &self.order.payments[index];
         // It may have been left before its reply came: another payment of the order is open.
         let first = payment.first_open().filter(|_| payment.state() == State::Open);
         let Some(found) = first else { return self.effects.push(Effect::ClickAgain) };
-        let address = match (came, &found.sealed) {
+        let address = match (address, &found.sealed) {
             (Some((id, plain)), _) if id == found.id => Led::Plain(plain.to_owned()),
             (_, Some(sealed)) => Led::Sealed(sealed.clone()),
             _ => return self.answer_error(503, "unavailable"),
@@ -206,7 +206,7 @@ impl Deciding<'_> {
         let by_wrong_clock = self.clock_is_wrong();
         let payment = &mut self.order.payments[index];
         let until = self.now + self.known.service.call;
-        payment.sends.push(Send { at: self.now, until, by_wrong_clock, came: Vec::new() });
+        payment.sends.push(Send { at: self.now, until, by_wrong_clock, results: Vec::new() });
         let (reference, send) = (payment.reference.clone(), payment.sends.len() - 1);
         self.effects.push(Effect::Send { reference, send, may_retry: self.known.service.repeats });
     }

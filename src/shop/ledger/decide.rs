@@ -158,13 +158,13 @@ impl Deciding<'_> {
         }
     }
 
-    /// The order's state says what a page gets, after whatever a click has caused. `came` is an address, and of which payment.
-    pub(super) fn answer_page(&mut self, index: usize, came: Option<(&str, &str)>) {
+    /// The order's state says what a page gets, after whatever a click has caused. `address` is the id of a payment and its address.
+    pub(super) fn answer_page(&mut self, index: usize, address: Option<(&str, &str)>) {
         match self.order.state() {
             Some(State::Paid) => self.answer_paid(),
             _ if self.order.has_ended => self.answer_error(409, "order_ended"),
             Some(State::Different) => self.answer_error(409, "payment_mismatch"),
-            Some(State::Open) => self.lead(index, came),
+            Some(State::Open) => self.lead(index, address),
             Some(State::Sent) => self.answer_error(503, "unavailable"),
             Some(State::Ended) | None => self.effects.push(Effect::ClickAgain),
         }
@@ -203,7 +203,7 @@ impl Found {
         }
     }
 
-    /// When a word that is not final ends it: when it expires, or a day after it came where the service does not say; three days at
+    /// When a word that is not final ends it: when it expires, or a day after its first reply where the service does not say; three days at
     /// the earliest while it is `processing`. No service's time is further ahead than a month.
     pub(super) fn ends_at(&self) -> Time {
         let end = self.expires_at.map_or(self.since + DAY, |at| at.min(self.since + 30 * DAY));

@@ -1,5 +1,5 @@
 use super::body::Money;
-use super::order::{Came, Duplicate, RefundKey, Time};
+use super::order::{Duplicate, RefundKey, SendResult, Time};
 use crate::operations::PaymentIntent;
 use crate::shop::Owner;
 use crate::values::{Amount, CheckoutUrl, IntentStatus, Moment};
@@ -102,10 +102,10 @@ pub struct Reply {
     pub reference: String,
     /// Which, from 0.
     pub send: usize,
-    /// What came of earlier attempts of the same call.
+    /// The results of earlier attempts of the same call.
     #[serde(default)]
-    pub earlier: Vec<Came>,
-    /// What came of the last.
+    pub earlier: Vec<SendResult>,
+    /// The result of the last.
     pub got: Got,
 }
 
@@ -122,7 +122,7 @@ pub struct Reading {
     /// Whether a page waits for it.
     #[serde(default)]
     pub for_page: bool,
-    /// What came.
+    /// Its result.
     pub got: Got,
 }
 
@@ -138,7 +138,7 @@ pub enum Asked {
     Cancel(String),
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum Got {
@@ -226,7 +226,7 @@ impl Seen {
             currency: Some(intent.currency.clone()).filter(|currency| !currency.is_empty()),
             status: intent.status.clone(),
             created_at: intent.created_at,
-            expires_at: intent.expires_at.as_deref().and_then(|text| Some(Moment::new(text).ok()?.unix())),
+            expires_at: intent.expires().map(Moment::unix),
             date,
             mark: intent.metadata.get(MARK).and_then(|mark| Some(mark.as_str()?.to_owned())),
             payable: intent.amount_payable,
@@ -311,7 +311,7 @@ pub enum Answer {
         reference: String,
         /// Which of the service's.
         id: String,
-        /// The address, as it came or as it was stored.
+        /// The address, of the reply or as it was stored.
         address: Led,
     },
     /// It was paid: show what is stored.
@@ -334,7 +334,7 @@ pub enum Answer {
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Led {
-    /// As it came.
+    /// Of the reply.
     Plain(String),
     /// As it was stored.
     Sealed(String),

@@ -1,5 +1,5 @@
-//! Random histories of one order: clicks on two servers, kills, clocks and prices, and a service that loses, repeats, doubles, refuses,
-//! forgets and approves late. `GUICHET_HISTORIES` sets how many.
+//! Random histories of one order: clicks on two servers, kills, prices, and a service that loses, repeats, doubles, refuses and approves
+//! late. `GUICHET_HISTORIES` sets how many.
 
 use super::*;
 use crate::shop::Owner;
@@ -30,7 +30,7 @@ struct World {
     uncommitted: Vec<(i64, Decision)>,
     led: BTreeSet<String>,
     taken: BTreeSet<String>,
-    told: Vec<Changed>,
+    delivered: Vec<Changed>,
     named: BTreeSet<String>,
     answers: Vec<Answer>,
     price: u64,
@@ -50,7 +50,7 @@ impl World {
             uncommitted: Vec::new(),
             led: BTreeSet::new(),
             taken: BTreeSet::new(),
-            told: Vec::new(),
+            delivered: Vec::new(),
             named: BTreeSet::new(),
             answers: Vec::new(),
             price: 45_000,
@@ -119,7 +119,7 @@ impl World {
                 {
                     self.intents[place].status = "canceled";
                 }
-                // A 404 and a refusal of what exists: only a service that has forgotten for a moment.
+                // A status above a 500 is one, too: this service forgets no payment, and refuses to give none.
                 let got = place.map_or(Got::Status(404), |place| self.seen(place));
                 let got = lost(fault.min(3)).unwrap_or(got);
                 self.events.push(Event::Reading(Reading { reference, asked, at: self.now, for_page, got }));
@@ -132,7 +132,7 @@ impl World {
                 self.answers.push(answer);
             }
             Effect::ClickAgain => self.events.push(self.click()),
-            Effect::OrderChanged(changed) => self.told.push(changed),
+            Effect::OrderChanged(changed) => self.delivered.push(changed),
             Effect::Alarm(alarm) => {
                 self.named.insert(alarm.about);
             }
@@ -277,7 +277,7 @@ impl World {
             );
         }
         let mut received: BTreeMap<i64, &Changed> = BTreeMap::new();
-        received.extend(self.told.iter().rev().map(|changed| (changed.version, changed)));
+        received.extend(self.delivered.iter().rev().map(|changed| (changed.version, changed)));
         if let Some((version, last)) = received.last_key_value() {
             let state = Changed { version: *version, ..self.order.changed() };
             prop_assert_eq!(&Changed { asked: None, ..(*last).clone() }, &Changed { asked: None, ..state });

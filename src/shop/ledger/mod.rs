@@ -9,13 +9,13 @@
 
 mod amount;
 mod body;
-mod came;
 mod changed;
 mod click;
 mod decide;
 mod due;
 mod event;
 mod order;
+mod replies;
 
 #[cfg(test)]
 mod cases;
@@ -30,5 +30,5 @@ pub use event::{
     RefundDue, Reply, Resolve, Seen, Service, Verdict,
 };
 pub use order::{
-    Came, Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, State, Time, Why,
+    Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, SendResult, State, Time, Why,
 };

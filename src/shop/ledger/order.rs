@@ -118,15 +118,15 @@ pub struct Send {
     /// Whether the service's clock contradicted ours.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_wrong_clock: bool,
-    /// What came of each attempt of the call: nothing yet if empty.
+    /// The result of each attempt of the call: none yet if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub came: Vec<Came>,
+    pub results: Vec<SendResult>,
 }
 
-/// What came of one attempt to create a payment.
+/// The result of one attempt to create a payment.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Came {
+pub enum SendResult {
     /// A payment.
     Payment,
     /// A status without a payment.
@@ -176,7 +176,7 @@ pub struct Found {
     pub state: FoundState,
     /// The service's last word.
     pub status: IntentStatus,
-    /// When its id first came.
+    /// When a reply first had its id.
     #[serde(default)]
     pub since: Time,
     /// When it expires, if the service says so.
@@ -185,7 +185,7 @@ pub struct Found {
     /// When the last reading that succeeded was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Time>,
-    /// When the last reading was asked for, whatever came.
+    /// When the last reading was asked for, also one that failed.
     #[serde(default)]
     pub tried_at: Time,
     /// Whether the service no longer knew it then.
@@ -325,14 +325,14 @@ impl Payment {
 
     /// Whether each attempt of each send was refused for its data.
     pub(super) fn was_refused(&self) -> bool {
-        let is_refusal = |came: &Came| matches!(came, Came::Status(400 | 413 | 415 | 422));
+        let is_refusal = |result: &SendResult| matches!(result, SendResult::Status(400 | 413 | 415 | 422));
         !self.sends.is_empty()
-            && self.sends.iter().all(|send| !send.came.is_empty() && send.came.iter().all(is_refusal))
+            && self.sends.iter().all(|send| !send.results.is_empty() && send.results.iter().all(is_refusal))
     }
 
     /// Whether the service may still execute one of these sends: its time is not over, and an attempt of it got no status.
     pub(super) fn may_be_executed<'a>(sends: impl IntoIterator<Item = &'a Send>, now: Time) -> bool {
-        let is_answered = |send: &Send| !send.came.is_empty() && !send.came.contains(&Came::Lost);
+        let is_answered = |send: &Send| !send.results.is_empty() && !send.results.contains(&SendResult::Lost);
         sends.into_iter().any(|send| send.until > now && !is_answered(send))
     }
 

@@ -1,19 +1,19 @@
 use super::decide::{CLOCKS_DIFFER, Deciding};
 use super::event::{Asked, Effect, Got, Reading, Reply, Seen};
-use super::order::{Came, DAY, Duplicate, Found, FoundState, Payment, State, Time, Why};
+use super::order::{DAY, Duplicate, Found, FoundState, Payment, SendResult, State, Time, Why};
 use crate::values::IntentStatus;
 
 /// For how long a payment is read after its end if that was not the service's word, or the service does not know it any more.
 const LONG: Time = 30 * DAY;
 
 impl Deciding<'_> {
-    /// What came of a send is stored with it. A payment is a reading, too.
+    /// The results of a send are stored with it. A payment is a reading, too.
     pub(super) fn reply(&mut self, Reply { reference, send, earlier, got }: &Reply) {
         let Some(index) = self.index(reference) else { return };
         let Some(sent) = self.order.payments[index].sends.get_mut(*send) else { return };
         let asked_at = sent.at;
-        sent.came.clone_from(earlier);
-        sent.came.push(got.came());
+        sent.results.clone_from(earlier);
+        sent.results.push(got.send_result());
         match got {
             Got::Payment(seen) if self.take(index, seen, None, asked_at) => self.answer_reply(index, seen.address()),
             got => self.no_payment(index, *send, got),
@@ -21,12 +21,12 @@ impl Deciding<'_> {
     }
 
     /// A reply leads to its address; one that has none, or that of another payment than the first that may be paid, leads to a reading.
-    fn answer_reply(&mut self, index: usize, came: Option<(&str, &str)>) {
+    fn answer_reply(&mut self, index: usize, address: Option<(&str, &str)>) {
         let payment = &self.order.payments[index];
         let first = payment.first_open().map(|found| found.id.clone());
         match first.filter(|_| payment.state() == State::Open) {
-            Some(first) if came.is_none_or(|(id, _)| id != first) => self.ask(index, Asked::Read(first), true),
-            _ => self.answer_page(index, came),
+            Some(first) if address.is_none_or(|(id, _)| id != first) => self.ask(index, Asked::Read(first), true),
+            _ => self.answer_page(index, address),
         }
     }
 
@@ -95,16 +95,16 @@ impl Deciding<'_> {
     }
 
     /// What a page gets after a reading: an address only of what was read just now. A payment that could not be canceled keeps its price.
-    fn answer_reading(&mut self, index: usize, asked: &Asked, came: Option<Option<(&str, &str)>>) {
+    fn answer_reading(&mut self, index: usize, asked: &Asked, address: Option<Option<(&str, &str)>>) {
         let is_open = self.order.payments[index].state() == State::Open;
-        match (asked, came) {
+        match (asked, address) {
             (Asked::Cancel(_), None | Some(None)) if is_open => self.ask_for_address(index),
             (_, None) if is_open => self.answer_error(503, "unavailable"),
-            (_, came) => self.answer_page(index, came.flatten()),
+            (_, address) => self.answer_page(index, address.flatten()),
         }
     }
 
-    /// When it was last asked for, whatever came.
+    /// When it was last asked for, also in vain.
     fn tried(&mut self, index: usize, id: Option<&str>, at: Time) {
         let payment = &mut self.order.payments[index];
         match id {
@@ -134,7 +134,7 @@ impl Deciding<'_> {
         }
     }
 
-    /// Takes a payment that came into the order. False if it is not the one that was asked for: that is as if nothing came.
+    /// Takes the payment of a reply into the order. False if it is not the one that was asked for: that is as if there was no reply.
     fn take(&mut self, index: usize, seen: &Seen, asked: Option<&Asked>, asked_at: Time) -> bool {
         let payment = &self.order.payments[index];
         let asked_id = match asked {
@@ -304,11 +304,11 @@ impl Found {
 }
 
 impl Got {
-    fn came(&self) -> Came {
+    fn send_result(&self) -> SendResult {
         match self {
-            Self::Payment(_) => Came::Payment,
-            Self::Status(status) => Came::Status(*status),
-            Self::Lost => Came::Lost,
+            Self::Payment(_) => SendResult::Payment,
+            Self::Status(status) => SendResult::Status(*status),
+            Self::Lost => SendResult::Lost,
         }
     }
 }
