@@ -77,11 +77,13 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
       get closed() {
         return isClosed || (isLeft && (isBlank() || looks > 1));
       },
-      close() {
-        if (!opener) return; // as in a browser, a page closes only what it has opened
-        isClosed = true;
-        if (shown === self) shown = opener;
-      },
+      // As in a browser, a page closes only what it has opened.
+      close: () => hide(() => (isClosed = true)),
+    };
+    const hide = (mark) => {
+      if (!opener) return;
+      mark();
+      if (shown === self) shown = opener;
     };
     const self = {
       location, history, window,
@@ -106,11 +108,7 @@ export function openTestPage(address = "https://shop.example.com/", { popups = f
       show() {
         shown = self;
       },
-      close() {
-        if (!opener) return;
-        isLeft = true;
-        if (shown === self) shown = opener;
-      },
+      close: () => hide(() => (isLeft = true)),
     };
     return self;
   }

@@ -208,7 +208,7 @@ export function describe(error, locale, late = notJudged(error)) {
 
 /**
  * The sentence about an attempt of a payment that was declined and may still be approved; `undefined` if there is none. Takes an
- * outcome, or the answer of the merchant's status route: both have `late`. A payment without it that says of a decline is not known.
+ * outcome, or the answer of the merchant's status route: both have `late`. Without it no decline is known to be final.
  */
 export function describeLateApproval(payment, locale) {
   const { status, last_payment_error: error, late, approvable_until } = payment ?? {};
