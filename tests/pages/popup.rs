@@ -362,10 +362,7 @@ impl Shop {
     async fn close_the_popup(&self) {
         let popup = self.popup().await;
         self.browser.switch_to(&self.tab).await;
-        // Timers as the page's own, because a browser slows those of a page in the background.
-        let four_looks =
-            "for (let look = 0; look < 4; look++) await new Promise((go) => setTimeout(go, 300)); return true";
-        self.browser.run_async(four_looks).await;
+        self.browser.let_the_page_look().await;
         self.browser.switch_to(&popup).await;
         self.browser.close_tab_and_switch_to(&self.tab).await;
         // Without a window manager, closing a window gives no page the focus.

@@ -160,6 +160,10 @@ async fn a_window_that_is_closed_unpaid_keeps_the_order_and_says_so(engine: Engi
     let browser = engine.start("closed").await;
     let shop = browser.current_tab().await;
     open_a_window(&demo, &browser).await;
+    let window = browser.current_tab().await;
+    browser.switch_to(&shop).await;
+    browser.let_the_page_look().await;
+    browser.switch_to(&window).await;
     browser.close_tab_and_switch_to(&shop).await;
     // Under its driver, WebKit gives no page the focus until the customer does something there.
     browser.click("#basket-title").await;

@@ -158,6 +158,15 @@ impl Browser {
         self.session.client.execute(script, vec![]).await.unwrap()
     }
 
+    /// Gives a page the time in which it looks at the window that it has opened, as a customer does who sees that window for a while. By the
+    /// page's own timers, because a browser slows those of a page in the background.
+    pub async fn let_the_page_look(&self) {
+        self.run_async(
+            "for (let look = 0; look < 4; look++) await new Promise((go) => setTimeout(go, 300)); return true",
+        )
+        .await;
+    }
+
     /// Runs an async function's body on the page and returns what it resolves to, or `{rejected: {kind, message}}`.
     pub async fn run_async(&self, body: &str) -> Value {
         let work = format!("async () => {{ {body} }}");
