@@ -3,7 +3,7 @@
 //! `cargo xtask test` installs the tarball before these tests. PHP needs nothing else, and `--newest` also runs those that npm and pip
 //! install.
 
-use crate::package::NodeServer;
+use crate::package::{NodeServer, project};
 use crate::react::pay;
 use crate::support::browser::{Browser, until};
 use crate::support::child::{ends_with_tests, spawn};
@@ -99,7 +99,7 @@ async fn a_customer_buys_behind_vite() {
 /// Writes a shop of this kind into a new folder. Returns the lines that run it there.
 fn init(kind: &str) -> (Folder, [String; 2]) {
     let folder = Folder::new("init");
-    let command = root().join("target/consumers/project/node_modules/guichet-sandbox/bin.js");
+    let command = project().join("node_modules/guichet-sandbox/bin.js");
     let name = if kind == "php" { "Awa's \"shop\" for $HOME" } else { "shop" };
     let init = Command::new("node").arg(command).args(["init", kind, name]).current_dir(&folder.path).output();
     let init = init.expect("Node.js starts");

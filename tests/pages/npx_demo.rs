@@ -1,4 +1,4 @@
-//! The shop of `guichet-sandbox demo`, whose server is JavaScript, in a real browser. `tests/pages/package/sandbox_demo.js` asks
+//! The shop of `guichet-sandbox demo`, whose server is JavaScript, in a real browser. `tests/consumers/toolchains/sandbox_demo.js` asks
 //! its server without a page.
 
 use crate::purchase;

@@ -1,6 +1,6 @@
 //! The package as its users get it: pages that each bundler builds from the npm tarball call a real sandbox in Chromium.
 //!
-//! `cargo xtask test` builds the pages with the newest of each tool (`newest.json`) and then runs these tests.
+//! `cargo xtask test` builds the pages with the newest of each tool (`tests/consumers/toolchains/`) and then runs these tests.
 
 use crate::support::browser::{Browser, until};
 use crate::support::engine::{Engine, not_in_webkit};
@@ -50,7 +50,7 @@ pages_made_by!(plain vite vite_4 vite_5 vite_6 vite_7 webpack esbuild rollup par
 async fn the_first_fee_needs_one_script_and_as_many_rounds_as_by_hand() {
     let (service, browser) = (Service::open().await, Browser::start("first-fee").await);
     let session = Json(json!({ "session_token": service.token }));
-    let folder = consumers().join("out/first-fee");
+    let folder = out().join("first-fee");
     let pages = Router::new()
         .route("/merchant/session", post(async move || session.clone()))
         .fallback_service(ServeDir::new(&folder))
@@ -126,8 +126,8 @@ async fn a_page_calls_that_is_served_by(vite: &str) {
     let browser = Browser::start("vite-dev").await;
     for (entry, has_wasm_file) in ENTRIES {
         // A package of its own, because Vite keeps its cache beside the nearest package.json.
-        let (pages, folder) = (consumers().join("project/pages").join(entry), PathBuf::from(format!("{vite}-{entry}")));
-        let page = consumers().join("project").join(&folder);
+        let (pages, folder) = (project().join("pages").join(entry), PathBuf::from(format!("{vite}-{entry}")));
+        let page = project().join(&folder);
         fs::create_dir_all(&page).expect("a folder");
         fs::write(page.join("package.json"), "{}").expect("a file");
         for file in ["index.html", "main.js"] {
@@ -177,7 +177,7 @@ mod frameworks {
     );
 }
 
-/// An application of `tests/pages/package/frameworks/`.
+/// An application of `tests/consumers/`.
 struct Application {
     name: &'static str,
     /// The command that serves it in development, with its arguments. None for Metro, which serves no page, and for Gatsby, which answers
@@ -245,7 +245,7 @@ impl Consumer {
         let requests = Arc::<Mutex<Vec<String>>>::default();
         let book = Arc::clone(&requests);
         let pages = Router::new()
-            .fallback_service(ServeDir::new(consumers().join("out")))
+            .fallback_service(ServeDir::new(out()))
             .layer(map_response_with_state(policy, guarded))
             .layer(map_request(move |request: Request| {
                 book.lock().unwrap().push(request.uri().path().to_owned());
@@ -344,7 +344,7 @@ impl NodeServer {
     pub(crate) fn vite(package: &str, folder: &Path, variables: &[(&str, &str)]) -> Self {
         let vite = npm_tools().join(format!("node_modules/{package}/bin/vite.js"));
         let arguments = [vite.as_os_str(), folder.as_os_str(), OsStr::new("--strictPort")];
-        Self::start(&consumers().join("project"), &arguments, variables)
+        Self::start(&project(), &arguments, variables)
     }
 
     /// Runs a script with these arguments, and with the address as Vite takes it and as servers of Node.js do.
@@ -382,6 +382,12 @@ impl Drop for NodeServer {
     }
 }
 
-fn consumers() -> PathBuf {
-    root().join("target/consumers")
+/// What the consumers of the packages have built.
+fn out() -> PathBuf {
+    root().join("target/consumers/out")
+}
+
+/// The project that has the packages, below the tools that have built from it.
+pub(crate) fn project() -> PathBuf {
+    npm_tools().join("project")
 }

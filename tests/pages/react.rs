@@ -258,7 +258,7 @@ async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
 
 /// Copies the example, as the checks of the package have prepared it, and names this service in it.
 fn copy_of_the_example(service: &str) -> PathBuf {
-    let project = crate::support::root().join("target/consumers/project");
+    let project = crate::package::project();
     let (from, to) = (project.join("example"), project.join("example-dev"));
     std::fs::create_dir_all(to.join("src")).expect("a folder");
     for file in [

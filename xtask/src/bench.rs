@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use crate::cargo::{at_root, cargo, root, run, run_reading};
-use crate::consumers::{copy, first_fee};
+use crate::consumers::{copy, script, write_first_fee};
 use crate::npm::{self, Tools, run_quietly};
 use crate::package::Packed;
 use crate::steps::Steps;
@@ -46,11 +46,15 @@ fn pages(packed: &Packed, remark: &mut String) -> Result<PathBuf> {
         for (const file of process.argv.slice(1)) fs.writeFileSync(`${file}.br`, brotliCompressSync(fs.readFileSync(file)))";
     let tools = Tools::locked()?;
     let sources = root().join("benches/bars/pages");
-    let (project, made) = (root().join("target/bench-project"), root().join("target/bench-pages"));
+    let (project, out) = (tools.folder().join("bench"), root().join("target/bench-pages"));
+    let made = out.join("first-fee");
     npm::remove(&project)?;
-    npm::remove(&made)?;
+    npm::remove(&out)?;
     copy(&packed.folder, &project.join("node_modules/guichet"))?;
-    first_fee(&tools, &project, &made, remark)?;
+    copy(&root().join("tests/consumers/toolchains"), &project)?;
+    write_first_fee(&project)?;
+    run_quietly(script(&project, "the page of the first fee", &tools).env("OUT", &out))?;
+    *remark = tools.versions()?;
     for file in ["calls.js", "hand.js"] {
         fs::copy(sources.join(file), project.join(file))?;
     }

@@ -1,34 +1,25 @@
-//! Uses the packages as their users do, from the tarballs: builds pages with every bundler, without configuration, and runs them in Node.js,
-//! Deno and Bun and in test runners.
+//! Uses the packages as their users do, from the tarballs: each script of `tests/consumers/toolchains/package.json` is a check, and so is
+//! `check` of each framework's application beside it.
 //!
-//! The pages are written to `target/consumers/out/`, and `tests/pages/package/` opens them in a real browser.
+//! The pages are written to `target/consumers/out/`, and `tests/pages/package.rs` opens them in a real browser.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 
-use anyhow::{Result, anyhow, ensure};
-use serde_json::Value;
+use anyhow::{Context as _, Result, anyhow, ensure};
+use serde_json::{Value, json};
 
 use crate::cargo::root;
-use crate::npm::{Tools, run_quietly};
+use crate::npm::{INSTALL, Tools, npm, remove, run_quietly};
 use crate::pack::Tarballs;
-use crate::package::ROOT_FILES;
+use crate::package::{self, ROOT_FILES};
+use crate::setup;
 use crate::steps::{Done, timed};
 
-mod bundlers;
-mod frameworks;
-mod next;
-mod processes;
-mod project;
-mod test_runners;
 mod types;
 pub mod works_with;
-
-pub use bundlers::first_fee;
-pub use project::copy;
-
-use project::Project;
 
 /// The toolchains that use the packages.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -55,85 +46,208 @@ pub const TESTS_OF_NEWEST: [&str; 8] = [
 pub const IN_CHROMIUM: [&str; 2] = ["init::with_packages::", "package::frameworks::"];
 
 /// The checks by name.
-pub type Checks = Vec<(&'static str, Done<()>)>;
+pub type Checks = Vec<(String, Done<()>)>;
 
-/// Runs all checks on the tarballs. Fails if they cannot even be installed.
-pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, toolchains: Toolchains) -> Result<Checks> {
-    let project = Project::install(tarballs, newest)?;
-    let oldest_react = Tools::locked_in("xtask/npm/react-oldest")?;
-    let jest = Tools::locked_in("xtask/npm/jest")?;
-    let check = |what, run: &dyn Fn(&mut String) -> Result<()>| (what, timed(run));
-    let builds = || {
-        let mut checks = vec![
-            check("pages by every bundler", &|remark| project.bundle(newest, toolchains, remark)),
-            check("the page of the first fee", &|remark| {
-                first_fee(newest, &project.folder, &project.folder.with_file_name("out").join("first-fee"), remark)
-            }),
-            check("a preload by Vite", &|remark| project.preload_by_vite(newest, remark)),
-            check("pages in React", &|remark| project.develop_in_react(newest, &oldest_react, remark)),
-            check("pages in Vue", &|remark| project.develop_in_vue(newest, remark)),
-            check("the example in React", &|remark| project.example_in_react(newest, remark)),
-            check("the example in Next", &|remark| next::build(&project, toolchains, remark)),
-            check("the manifests, the licences and llms.txt", &|_| {
-                is_described(&project.package())?;
-                is_described(&project.sandbox())?;
-                is_described(&project.server())
-            }),
-            check("types", &|remark| types::check(&project, locked, newest, &oldest_react, remark)),
-            check("import and require in Node.js", &|_| project.import_in_node()),
-            check("Deno and Bun", &|remark| project.run_in_deno_and_bun(newest, remark)),
-            check("calls without a page", &|remark| project.call_without_a_page(newest, remark)),
-            check("the sandbox in a process of Node.js", &|remark| project.run_sandbox(newest, remark)),
-            check("the rules of a merchant's server", &|remark| project.run_rules_of_a_server(newest, remark)),
-            check("purchases in Vitest", &|remark| project.purchase_in_vitest(newest, remark)),
-            check("purchases in Jest", &|remark| project.purchase_in_jest(&jest, remark)),
-            check("a purchase in Playwright", &|remark| project.purchase_in_playwright(newest, remark)),
-            check("publint", &|_| publint(tarballs, newest)),
-            check("attw", &|_| attw(tarballs, newest)),
-        ];
-        if toolchains == Toolchains::All {
-            checks.push(check("pages by frameworks", &|remark| project.build_in_frameworks(remark)));
-            checks.push(check("a component in Jest", &|remark| project.component_in_jest(remark)));
-            checks.push(check("calls in workerd", &|remark| project.call_in_workerd(newest, remark)));
-        }
-        checks
+/// The scripts that need nothing but the packages, in a folder of their own.
+const TOOLCHAINS: &str = "tests/consumers/toolchains";
+
+/// What only `cargo xtask test --newest` runs.
+const OF_NEWEST: &str = "newest: ";
+
+/// Runs all checks on the tarballs, or those whose name contains `part`. Fails if the tarballs cannot even be installed.
+pub fn check_all(
+    tarballs: &Tarballs,
+    locked: &Tools,
+    newest: &Tools,
+    toolchains: Toolchains,
+    part: &str,
+) -> Result<Checks> {
+    let all = toolchains == Toolchains::All;
+    let consumer = &Consumer::install(tarballs, newest)?;
+    let check = |name: &str, run: &dyn Fn(&mut String) -> Result<()>| {
+        name.contains(part).then(|| (name.to_owned(), timed(run)))
     };
+    let script = |name: &String| check(name, &|remark| consumer.run(name, remark));
     // They wait for timers most of the time.
-    let commands = || {
-        vec![
-            check("the command guichet-sandbox", &|remark| project.run_sandbox_command(newest, remark)),
-            check("the command guichet-sandbox demo", &|remark| project.run_demo(newest, remark)),
-            check("the command guichet-sandbox check", &|remark| project.run_check(newest, remark)),
-        ]
-    };
+    let (commands, builds): (Vec<_>, Vec<_>) = scripts()?
+        .into_iter()
+        .filter(|name| all || !name.starts_with(OF_NEWEST))
+        .partition(|name| name.starts_with("the command "));
     thread::scope(|scope| {
-        let commands = scope.spawn(commands);
-        let mut results = builds();
+        let commands = scope.spawn(move || commands.iter().filter_map(script).collect::<Vec<_>>());
+        let mut results: Checks = builds.iter().filter_map(script).collect();
+        let described = |_: &mut String| {
+            ["guichet", "guichet-sandbox", "guichet-server"]
+                .iter()
+                .try_for_each(|name| is_described(&consumer.modules().join(name)))
+        };
+        results.extend(check("the manifests, the licences and llms.txt", &described));
+        results.extend(check("types", &|remark| types::check(&consumer.project, locked, newest, remark)));
+        if all {
+            for name in applications()? {
+                results.extend(check(&name, &|remark| consumer.build_application(&name, remark)));
+            }
+        }
         results.extend(commands.join().map_err(|_| anyhow!("a check of the command guichet-sandbox has panicked"))?);
         Ok(results)
     })
 }
 
-/// publint must report nothing, not even a suggestion.
-fn publint(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
-    for tarball in [&tarballs.guichet, &tarballs.sandbox, &tarballs.server] {
-        let mut publint = newest.node("publint", "publint")?;
-        let output = run_quietly(publint.env("NO_COLOR", "1").arg("run").arg(tarball).arg("--strict"))?;
-        let report = String::from_utf8_lossy(&output.stdout);
-        ensure!(report.contains("All good!"), "publint reports:\n{report}");
+/// The names of the scripts that are checks. `develop` is a part of others.
+fn scripts() -> Result<Vec<String>> {
+    let manifest = manifest(&root().join(TOOLCHAINS))?;
+    let scripts = manifest["scripts"].as_object().context("there are no scripts")?;
+    Ok(scripts.keys().filter(|name| *name != "develop").cloned().collect())
+}
+
+/// The applications of frameworks, by the names of their folders.
+fn applications() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root().join("tests/consumers"))? {
+        let folder = entry?.path();
+        if folder.join("package.json").is_file() && folder != root().join(TOOLCHAINS) {
+            names.extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// A project into which npm has installed the packages from their tarballs. It is below the tools' `node_modules`, so that it has React, Vue
+/// and the tools' commands.
+struct Consumer<'a> {
+    project: PathBuf,
+    tools: &'a Tools,
+    tarballs: String,
+}
+
+impl<'a> Consumer<'a> {
+    fn install(tarballs: &Tarballs, tools: &'a Tools) -> Result<Self> {
+        remove(&root().join("target/consumers"))?;
+        let project = tools.folder().join("project");
+        remove(&project)?;
+        copy(&root().join(TOOLCHAINS), &project)?;
+        let [guichet, sandbox, server] = tarballs.all().map(|tarball| format!("file:{}", tarball.display()));
+        let mut manifest = manifest(&project)?;
+        manifest["devDependencies"] = json!({});
+        manifest["dependencies"] = json!({ "guichet": guichet, "guichet-sandbox": sandbox, "guichet-server": server });
+        fs::write(project.join("package.json"), manifest.to_string())?;
+        run_quietly(npm(&project).args(["install", "--offline", "--no-package-lock"]).args(INSTALL))?;
+        write_pages(&project)?;
+        let tarballs = tarballs.all().map(|tarball| tarball.display().to_string()).join(" ");
+        for folder in ["xtask/npm/next", "xtask/npm/jest", "xtask/npm/adapters", "examples/express"] {
+            Tools::locked_in(folder)?;
+        }
+        // With the oldest React, in a folder of its own.
+        let oldest = project.join("react-oldest/node_modules");
+        copy(&Tools::locked_in("xtask/npm/react-oldest")?.modules(), &oldest)?;
+        for name in ["guichet", "guichet-sandbox", "guichet-server"] {
+            copy(&project.join("node_modules").join(name), &oldest.join(name))?;
+        }
+        Ok(Self { project, tools, tarballs })
+    }
+
+    fn modules(&self) -> PathBuf {
+        self.project.join("node_modules")
+    }
+
+    /// Runs a script of the project. The last line that it prints is the remark.
+    fn run(&self, name: &str, remark: &mut String) -> Result<()> {
+        let mut script = script(&self.project, name, self.tools);
+        script.env("TARBALLS", &self.tarballs);
+        script.env("DENO", self.tools.native("@deno", "deno")?).env("BUN", self.tools.native("@oven", "bin/bun")?);
+        if name.ends_with("Playwright") {
+            setup::chromium(remark)?;
+            script.env("CHROMIUM", setup::chromium_program()?);
+        }
+        let output = run_quietly(&mut script)?;
+        *remark = String::from_utf8_lossy(&output.stdout).trim().lines().last().unwrap_or_default().to_owned();
+        Ok(())
+    }
+
+    /// Builds the application of a framework with its newest version.
+    fn build_application(&self, name: &str, remark: &mut String) -> Result<()> {
+        let tools = Tools::framework(name)?;
+        // Without the framework's cache: it takes a package of the same version for the same package.
+        let application = tools.folder().join("application");
+        remove(&application)?;
+        let sources = root().join("tests/consumers");
+        copy(&sources.join(name), &application)?;
+        let folder = application.join(if application.join("app").is_dir() { "app" } else { "src" });
+        fs::copy(sources.join("calls.js"), folder.join("calls.js"))?;
+        for (entry, call) in calls()? {
+            fs::write(folder.join(format!("{entry}.js")), call)?;
+        }
+        copy(&self.modules().join("guichet"), &application.join("node_modules/guichet"))?;
+        run_quietly(&mut script(&application, "check", &tools))?;
+        *remark = tools.versions()?;
+        Ok(())
+    }
+}
+
+/// The entries of the package that a page may import, and the script of the page that imports it.
+fn calls() -> Result<[(&'static str, String); 2]> {
+    let call = fs::read_to_string(root().join("tests/consumers/pages/call.js"))?;
+    let beside = call.replace("\"guichet\"", "\"guichet/beside\"");
+    Ok([("inside", call), ("beside", beside)])
+}
+
+/// Writes the pages that every bundler builds.
+fn write_pages(project: &Path) -> Result<()> {
+    for (entry, call) in calls()? {
+        let folder = project.join("pages").join(entry);
+        fs::create_dir_all(&folder)?;
+        fs::copy(root().join("tests/consumers/pages/index.html"), folder.join("index.html"))?;
+        fs::write(folder.join("main.js"), format!("{call}\ncall(document.querySelector(\"#shown\"));\n"))?;
+    }
+    write_first_fee(project)
+}
+
+/// Writes the page of the first fee: with both entries, and with the hand-written client in their place. The bench measures them, and a test
+/// counts their requests.
+pub fn write_first_fee(project: &Path) -> Result<()> {
+    let sources = root().join("benches/bars/pages");
+    let main = fs::read_to_string(sources.join("main.js"))?;
+    for (name, import) in [("inside", "guichet"), ("beside", "guichet/beside"), ("hand", "./hand.js")] {
+        let folder = project.join("first-fee").join(name);
+        fs::create_dir_all(&folder)?;
+        for file in ["index.html", "hand.js"] {
+            fs::copy(sources.join(file), folder.join(file))?;
+        }
+        fs::write(folder.join("main.js"), main.replace("\"guichet\"", &format!("\"{import}\"")))?;
     }
     Ok(())
 }
 
-/// attw checks that each entry has the types of the module that is loaded, however TypeScript resolves it. `require` loads an ES module, as
-/// Node.js does since 20.19. The `.wasm` entries are not modules and are excluded.
-fn attw(tarballs: &Tarballs, newest: &Tools) -> Result<()> {
-    let wasm = ["--exclude-entrypoints", "./core/guichet_core_bg.wasm", "./core/guichet_hosted_bg.wasm"];
-    for (tarball, excluded) in [(&tarballs.guichet, &wasm[..]), (&tarballs.sandbox, &[]), (&tarballs.server, &[])] {
-        let how = ["--ignore-rules", "cjs-resolves-to-esm", "--no-emoji", "--no-color"];
-        run_quietly(newest.node("@arethetypeswrong/cli", "attw")?.arg(tarball).args(how).args(excluded))?;
+/// The command that runs a script of a package.json: with the commands of these tools, without colours and telemetry.
+pub fn script(folder: &Path, name: &str, tools: &Tools) -> Command {
+    let target = root().join("target");
+    let mut npm = npm(folder);
+    npm.args(["run", "--silent", name]).env_remove("NODE_ENV").env("ROOT", root()).env("TARGET", &target);
+    npm.env("OUT", target.join("consumers/out")).env("MODULES", tools.modules()).env("NO_COLOR", "1");
+    npm.env("DENO_DIR", target.join("consumers/deno"));
+    for variable in [
+        "ASTRO_TELEMETRY_DISABLED",
+        "DENO_NO_UPDATE_CHECK",
+        "DO_NOT_TRACK",
+        "GATSBY_TELEMETRY_DISABLED",
+        "NEXT_TELEMETRY_DISABLED",
+        "NUXT_TELEMETRY_DISABLED",
+        "STORYBOOK_DISABLE_TELEMETRY",
+    ] {
+        npm.env(variable, "1");
     }
-    Ok(())
+    npm.env("NG_CLI_ANALYTICS", "false");
+    npm
+}
+
+fn manifest(folder: &Path) -> Result<Value> {
+    Ok(serde_json::from_str(&fs::read_to_string(folder.join("package.json"))?)?)
+}
+
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    package::copy(&package::files(from)?, from, to)
 }
 
 /// The versions of Node.js in which `require` loads an ES module.
@@ -141,7 +255,7 @@ const NODE: &str = "^20.19.0 || >=22.12.0";
 
 /// Checks that an installed package has the licences, `llms.txt` and the fields of package.json that a registry shows.
 fn is_described(package: &Path) -> Result<()> {
-    let manifest: Value = serde_json::from_str(&fs::read_to_string(package.join("package.json"))?)?;
+    let manifest = manifest(package)?;
     let repository = manifest["repository"]["url"].as_str().unwrap_or_default();
     let crates = fs::read_to_string(root().join("Cargo.toml"))?;
     let address = repository.trim_start_matches("git+").trim_end_matches(".git");

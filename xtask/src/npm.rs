@@ -2,7 +2,7 @@
 //!
 //! The tools that `cargo xtask test` uses are locked (`xtask/npm/`, `examples/express/`), so that equal sources give equal bytes and results.
 //! `cargo xtask test --newest` uses the newest versions of those that the package must work with
-//! (`tests/pages/package/newest.json`), because users install the newest.
+//! (`tests/consumers/toolchains/package.json`), because users install the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,15 +53,15 @@ impl Tools {
         Ok(Self { folder })
     }
 
-    /// The newest versions of the tools in `tests/pages/package/newest.json`, updated once a day. For `*`, npm takes the newest version that
+    /// The newest versions of the tools in `tests/consumers/toolchains/package.json`, updated once a day. For `*`, npm takes the newest version that
     /// runs on the installed Node.js.
     pub fn newest() -> Result<Self> {
-        Self::newest_of("tests/pages/package/newest.json", "npm-newest")
+        Self::newest_of("tests/consumers/toolchains/package.json", "npm-newest")
     }
 
-    /// The newest version of a framework of `tests/pages/package/frameworks/`, and what builds its application.
+    /// The newest version of a framework of `tests/consumers/`, and what builds its application.
     pub fn framework(name: &str) -> Result<Self> {
-        Self::newest_of(&format!("tests/pages/package/frameworks/{name}/package.json"), &format!("npm-{name}"))
+        Self::newest_of(&format!("tests/consumers/{name}/package.json"), &format!("npm-{name}"))
     }
 
     fn newest_of(wanted: &str, folder: &str) -> Result<Self> {
@@ -118,12 +118,12 @@ impl Tools {
 
     /// A program that npm installs from a package for this platform alone (`@deno/linux-x64-glibc`), in a scope of its own. The scripts
     /// that would link it do not run.
-    pub fn native(&self, scope: &str, program: &str) -> Result<Command> {
+    pub fn native(&self, scope: &str, program: &str) -> Result<PathBuf> {
         let folder = self.modules().join(scope);
         let packages = fs::read_dir(&folder).with_context(|| format!("{} is missing", folder.display()))?;
         let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
         let found = packages.flatten().map(|package| package.path().join(&file)).find(|file| file.is_file());
-        Ok(at_root(found.with_context(|| format!("no package of {scope} has the program {file} for this platform"))?))
+        found.with_context(|| format!("no package of {scope} has the program {file} for this platform"))
     }
 
     /// The folder in which packages are found by name.

@@ -16,7 +16,7 @@ use crate::setup;
 use crate::steps::Steps;
 
 /// The limits in bytes after brotli: of a shop's page with a session, methods, fee, redirect and return
-/// (`tests/pages/package/pages/shop.js`), by entry, of the hosted page, of the parts for React and Vue, without these, and of a page that
+/// (`tests/consumers/pages/shop.js`), by entry, of the hosted page, of the parts for React and Vue, without these, and of a page that
 /// imports nothing but `GuichetError`. `cargo xtask pack` fails above them: what adds bytes takes as many away elsewhere.
 const BARS: [(&str, usize); 6] =
     [("inside", 48_300), ("beside", 46_800), ("hosted", 45_000), ("react", 1_300), ("vue", 1_500), ("error", 400)];
@@ -40,7 +40,7 @@ pub fn command() -> Result<()> {
 pub fn measure(packed: &Packed, tools: &Tools) -> Result<Sizes> {
     let folder = root().join("target/npm-size");
     fs::create_dir_all(&folder)?;
-    let shop = fs::read_to_string(root().join("tests/pages/package/pages/shop.js"))?;
+    let shop = fs::read_to_string(root().join("tests/consumers/pages/shop.js"))?;
     let all_of = "export * from \"guichet\";";
     let error = "export { GuichetError } from \"guichet\";";
     let mut made = Vec::new();

@@ -27,11 +27,18 @@ pub struct Options {
     /// sources and advisories, semver checks
     #[arg(long, conflicts_with = "all_engines")]
     newest: bool,
+    /// Run only those checks of the packages in their users' toolchains whose name contains this; with `--newest`, of frameworks too
+    #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
+    consumers: Option<String>,
 }
 
 pub fn command(options: &Options) -> Result<()> {
     let mut run = Run::start();
-    let result = if options.newest { run.newest() } else { run.gate(options.all_engines) };
+    let result = match &options.consumers {
+        Some(part) => run.consumers_alone(part, options.newest),
+        None if options.newest => run.newest(),
+        None => run.gate(options.all_engines),
+    };
     run.finish(result)
 }
 
@@ -125,7 +132,7 @@ impl Run {
         let tools = self.steps.join(tools)?;
         let consumers = thread::spawn({
             let tools = tools.clone();
-            move || consumers::check_all(&tarballs, &tools, &tools, Toolchains::InTheGate)
+            move || consumers::check_all(&tarballs, &tools, &tools, Toolchains::InTheGate, "")
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
 
@@ -157,7 +164,7 @@ impl Run {
         self.check("Rust crates that depend on guichet", |_| rust_consumers::look(&packed));
         self.rust_page();
         self.ready(servers);
-        self.consumers(consumers)?;
+        self.count(join(consumers)?);
         for binary in &pages {
             let result = self.tests_of_pages(binary, &tools);
             if result.is_err() {
@@ -258,10 +265,10 @@ impl Run {
         self.check(release::REPRODUCED, |_| release::reproduce(&tarballs.all()));
         let consumers = thread::spawn({
             let newest = newest.clone();
-            move || consumers::check_all(&tarballs, &tools, &newest, Toolchains::All)
+            move || consumers::check_all(&tarballs, &tools, &newest, Toolchains::All, "")
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
-        self.consumers(consumers)?;
+        self.count(join(consumers)?);
         self.rust_page();
         for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
             let mut command = binary.command();
@@ -362,13 +369,25 @@ impl Run {
         }
     }
 
-    /// Counts the results of the checks of the package.
-    fn consumers(&mut self, consumers: JoinHandle<Result<Checks>>) -> Result<()> {
-        for (what, done) in join(consumers)? {
-            let result = self.steps.finished(what, done);
+    /// Builds the packages and runs the checks of their users' toolchains whose name contains `part`.
+    fn consumers_alone(&mut self, part: &str, newest: bool) -> Result<()> {
+        let pack_tools = setup::to_pack(&mut self.steps)?;
+        let locked = self.steps.step("set-up: the toolchains from npm", locked_tools)?;
+        let tarballs = Packages::build(&mut self.steps, &pack_tools)?.tarballs()?;
+        let (tools, toolchains) = match newest {
+            true => (Tools::newest()?, Toolchains::All),
+            false => (locked.clone(), Toolchains::InTheGate),
+        };
+        self.count(consumers::check_all(&tarballs, &locked, &tools, toolchains, part)?);
+        Ok(())
+    }
+
+    /// Counts the results of the checks of the packages.
+    fn count(&mut self, checks: Checks) {
+        for (what, done) in checks {
+            let result = self.steps.finished(&what, done);
             self.set_up(result);
         }
-        Ok(())
     }
 
     /// Waits for a set-up that only some tests need, and counts it.

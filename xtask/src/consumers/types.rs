@@ -11,20 +11,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::project::Project;
+use super::copy;
 use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
 
 /// Compiles it in every way in which TypeScript resolves modules: as a bundler does, as Node.js does (`nodenext`; also from a CommonJS
 /// module), and as before `exports` (`node10`).
-pub fn check(
-    project: &Project,
-    oldest: &Tools,
-    newest: &Tools,
-    oldest_react: &Tools,
-    remark: &mut String,
-) -> Result<()> {
-    let with_oldest_react = project.with_other_react("types-react-oldest", oldest_react)?;
+pub fn check(project: &Path, oldest: &Tools, newest: &Tools, remark: &mut String) -> Result<()> {
+    let with_oldest_react = project.join("react-oldest");
     let examples = "examples/tsconfig.json";
     let (types, readmes, commonjs) = ("tsconfig.json", "readme/tsconfig.json", "commonjs/tsconfig.json");
     let mut versions = Vec::new();
@@ -32,7 +26,7 @@ pub fn check(
     for (project, tools, compiler, resolutions) in [
         // The newest compiler has no `node10`. The oldest does not let a CommonJS module load an ES module.
         (
-            &with_oldest_react,
+            &*with_oldest_react,
             oldest,
             "typescript-oldest",
             &[("nodenext", "nodenext", &[types, examples, readmes][..]), ("node10", "esnext", &[types])][..],
@@ -76,8 +70,9 @@ struct Consumer {
 }
 
 impl Consumer {
-    fn new(project: &Project, typescript: &Tools) -> Result<Self> {
-        let folder = project.with_sources(&root().join("tests/types"))?;
+    fn new(project: &Path, typescript: &Tools) -> Result<Self> {
+        let folder = project.join("types");
+        copy(&root().join("tests/types"), &folder)?;
         let script = |name: &str, argument: &Path| {
             run_quietly(at_root("node").current_dir(&folder).arg(name).arg(argument)).map(|output| output.stdout)
         };

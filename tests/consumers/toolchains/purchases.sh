@@ -1,0 +1,5 @@
+# Copies the tests of tests/pages/testing/ and that of docs/testing.md into a folder, for a runner.
+set -e
+mkdir "$1"
+sed "s#from \"vitest\"#from \"$2\"#" "$ROOT/tests/pages/testing/purchase.test.js" > "$1/purchase.test.js"
+node block.js docs/testing.md mjs 'from "vitest"' | sed "s#from \"vitest\"#from \"$2\"#" > "$1/readme.test.js"
