@@ -21,14 +21,6 @@ use crate::steps::{Done, timed};
 mod types;
 pub mod works_with;
 
-/// The toolchains that use the packages.
-#[derive(Clone, Copy, Eq, PartialEq)]
-pub enum Toolchains {
-    /// Two bundlers: Vite, and Turbopack in Next.
-    InTheGate,
-    All,
-}
-
 /// The parts of the names of the tests of `tests/pages` that only `cargo xtask test --newest` runs: other bundlers, frameworks, and shops that
 /// install packages.
 pub const TESTS_OF_NEWEST: [&str; 8] = [
@@ -54,15 +46,8 @@ const TOOLCHAINS: &str = "tests/consumers/toolchains";
 /// What only `cargo xtask test --newest` runs.
 const OF_NEWEST: &str = "newest: ";
 
-/// Runs all checks on the tarballs, or those whose name contains `part`. Fails if the tarballs cannot even be installed.
-pub fn check_all(
-    tarballs: &Tarballs,
-    locked: &Tools,
-    newest: &Tools,
-    toolchains: Toolchains,
-    part: &str,
-) -> Result<Checks> {
-    let all = toolchains == Toolchains::All;
+/// Runs the checks of the gate or `all` on the tarballs, if their name contains `part`. Fails if the tarballs cannot even be installed.
+pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, all: bool, part: &str) -> Result<Checks> {
     let consumer = &Consumer::install(tarballs, newest)?;
     let check = |name: &str, run: &dyn Fn(&mut String) -> Result<()>| {
         name.contains(part).then(|| (name.to_owned(), timed(run)))

@@ -136,22 +136,12 @@ impl Tools {
         Ok(manifest["version"].as_str().with_context(|| format!("{package} has no version"))?.to_owned())
     }
 
-    /// Every tool with its version, and the newer versions that need a newer Node.js.
+    /// Every tool with its version.
     pub fn versions(&self) -> Result<String> {
         let manifest = manifest(&self.folder)?;
-        let tools = manifest["devDependencies"].as_object().context("no tools are named")?;
-        let outdated: Value =
-            serde_json::from_str(&fs::read_to_string(self.folder.join("outdated.json")).unwrap_or_default())
-                .unwrap_or_default();
-        let mut versions = Vec::new();
-        for tool in tools.keys() {
-            let version = self.version(tool)?;
-            versions.push(match outdated[tool]["latest"].as_str() {
-                Some(latest) if latest != version => format!("{tool} {version} (not {latest}: see its Node.js)"),
-                _ => format!("{tool} {version}"),
-            });
-        }
-        Ok(versions.join(", "))
+        let tools = ["dependencies", "devDependencies"].iter().filter_map(|kind| manifest[kind].as_object());
+        let versions = tools.flat_map(|tools| tools.keys()).map(|tool| Ok(format!("{tool} {}", self.version(tool)?)));
+        Ok(versions.collect::<Result<Vec<_>>>()?.join(", "))
     }
 }
 
@@ -180,10 +170,7 @@ fn install_newest(folder: &Path, wanted: &str) -> Result<()> {
     remove(folder)?;
     fs::create_dir_all(folder)?;
     fs::write(folder.join("package.json"), wanted)?;
-    run_quietly(npm(folder).args(["install", "--no-package-lock"]).args(INSTALL))?;
-    // A nonzero exit code also means that something is outdated, which is not an error here.
-    let outdated = npm(folder).args(["outdated", "--json", "--loglevel=error"]).output()?;
-    Ok(fs::write(folder.join("outdated.json"), outdated.stdout)?)
+    run_quietly(npm(folder).args(["install", "--no-package-lock"]).args(INSTALL)).map(drop)
 }
 
 fn manifest(folder: &Path) -> Result<Value> {

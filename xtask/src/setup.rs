@@ -73,34 +73,18 @@ pub fn browsers(remark: &mut String) -> Result<()> {
 }
 
 const CHROMIUM: [Tool; 2] = [
-    Tool {
-        what: "the browser Chromium",
-        names: &["chromium", "chromium-browser", "google-chrome"],
-        named_by: None,
-        packages: &["chromium", "fonts-liberation"],
-    },
-    Tool {
-        what: "its WebDriver",
-        names: &["chromedriver"],
-        named_by: Some("CHROMEDRIVER"),
-        packages: &["chromium-driver"],
-    },
+    Tool::new(
+        "the browser Chromium",
+        &["chromium", "chromium-browser", "google-chrome"],
+        &["chromium", "fonts-liberation"],
+    ),
+    Tool::new("its WebDriver", &["chromedriver"], &["chromium-driver"]),
 ];
 
 const MORE_BROWSERS: [Tool; 3] = [
-    Tool {
-        what: "the browser Firefox",
-        names: &["firefox-esr", "firefox"],
-        named_by: None,
-        packages: &["firefox-esr"],
-    },
-    Tool {
-        what: "the WebDriver of WebKitGTK",
-        names: &["WebKitWebDriver"],
-        named_by: Some("WEBKITWEBDRIVER"),
-        packages: &["webkit2gtk-driver"],
-    },
-    Tool { what: "a virtual display for it", names: &["Xvfb"], named_by: None, packages: &["xvfb"] },
+    Tool::new("the browser Firefox", &["firefox-esr", "firefox"], &["firefox-esr"]),
+    Tool::new("the WebDriver of WebKitGTK", &["WebKitWebDriver"], &["webkit2gtk-driver"]),
+    Tool::new("a virtual display for it", &["Xvfb"], &["xvfb"]),
 ];
 
 const ELSEWHERE: &str = "macOS: brew install --cask chromium chromedriver firefox. Elsewhere: Chrome and the chromedriver\n\
@@ -114,7 +98,7 @@ fn geckodriver(remark: &mut String) -> Result<()> {
         ["--version", "0.37.1", "--debug", "--target-dir"].map(AsRef::as_ref).into_iter().chain([build.as_os_str()]);
     let environment = [("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")];
     *remark = "already installed".to_owned();
-    if env::var_os("GECKODRIVER").is_none() && cargo_install("geckodriver", options, environment, remark)? {
+    if named("geckodriver").is_none() && cargo_install("geckodriver", options, environment, remark)? {
         std::fs::remove_dir_all(&build)?;
     }
     Ok(())
@@ -145,13 +129,11 @@ fn cargo_install<'a>(
 }
 
 /// The path of a WebDriver: the variable's value, the one in `target/tools`, or the one on PATH.
-pub fn driver(variable: &str, name: &str) -> Result<PathBuf> {
+pub fn driver(name: &str) -> Result<PathBuf> {
     let own = own_tool(name);
-    let named = env::var_os(variable).map(PathBuf::from);
-    named
-        .or_else(|| own.is_file().then_some(own))
-        .or_else(|| find(name))
-        .with_context(|| format!("{name} is missing. `cargo xtask test` installs it; or set {variable} to its path."))
+    named(name).or_else(|| own.is_file().then_some(own)).or_else(|| find(name)).with_context(|| {
+        format!("{name} is missing. `cargo xtask test` installs it; or set {} to its path.", name.to_uppercase())
+    })
 }
 
 /// The command that runs such a program at the root of the checkout.
@@ -168,10 +150,7 @@ fn own_tool(name: &str) -> PathBuf {
 /// Node.js and npm, which optimize the package and test it as its users do.
 pub fn node(remark: &mut String) -> Result<()> {
     require(
-        &[
-            Tool { what: "Node.js", names: &["node"], named_by: None, packages: &["nodejs"] },
-            Tool { what: "npm", names: &["npm"], named_by: None, packages: &["npm"] },
-        ],
+        &[Tool::new("Node.js", &["node"], &["nodejs"]), Tool::new("npm", &["npm"], &["npm"])],
         "Both come from https://nodejs.org (version 20.19 or newer).",
         remark,
     )?;
@@ -202,8 +181,8 @@ fn is_supported_node(version: &str) -> bool {
 pub fn databases(remark: &mut String) -> Result<()> {
     require(
         &[
-            Tool { what: "PostgreSQL", names: &["postgres"], named_by: None, packages: &["postgresql"] },
-            Tool { what: "Redis", names: &["redis-server"], named_by: None, packages: &["redis-server"] },
+            Tool::new("PostgreSQL", &["postgres"], &["postgresql"]),
+            Tool::new("Redis", &["redis-server"], &["redis-server"]),
         ],
         "PostgreSQL 15 or newer, from https://www.postgresql.org, and Redis 7 or newer, from https://redis.io.",
         remark,
@@ -212,7 +191,7 @@ pub fn databases(remark: &mut String) -> Result<()> {
 
 /// lynx, a browser without scripts, in which a test buys.
 pub fn lynx(remark: &mut String) -> Result<()> {
-    let lynx = Tool { what: "lynx", names: &["lynx"], named_by: None, packages: &["lynx"] };
+    let lynx = Tool::new("lynx", &["lynx"], &["lynx"]);
     require(&[lynx], "lynx, from https://lynx.invisible-island.net.", remark)
 }
 
@@ -246,7 +225,7 @@ pub fn example_servers(remark: &mut String) -> Result<()> {
 pub fn php(remark: &mut String) -> Result<()> {
     const PACKAGES: [&str; 3] = ["php-cli", "php-sqlite3", "php-curl"];
     const ELSEWHERE: &str = "PHP 8.2 or newer, with the extensions pdo_sqlite and curl, from https://www.php.net.";
-    require(&[Tool { what: "PHP", names: &["php"], named_by: None, packages: &PACKAGES }], ELSEWHERE, remark)?;
+    require(&[Tool::new("PHP", &["php"], &PACKAGES)], ELSEWHERE, remark)?;
     let has_extensions = || {
         let script = "exit(extension_loaded('pdo_sqlite') && extension_loaded('curl') ? 0 : 1);";
         at_root("php").args(["-r", script]).status().is_ok_and(|status| status.success())
@@ -273,7 +252,7 @@ fn python_program(name: &str, requirements: &str, remark: &mut String) -> Result
         *remark = "already installed".to_owned();
         return Ok(());
     }
-    let python = Tool { what: "Python", names: &["python3"], named_by: None, packages: &["python3", "python3-venv"] };
+    let python = Tool::new("Python", &["python3"], &["python3", "python3-venv"]);
     require(&[python], "Python 3.11 or newer, from https://www.python.org.", remark)?;
     let venv = || run_quietly(at_root("python3").args(["-m", "venv", "--clear"]).arg(&folder)).map(drop);
     if let Err(error) = venv() {
@@ -301,17 +280,24 @@ fn python_program(name: &str, requirements: &str, remark: &mut String) -> Result
 struct Tool {
     what: &'static str,
     names: &'static [&'static str],
-    /// The environment variable that may contain its path.
-    named_by: Option<&'static str>,
     /// Its Debian packages.
     packages: &'static [&'static str],
 }
 
 impl Tool {
-    fn is_installed(&self) -> bool {
-        self.named_by.is_some_and(|variable| env::var_os(variable).is_some())
-            || self.names.iter().any(|name| find(name).is_some())
+    const fn new(what: &'static str, names: &'static [&'static str], packages: &'static [&'static str]) -> Self {
+        Self { what, names, packages }
     }
+
+    fn is_installed(&self) -> bool {
+        self.names.iter().any(|name| named(name).is_some() || find(name).is_some())
+    }
+}
+
+/// The path of a WebDriver that an environment variable has: `CHROMEDRIVER` that of chromedriver.
+fn named(driver: &str) -> Option<PathBuf> {
+    let variable = driver.to_uppercase();
+    variable.ends_with("DRIVER").then(|| env::var_os(variable))?.map(PathBuf::from)
 }
 
 fn require(tools: &[Tool], elsewhere: &str, remark: &mut String) -> Result<()> {

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use crate::binaries::Binary;
 use crate::binaries::PRODUCT;
 use crate::cargo::{cargo, run, run_reading};
-use crate::consumers::{self, Checks, Toolchains};
+use crate::consumers::{self, Checks};
 use crate::durations::Durations;
 use crate::npm::Tools;
 use crate::pack::Packages;
@@ -132,7 +132,7 @@ impl Run {
         let tools = self.steps.join(tools)?;
         let consumers = thread::spawn({
             let tools = tools.clone();
-            move || consumers::check_all(&tarballs, &tools, &tools, Toolchains::InTheGate, "")
+            move || consumers::check_all(&tarballs, &tools, &tools, false, "")
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
 
@@ -265,7 +265,7 @@ impl Run {
         self.check(release::REPRODUCED, |_| release::reproduce(&tarballs.all()));
         let consumers = thread::spawn({
             let newest = newest.clone();
-            move || consumers::check_all(&tarballs, &tools, &newest, Toolchains::All, "")
+            move || consumers::check_all(&tarballs, &tools, &newest, true, "")
         });
         let binaries = self.steps.step("build the tests", |_| binaries::build())?;
         self.count(join(consumers)?);
@@ -374,11 +374,8 @@ impl Run {
         let pack_tools = setup::to_pack(&mut self.steps)?;
         let locked = self.steps.step("set-up: the toolchains from npm", locked_tools)?;
         let tarballs = Packages::build(&mut self.steps, &pack_tools)?.tarballs()?;
-        let (tools, toolchains) = match newest {
-            true => (Tools::newest()?, Toolchains::All),
-            false => (locked.clone(), Toolchains::InTheGate),
-        };
-        self.count(consumers::check_all(&tarballs, &locked, &tools, toolchains, part)?);
+        let tools = if newest { Tools::newest()? } else { locked.clone() };
+        self.count(consumers::check_all(&tarballs, &locked, &tools, newest, part)?);
         Ok(())
     }
 

@@ -8,17 +8,14 @@ use anyhow::Result;
 use crate::cargo::{self, cargo, run};
 use crate::setup;
 
-/// A browser, the variable by which the runner finds its WebDriver, and the WebDriver.
+/// A browser and its WebDriver, by whose name in capitals the runner finds it.
 pub struct Engine {
     pub name: &'static str,
-    variable: &'static str,
     driver: &'static str,
 }
 
-pub const ENGINES: [Engine; 2] = [
-    Engine { name: "Chromium", variable: "CHROMEDRIVER", driver: "chromedriver" },
-    Engine { name: "Firefox", variable: "GECKODRIVER", driver: "geckodriver" },
-];
+pub const ENGINES: [Engine; 2] =
+    [Engine { name: "Chromium", driver: "chromedriver" }, Engine { name: "Firefox", driver: "geckodriver" }];
 
 /// Compiles the example of `guichet::browser`. It cannot run without a page.
 pub fn compile_example() -> Result<()> {
@@ -39,9 +36,9 @@ impl Engine {
         command.arg("--target=wasm32-unknown-unknown").env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
         // The runner uses the first driver that is set.
         for other in ENGINES {
-            command.env_remove(other.variable);
+            command.env_remove(other.driver.to_uppercase());
         }
-        command.env(self.variable, setup::driver(self.variable, self.driver)?);
+        command.env(self.driver.to_uppercase(), setup::driver(self.driver)?);
         // A busy machine needs more time.
         command.env("WASM_BINDGEN_TEST_TIMEOUT", "120").env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30");
         Ok(command)
