@@ -4,6 +4,7 @@ use std::env;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -91,11 +92,22 @@ pub struct Artifact {
     pub executable: Option<PathBuf>,
 }
 
+/// The artifacts that cargo has built for this process, or found built.
+static BUILT: AtomicUsize = AtomicUsize::new(0);
+
+/// How many artifacts cargo has built for this process, or found built.
+pub fn built() -> usize {
+    BUILT.load(Ordering::Relaxed)
+}
+
 /// Runs a build command. The paths come from cargo's output, so that any configuration of the target folder works.
 pub fn build(command: &mut Command) -> Result<Vec<Artifact>> {
     let mut artifacts = Vec::new();
     run_reading(command.arg("--message-format=json-render-diagnostics"), |line| {
-        artifacts.extend(artifact(line));
+        if let Some(artifact) = artifact(line) {
+            BUILT.fetch_add(1, Ordering::Relaxed);
+            artifacts.push(artifact);
+        }
     })?;
     Ok(artifacts)
 }

@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -66,9 +66,80 @@ fn open_shop(args: &[String]) -> Result<()> {
 /// Builds the programs, and beside them the package of their pages: both have long parts that use one core.
 fn build(steps: &mut Steps) -> Result<(Packed, Vec<Artifact>)> {
     steps.step("the wasm32 target", setup::wasm_target)?;
+    let progress = Progress::start();
     let package = in_background("the package of their pages", |_| package::build(None));
     let programs = steps.step("the shop and the sandbox", |_| cargo::build(cargo(["build"]).args(PROGRAMS)));
-    Ok((steps.join(package)?, programs?))
+    let packed = steps.join(package);
+    progress.end()?;
+    Ok((packed?, programs?))
+}
+
+/// A build from nothing: how many artifacts it has, and the seconds that it took.
+#[derive(Clone, Copy)]
+struct Whole {
+    artifacts: usize,
+    seconds: u64,
+}
+
+impl Whole {
+    /// On two cores that have nothing else to do.
+    const USUAL: Self = Self { artifacts: 419, seconds: 120 };
+    /// Whatever takes less has found most artifacts.
+    const LEAST_SECONDS: u64 = 60;
+
+    /// Where the last one of this folder is kept.
+    fn file() -> PathBuf {
+        root().join("target/demo-build")
+    }
+
+    fn last() -> Option<Self> {
+        let kept = fs::read_to_string(Self::file()).ok()?;
+        let (artifacts, seconds) = kept.split_once(' ')?;
+        Some(Self { artifacts: artifacts.parse().ok()?, seconds: seconds.parse().ok()? })
+    }
+
+    /// How far a build of so many artifacts is.
+    fn progress(self, built: usize) -> String {
+        let percent = (100 * built / self.artifacts).min(99);
+        let left = self.seconds * (100 - percent as u64) / 100;
+        format!("   {percent} % is built; about {left} s are left")
+    }
+}
+
+/// Prints every ten seconds how far the build is, until it ends.
+struct Progress {
+    begun: Instant,
+    printer: JoinHandle<()>,
+    is_done: Arc<AtomicBool>,
+}
+
+impl Progress {
+    fn start() -> Self {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let whole = Whole::last().unwrap_or(Whole::USUAL);
+        let done = Arc::clone(&is_done);
+        let printer = thread::spawn(move || {
+            loop {
+                thread::park_timeout(Duration::from_secs(10));
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                println!("{}", whole.progress(cargo::built()));
+            }
+        });
+        Self { begun: crate::steps::now(), printer, is_done }
+    }
+
+    /// Ends it, and keeps what a build from nothing took.
+    fn end(self) -> Result<()> {
+        self.is_done.store(true, Ordering::Relaxed);
+        self.printer.thread().unpark();
+        let (artifacts, seconds) = (cargo::built(), self.begun.elapsed().as_secs());
+        if seconds >= Whole::LEAST_SECONDS {
+            fs::write(Whole::file(), format!("{artifacts} {seconds}"))?;
+        }
+        Ok(())
+    }
 }
 
 /// The programs that run. They end with this.
@@ -158,4 +229,17 @@ fn check_purchase() -> Result<()> {
     let count = fs::read_dir(&pictures).map_or(0, Iterator::count);
     println!("\n{count} screenshots in target/demo/");
     bought
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_says_how_much_is_built_and_how_long_is_left() {
+        let whole = Whole { artifacts: 400, seconds: 200 };
+        assert_eq!(whole.progress(0), "   0 % is built; about 200 s are left");
+        assert_eq!(whole.progress(300), "   75 % is built; about 50 s are left");
+        assert_eq!(whole.progress(500), "   99 % is built; about 2 s are left");
+    }
 }
