@@ -13,6 +13,7 @@ const routes = {
 
   // Only the server sets price, customer and reference. The same reference again returns the same payment.
   "POST /intents": async ({ id }, shop) => {
+    if (typeof id !== "string" || !/^[\w-]{1,40}$/.test(id)) return null;
     const merchant_reference = `ORDER-${id}`;
     const return_nonce = createHmac("sha256", key).update(merchant_reference).digest("hex").slice(0, 22);
     const redirect_url = `${shop}return?guichet_return=${return_nonce}`;
@@ -56,7 +57,7 @@ export const shopServer = () => ({
         const handle = routes[`${request.method} /${route}`];
         const reply = await handle?.(order ?? {}, vite.resolvedUrls.local[0], payment_ref);
         if (reply) send(200, reply);
-        else send(404, { message: "There is no such address or payment.", error: { code: "resource_missing" } });
+        else send(404, { message: "There is no such address, order or payment.", error: { code: "resource_missing" } });
       } catch (error) {
         console.error(error.message);
         send(503, { message: "The payment service does not answer.", error: { code: "unavailable" } });
