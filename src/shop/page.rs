@@ -79,9 +79,7 @@ pub(super) fn payment_page(reading: &Reading, reference: &str, language: Languag
     let mut sentences = Vec::new();
     match (state, late) {
         (Succeeded, _) => sentences.push(say("Thank you. You have paid.", "Merci. Vous avez payé.")),
-        (Failed | Canceled | OutcomeState::Dismissed, LateApproval::Until(_) | LateApproval::Open)
-            if intent.duplicate_payments.is_empty() =>
-        {
+        (Failed | Canceled | OutcomeState::Dismissed, LateApproval::Until(_) | LateApproval::Open) => {
             is_final = false;
             sentences.push(not_known(late, language, *as_of));
         }
@@ -99,15 +97,21 @@ pub(super) fn payment_page(reading: &Reading, reference: &str, language: Languag
             "Votre paiement n’est pas encore confirmé. Cette page le redemande d’elle-même.",
         )),
     }
-    match (state, late) {
-        _ if !intent.duplicate_payments.is_empty() => sentences.push(say(
+    if !intent.duplicate_payments.is_empty() {
+        sentences.push(say(
             "Your operator took the money once too often. A refund is due.",
             "Votre opérateur a pris l’argent une fois de trop. Un remboursement est dû.",
-        )),
+        ));
+    }
+    match (state, late) {
         (Succeeded, LateApproval::Until(until)) => sentences.push(language.pick(
             "Your operator may still approve an earlier attempt, for {minutes} minutes more: if it does, that money is refunded.",
-            "Votre opérateur peut encore accepter une tentative précédente, pendant {minutes} minutes : s’il le fait, cet argent vous est remboursé.",
+            "Votre opérateur peut encore accepter une tentative précédente, pendant {minutes} minutes : s’il le fait, cet argent vous est remboursé.",
         ).replace("{minutes}", &minutes(until, *as_of))),
+        (Succeeded, LateApproval::Open) => sentences.push(say(
+            "Your operator may still approve an earlier attempt: if it does, that money is refunded.",
+            "Votre opérateur peut encore accepter une tentative précédente : s’il le fait, cet argent vous est remboursé.",
+        )),
         _ => {}
     }
     let amount = intent.amount_payable.unwrap_or(intent.amount).in_currency(&intent.currency);
@@ -204,6 +208,9 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::PaymentIntent;
+    use serde::Deserialize;
+    use serde_json::json;
 
     #[test]
     fn a_page_asks_again_after_3_seconds_and_then_less_often() {
@@ -211,6 +218,30 @@ mod tests {
         assert_eq!(pauses, [3, 3, 4, 13, 30]);
         let unknown = [(None, Some(1_000)), (Some(2_000), Some(1_000)), (Some(1_000), None)];
         assert_eq!(unknown.map(|(created_at, as_of)| pause(created_at, as_of)), [3, 3, 3]);
+    }
+
+    #[test]
+    fn a_refund_that_is_due_hides_no_attempt_that_is_open() {
+        let page = |status: &str, attempts: u32| {
+            let intent = json!({
+                "id": "pi_1", "amount": "45000", "currency": "XAF", "status": status, "attempts": attempts,
+                "last_payment_error": {"code": "payer_timeout", "message": "late"},
+                "duplicate_payments": [{"attempt": 1, "amount": "45000", "currency": "XAF"}],
+            });
+            let intent = PaymentIntent::deserialize(&intent).expect("an intent");
+            payment_page(&Reading { intent, as_of: Some(1_000), expires_at: Some(2_000) }, "ORDER-1", Language::English)
+        };
+        let says = |reply: &Reply, sentence: &str| reply.body.contains(sentence);
+        let asks_again = |reply: &Reply| reply.headers.iter().any(|(name, _)| *name == "refresh");
+        for status in ["failed", "canceled", "requires_action"] {
+            let open = page(status, 2);
+            assert!(says(&open, "We do not know yet") && says(&open, "A refund is due"), "{status}: {}", open.body);
+            assert!(asks_again(&open), "{status}");
+        }
+        let paid = page("succeeded", 3);
+        assert!(says(&paid, "A refund is due") && says(&paid, "may still approve an earlier attempt:"), "{}", paid.body);
+        let known = page("failed", 1);
+        assert!(says(&known, "was declined") && says(&known, "A refund is due") && !asks_again(&known), "{}", known.body);
     }
 
     #[test]

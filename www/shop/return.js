@@ -65,15 +65,14 @@ function stateOf(known, outcome) {
 /** Shows one state; its name is also the key of its texts. `error` is the reason that nothing could be read. */
 function show(state, { known, outcome, error } = {}) {
   const isOpen = ["failed", "canceled", "unpaid"].includes(state);
-  // The operator may still approve an attempt that it declined. Once a refund is due, it has, and the page says that.
-  const isUnsure = !known?.refunds_due.length;
-  // An earlier payment of the order may be approved later than this one.
-  const until = known?.approvable_until;
+  // The operator may still approve an attempt that it declined. What it has approved, and is a refund due, is not counted in `late`.
+  // An earlier payment of the order may be approved later than this one. Once a refund is due, it has been, and the page says that.
+  const until = !known?.refunds_due.length && known?.approvable_until;
   const isEarlierOpen = until && !(until <= outcome?.as_of) && outcome?.late?.state !== "open"; // by the service's clock
   const payment = isEarlierOpen ? { status: outcome?.status ?? state, late: { state: "open", until } } : outcome;
-  const late = isUnsure && (isOpen || ["paid", "pending"].includes(state)) ? describeLateApproval(payment, locale) : undefined;
+  const late = isOpen || ["paid", "pending"].includes(state) ? describeLateApproval(payment, locale) : undefined;
   const isNotKnown = isOpen && Boolean(late);
-  const reason = error ?? (isUnsure && isOpen && outcome?.last_payment_error);
+  const reason = error ?? (isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;
   ui("outcome").toggleAttribute("data-not-known", isNotKnown);
   ui("outcome-title").textContent = isNotKnown ? say.not_known : state === "looking" ? say.looking_payment : say[state];
