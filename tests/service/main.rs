@@ -30,6 +30,7 @@ mod merchant_routes;
 mod names;
 mod native;
 mod openapi;
+mod orders;
 mod sandbox_bad_input;
 mod sandbox_clock;
 mod sandbox_contention;

@@ -19,10 +19,11 @@ pub struct Binary {
 
 /// The packages of the product, with all their features. The others of the workspace are built by themselves, because cargo would unify
 /// their features with these.
-pub const PRODUCT: [&str; 7] = [
+pub const PRODUCT: [&str; 8] = [
     "--package=guichet",
     "--package=guichet-check",
     "--package=guichet-cli",
+    "--package=guichet-orders",
     "--package=guichet-sandbox",
     "--package=guichet-sessions",
     "--package=guichet-shop",

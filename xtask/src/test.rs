@@ -449,10 +449,11 @@ const CANNOT_RUN: [(&str, &[&str]); 2] =
 /// server has one, and the command as it is installed.
 const FEATURES: [(&str, &[&str]); 2] = [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &[""])];
 /// Those that `--newest` checks.
-const FEATURES_OF_NEWEST: [(&str, &[&str]); 4] = [
+const FEATURES_OF_NEWEST: [(&str, &[&str]); 5] = [
     ("guichet", &["browser", "shop", "native-no-provider", "axum", "service"]),
     ("guichet-sandbox", &["", "serve", "sqlite"]),
     ("guichet-check", &["native-no-provider"]),
+    ("guichet-orders", &["", "sqlite", "postgres"]),
     ("guichet-shop", &["", "postgres"]),
 ];
 

@@ -11,11 +11,14 @@ mod amount;
 mod body;
 mod changed;
 mod click;
+pub mod contract;
 mod decide;
 mod due;
 mod event;
 mod order;
 mod replies;
+mod run;
+mod store;
 
 #[cfg(test)]
 mod cases;
@@ -32,3 +35,5 @@ pub use event::{
 pub use order::{
     Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, SendResult, State, Time, Why,
 };
+pub use run::apply;
+pub use store::{Commit, Loaded, OpenEvent, Row, Shared, Store};

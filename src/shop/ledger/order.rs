@@ -317,10 +317,16 @@ impl Payment {
         }
     }
 
-    /// Whether it is one of its owner's twenty: open or sent, and stored within the last day.
+    /// Until when it is one of its owner's twenty: a day from when it was stored, while it is open or sent.
+    #[must_use]
+    pub fn counts_until(&self) -> Option<Time> {
+        matches!(self.state(), State::Sent | State::Open).then_some(self.created_at + DAY)
+    }
+
+    /// Whether it is one of its owner's twenty now.
     #[must_use]
     pub fn counts_as_open(&self, now: Time) -> bool {
-        matches!(self.state(), State::Sent | State::Open) && now - self.created_at < DAY
+        self.counts_until().is_some_and(|until| now < until)
     }
 
     /// Whether each attempt of each send was refused for its data.

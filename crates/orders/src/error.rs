@@ -1,0 +1,88 @@
+use std::fmt;
+
+/// Why a step of the ledger was not done.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OrdersError {
+    /// The database refused it, or did not answer: then it may have been done.
+    Database(sqlx::Error),
+    /// A row is no JSON of this version.
+    Unreadable(serde_json::Error),
+}
+
+impl fmt::Display for OrdersError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Database(error) => write!(f, "The ledger's database did not do what was asked: {error}"),
+            Self::Unreadable(error) => {
+                write!(f, "A row of the ledger cannot be read: {error}. Was it written by a newer version, or by hand?")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OrdersError {}
+
+impl From<sqlx::Error> for OrdersError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<serde_json::Error> for OrdersError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+/// Why a ledger cannot be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The prefix is not of the letters a to z, digits and `_`, or longer than 30 of them.
+    Prefix(String),
+    /// These tables are missing, and the database's role may not create them.
+    Missing {
+        /// Their names.
+        tables: Vec<String>,
+        /// What the database said.
+        cause: sqlx::Error,
+    },
+    /// The tables were written by a newer version of this crate.
+    Newer {
+        /// The table that says so.
+        table: String,
+        /// Its format.
+        format: i64,
+    },
+    /// The database did not answer.
+    Orders(OrdersError),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix(prefix) => {
+                write!(f, "The prefix {prefix:?} is not of the letters a to z, digits and `_`, 30 at most.")
+            }
+            Self::Missing { tables, cause } => write!(
+                f,
+                "The ledger's tables {} are missing, and this role cannot create them ({cause}). Create them by a role that may.",
+                tables.join(", ")
+            ),
+            Self::Newer { table, format } => write!(
+                f,
+                "The table {table} has the format {format}, which this version of guichet-orders does not know. Use a newer one."
+            ),
+            Self::Orders(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl<E: Into<OrdersError>> From<E> for OpenError {
+    fn from(error: E) -> Self {
+        Self::Orders(error.into())
+    }
+}

@@ -1,0 +1,224 @@
+//! The statements. Both engines take the same; they differ in how they begin, what time it is, and which tables there are.
+
+use crate::tables::{FORMAT, TABLES, check_prefix};
+use crate::{OpenError, OrdersError};
+use guichet::shop::Owner;
+use guichet::shop::ledger::{Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
+use sqlx::{AssertSqlSafe, Row as _, query};
+use std::sync::Arc;
+
+macro_rules! orders {
+    ($(#[$about:meta])* $name:ident, $pool:ty, $text:literal, $begin:literal, $lock:literal, $now:literal, $tables:literal) => {
+        $(#[$about])*
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            pool: $pool,
+            prefix: Arc<str>,
+        }
+
+        impl $name {
+            /// Opens the ledger of these tables, and creates those that are missing.
+            ///
+            /// # Errors
+            /// [`OpenError`] if the prefix is none, if tables are missing and may not be created, or if they are of a newer version.
+            pub async fn open(pool: $pool, prefix: &str) -> Result<Self, OpenError> {
+                check_prefix(prefix)?;
+                let store = Self { pool, prefix: prefix.into() };
+                let there = query(store.sql($tables)).fetch_all(&store.pool).await?;
+                let there: Vec<String> = there.iter().map(|row| row.get(0)).collect();
+                let named = TABLES.map(|(table, statements)| ([prefix, table].concat(), statements));
+                let missing: Vec<_> = named.iter().filter(|(table, _)| !there.contains(table)).collect();
+                if !missing.is_empty()
+                    && let Err(cause) = store.create(missing.iter().flat_map(|(_, statements)| statements.iter())).await
+                {
+                    return Err(OpenError::Missing { tables: missing.into_iter().map(|(table, _)| table.clone()).collect(), cause });
+                }
+                let now = store.now().await?;
+                let first = serde_json::to_string(&Shared::new(now)).map_err(OrdersError::from)?;
+                query(store.sql("INSERT INTO {p}ledger (id, format, shared) VALUES (1, $1, $2) ON CONFLICT DO NOTHING"))
+                    .bind(FORMAT)
+                    .bind(first)
+                    .execute(&store.pool)
+                    .await?;
+                let format: i64 = query(store.sql("SELECT format FROM {p}ledger WHERE id = 1")).fetch_one(&store.pool).await?.get(0);
+                if format > FORMAT {
+                    return Err(OpenError::Newer { table: [prefix, "ledger"].concat(), format });
+                }
+                Ok(store)
+            }
+
+            /// Servers that start at once create them one after the other.
+            async fn create<'a>(&self, statements: impl Iterator<Item = &'a &'a str>) -> Result<(), sqlx::Error> {
+                let mut transaction = self.pool.begin_with($begin).await?;
+                query($lock).bind("guichet's tables").execute(&mut *transaction).await?;
+                for statement in statements {
+                    query(self.sql(&statement.replace("{text}", $text))).execute(&mut *transaction).await?;
+                }
+                transaction.commit().await
+            }
+
+            /// A statement with the names of this ledger's tables. The prefix was checked.
+            fn sql(&self, statement: &str) -> AssertSqlSafe<String> {
+                AssertSqlSafe(statement.replace("{p}", &self.prefix))
+            }
+        }
+
+        impl Store for $name {
+            type Error = OrdersError;
+
+            async fn now(&self) -> Result<Time, OrdersError> {
+                Ok(query($now).fetch_one(&self.pool).await?.get(0))
+            }
+
+            async fn load(&self, name: &str, owner: &Owner, now: Time) -> Result<Loaded, OrdersError> {
+                let order = query(self.sql("SELECT body FROM {p}orders WHERE name = $1")).bind(name).fetch_optional(&self.pool).await?;
+                let order = order.map(|row| serde_json::from_str::<Order>(row.get(0))).transpose()?;
+                let open = query(self.sql(COUNT)).bind(owner.to_string()).bind(now).fetch_one(&self.pool).await?.get::<i64, _>(0);
+                // `.` comes after `-`: between them is everything that begins with the name and `-`.
+                let taken = query(self.sql(
+                    "SELECT reference FROM {p}payments WHERE (reference = $1 OR (reference > $2 AND reference < $3)) AND name <> $1",
+                ))
+                .bind(name)
+                .bind(format!("{name}-"))
+                .bind(format!("{name}."))
+                .fetch_all(&self.pool)
+                .await?;
+                let taken = taken.iter().map(|row| row.get(0)).collect();
+                Ok(Loaded { order, open: open.try_into().unwrap_or_default(), taken })
+            }
+
+            async fn commit(&self, commit: &Commit) -> Result<bool, OrdersError> {
+                let Commit { order, before, open, now, rows, event } = commit;
+                let (owner, body) = (order.owner.to_string(), serde_json::to_string(order)?);
+                let mut transaction = self.pool.begin_with($begin).await?;
+                if let Some(open) = open {
+                    query($lock).bind(&owner).execute(&mut *transaction).await?;
+                    let counted: i64 = query(self.sql(COUNT)).bind(&owner).bind(now).fetch_one(&mut *transaction).await?.get(0);
+                    if usize::try_from(counted) != Ok(*open) {
+                        return Ok(false);
+                    }
+                }
+                let stored = match before {
+                    None => query(self.sql("INSERT INTO {p}orders (name, version, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"))
+                        .bind(&order.name)
+                        .bind(order.version)
+                        .bind(body),
+                    Some(before) => query(self.sql("UPDATE {p}orders SET version = $2, body = $3 WHERE name = $1 AND version = $4"))
+                        .bind(&order.name)
+                        .bind(order.version)
+                        .bind(body)
+                        .bind(before),
+                };
+                if stored.execute(&mut *transaction).await?.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                for row in rows {
+                    let stored = query(self.sql(
+                        "INSERT INTO {p}payments AS old (reference, name, owner, created_at, due_at, counts_until) VALUES ($1, $2, $3, $4, $5, $6)
+                        ON CONFLICT (reference) DO UPDATE SET
+                            owner = excluded.owner, due_at = excluded.due_at, counts_until = excluded.counts_until
+                        WHERE old.name = excluded.name",
+                    ));
+                    let stored = stored.bind(&row.reference).bind(&order.name).bind(&owner).bind(row.created_at);
+                    let stored = stored.bind(row.due_at).bind(row.counts_until).execute(&mut *transaction).await?;
+                    if stored.rows_affected() == 0 {
+                        return Ok(false);
+                    }
+                    for payment in &row.names {
+                        query(self.sql("INSERT INTO {p}names (payment, name) VALUES ($1, $2) ON CONFLICT DO NOTHING"))
+                            .bind(payment)
+                            .bind(&order.name)
+                            .execute(&mut *transaction)
+                            .await?;
+                    }
+                }
+                if let Some(event) = event {
+                    query(self.sql("INSERT INTO {p}events (name, version, body) VALUES ($1, $2, $3)"))
+                        .bind(&event.name)
+                        .bind(event.version)
+                        .bind(serde_json::to_string(event)?)
+                        .execute(&mut *transaction)
+                        .await?;
+                }
+                transaction.commit().await?;
+                Ok(true)
+            }
+
+            async fn find(&self, payment: &str) -> Result<Vec<String>, OrdersError> {
+                let names = query(self.sql("SELECT name FROM {p}names WHERE payment = $1 ORDER BY name")).bind(payment);
+                Ok(names.fetch_all(&self.pool).await?.iter().map(|row| row.get(0)).collect())
+            }
+
+            async fn returned(&self, reference: &str, now: Time) -> Result<(), OrdersError> {
+                let returned = self.sql("UPDATE {p}payments SET returned_at = $2 WHERE reference = $1");
+                query(returned).bind(reference).bind(now).execute(&self.pool).await?;
+                Ok(())
+            }
+
+            async fn due(&self, now: Time) -> Result<Vec<Due>, OrdersError> {
+                let due = self.sql("SELECT reference, owner, created_at, returned_at, due_at FROM {p}payments WHERE due_at <= $1");
+                let due = query(due).bind(now).fetch_all(&self.pool).await?;
+                let due = due.iter().map(|row| Due {
+                    reference: row.get(0),
+                    owner: row.get(1),
+                    created_at: row.get(2),
+                    returned_at: row.get(3),
+                    since: row.get(4),
+                });
+                Ok(due.collect())
+            }
+
+            async fn shared(&self) -> Result<Shared, OrdersError> {
+                let shared = query(self.sql("SELECT shared FROM {p}ledger WHERE id = 1")).fetch_one(&self.pool).await?;
+                Ok(serde_json::from_str(shared.get(0))?)
+            }
+
+            async fn replace_shared(&self, before: &Shared, after: &Shared) -> Result<bool, OrdersError> {
+                let replaced = query(self.sql("UPDATE {p}ledger SET shared = $2 WHERE id = 1 AND shared = $1"))
+                    .bind(serde_json::to_string(before)?)
+                    .bind(serde_json::to_string(after)?)
+                    .execute(&self.pool)
+                    .await?;
+                Ok(replaced.rows_affected() == 1)
+            }
+
+            async fn events(&self) -> Result<Vec<OpenEvent>, OrdersError> {
+                let events = query(self.sql("SELECT name, version, body FROM {p}events ORDER BY version, name"));
+                let events = events.fetch_all(&self.pool).await?;
+                Ok(events.iter().map(|row| OpenEvent { name: row.get(0), version: row.get(1), body: row.get(2) }).collect())
+            }
+
+            async fn close(&self, event: &OpenEvent) -> Result<(), OrdersError> {
+                let close = self.sql("DELETE FROM {p}events WHERE name = $1 AND version = $2");
+                query(close).bind(&event.name).bind(event.version).execute(&self.pool).await?;
+                Ok(())
+            }
+        }
+    };
+}
+
+const COUNT: &str = "SELECT count(*) FROM {p}payments WHERE owner = $1 AND counts_until > $2";
+
+#[cfg(feature = "sqlite")]
+orders!(
+    /// A ledger in SQLite. Cheap to clone.
+    SqliteOrders,
+    sqlx::SqlitePool,
+    "TEXT",
+    "BEGIN IMMEDIATE",
+    "SELECT $1",
+    "SELECT unixepoch()",
+    "SELECT name FROM sqlite_schema WHERE type = 'table'"
+);
+
+#[cfg(feature = "postgres")]
+orders!(
+    /// A ledger in PostgreSQL, in the first schema of the `search_path`. Cheap to clone.
+    PostgresOrders,
+    sqlx::PgPool,
+    r#"TEXT COLLATE "C""#,
+    "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL idle_in_transaction_session_timeout = '5s'",
+    "SELECT pg_advisory_xact_lock(hashtextextended($1, 7267631045223164514))",
+    "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
+    "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()"
+);
