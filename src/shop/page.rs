@@ -239,9 +239,17 @@ mod tests {
             assert!(asks_again(&open), "{status}");
         }
         let paid = page("succeeded", 3);
-        assert!(says(&paid, "A refund is due") && says(&paid, "may still approve an earlier attempt:"), "{}", paid.body);
+        assert!(
+            says(&paid, "A refund is due") && says(&paid, "may still approve an earlier attempt:"),
+            "{}",
+            paid.body
+        );
         let known = page("failed", 1);
-        assert!(says(&known, "was declined") && says(&known, "A refund is due") && !asks_again(&known), "{}", known.body);
+        assert!(
+            says(&known, "was declined") && says(&known, "A refund is due") && !asks_again(&known),
+            "{}",
+            known.body
+        );
     }
 
     #[test]
