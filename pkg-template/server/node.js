@@ -44,15 +44,21 @@ function headersOf({ headers, headersDistinct }) {
   return named.flatMap(([name, values]) => [values ?? []].flat().map((value) => [name, value]));
 }
 
-/** The body, also if a body parser has read it. */
+/** The body: what a body parser has made of it, otherwise the request's stream, if nobody has begun to read that. */
 function bodyOf(incoming) {
-  const { body } = incoming;
-  if (!incoming.readableEnded) return read(incoming);
-  if (body === undefined) return new ReadableStream({ pull: (to) => to.error(new TypeError(MISSING)) });
+  const { body, headers } = incoming;
+  if (isEmpty(body) && incoming.readableEnded === false && !incoming.readableDidRead) return read(incoming);
+  if (body === undefined || body === null) return new ReadableStream({ pull: (to) => to.error(new TypeError(MISSING)) });
   if (typeof body === "string" || body instanceof Uint8Array) return body;
-  const isForm = /^application\/x-www-form-urlencoded/i.test(incoming.headers["content-type"] ?? "");
-  return isForm ? new URLSearchParams(body).toString() : JSON.stringify(body);
+  const type = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
+  const isForm = /^application\/x-www-form-urlencoded/i.test(type ?? "");
+  if (!isForm) return JSON.stringify(body);
+  const fields = Object.entries(body).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
+  return new URLSearchParams(fields).toString();
 }
+
+/** A body parser that reads another type gives every request an empty object. */
+const isEmpty = (body) => !body || (typeof body === "object" && Object.keys(body).length === 0);
 
 /** What is over the limit is read and dropped: a sender who is not read to the end may lose the reply. */
 const read = (incoming) =>
@@ -72,4 +78,4 @@ const read = (incoming) =>
   });
 
 const ABORTED = new Error("The request has ended before its body was complete.");
-const MISSING = "A body parser has read this request. Put toNode before it, or its result into `body` of Node.js's request (Koa: ctx.req.body = ctx.request.body).";
+const MISSING = "A body parser has read this request, or it has no stream. Put toNode before it, or its result into `body` of Node.js's request (Koa: ctx.req.body = ctx.request.body).";

@@ -79,9 +79,30 @@ const app = new Koa();
 app.use(bodyParser());
 app.use(answerByNode);
 assert.equal(await overHttp(app.callback(), "17", {}), 500);
-assert.match(logged.splice(0).join("\n"), /A body parser has read this request\..*ctx\.req\.body = ctx\.request\.body/);
+assert.match(logged.splice(0).join("\n"), /A body parser has read this request.*ctx\.req\.body = ctx\.request\.body/);
 assert.throws(() => routes(new Request("http://shop.example/"), {}), /call `shop.fetch`/);
 assert.throws(() => toNode({}), /the shop that `createShop` returns/);
+
+// What stands in for a request may have a parsed body and no stream, and headers in any case.
+const parsed = { method: "POST", url, headers: { ...headers, "content-type": undefined } };
+for (const [name, { type, body }] of Object.entries({
+  "parsed JSON": { type: "application/json", body: { id: "parsed JSON" } },
+  "a text": { type: "application/json", body: order("a text") },
+  "bytes": { type: "application/json", body: Buffer.from(order("bytes")) },
+})) {
+  assert.equal(await handled({ ...parsed, headers: { ...parsed.headers, "Content-Type": type }, body }), 200, name);
+  assert.equal(bought.at(-1), name);
+}
+assert.equal(await handled({ ...parsed, headers }), 500, "neither a body nor a stream");
+assert.match(logged.splice(0).join("\n"), /or it has no stream\. Put toNode before it/);
+
+// A stream of which another has read a part is not the whole order.
+const begun = createServer((request, response) => request.once("data", () => request.pause() && routes(request, response))).listen(0, "127.0.0.1");
+await once(begun, "listening");
+const part = await fetch(`http://127.0.0.1:${begun.address().port}${url}`, { method: "POST", headers, body: order("begun") });
+assert.equal(part.status, 500);
+assert.match(logged.splice(0).join("\n"), /A body parser has read this request/);
+begun.close();
 
 // Without `next`, what fails is logged, and the sender gets a reply.
 const failing = toNode({ path: "/guichet", fetch: () => Promise.reject(new Error("the shop is broken")) });
@@ -142,4 +163,9 @@ async function overHttp2(id, changed) {
   session.close();
   server.close();
   return reply[":status"];
+}
+
+/** The status of a reply to what stands in for a request. */
+function handled(request) {
+  return new Promise((resolve) => routes(request, { setHeader() {}, end() { resolve(this.statusCode); } }));
 }
