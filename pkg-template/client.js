@@ -176,10 +176,13 @@ function quietly(work) {
   } catch {}
 }
 
-/** Opens an empty window in the click itself, before its address is known. Throws if there is none, or what was opened is no window. */
+/** Opens an empty window in the click itself, before its address is known. Closes what is no window, or cannot be used: then there is none. */
 function popup(locale) {
   const window = open("", "", "popup,width=480,height=760");
-  const { body } = window.document;
-  body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
-  if (window.closed === false) return window;
+  const isOne = quietly(() => {
+    window.document.body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
+    return window.closed === false;
+  });
+  if (isOne) return window;
+  window.close();
 }

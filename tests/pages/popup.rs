@@ -125,13 +125,19 @@ async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
     // Other functions in the place of `window.open`.
     let replaced =
         ["() => ({ close() {}, addEventListener() {} })", "() => () => {}", "() => true", "() => { throw 'no' }"];
-    for blocked in nothing.into_iter().chain(replaced) {
+    // A window that may not be used, as a frame's rules can make it: it is closed.
+    let unusable = "((open) => (...args) => new Proxy(open(...args), { get: (real, name) => {
+        if (name === 'document') throw new Error('no');
+        return name === 'close' ? () => real.close() : real[name];
+    } }))(window.open.bind(window))";
+    for blocked in nothing.into_iter().chain(replaced).chain([unusable]) {
         let shop = Shop::open(engine, "blocked").await;
         let warn = "console.warn = (text) => sessionStorage.setItem('warned', text)";
         shop.browser.run(&format!("window.open = {blocked}; {warn}")).await;
         shop.browser.click("#buy").await;
         shop.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
         shop.browser.wait_for("[data-test='method-mobile_money']").await;
+        assert_eq!(shop.browser.tabs().await, [shop.tab.clone()], "{blocked}");
         shop.pay(SUCCEEDS).await;
         shop.browser.click("[data-test='leave']").await;
         shop.browser.wait_for("[data-test='outcome'][data-state='paid']").await;

@@ -1,7 +1,8 @@
 //! The second window, in which a customer pays.
 
 use crate::browser::core::browser::is_closed;
-use crate::browser::core::value::{get, get_text, set};
+use crate::browser::core::value::{get, get_text};
+use js_sys::Reflect;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use wasm_bindgen::JsValue;
@@ -64,19 +65,21 @@ impl Drop for Popup {
     }
 }
 
-/// Opens a window, which a browser allows only in a click. `None` if there is none, or what was opened is no window: another function
-/// may stand in the place of `window.open`.
+/// Opens a window, which a browser allows only in a click. `None` if there is none, or what was opened is no window that can be used, which is
+/// closed: another function may stand in the place of `window.open`, and a frame's rules may forbid to read what it opens.
 fn open_window(locale: Option<String>) -> Option<Window> {
     let page = web_sys::window()?;
     let popup = page.open_with_url_and_target_and_features("", "", "popup,width=480,height=760").ok()??;
-    if is_closed(&popup) {
-        return None;
-    }
     let of_the_page =
         || get_text(&get(page.document()?.as_ref(), "documentElement")?, "lang").filter(|lang| !lang.is_empty());
     let language = locale.or_else(of_the_page).or_else(|| get_text(&page.navigator(), "language"));
     let is_french = language.is_some_and(|language| language.starts_with("fr"));
-    let body = get(&get(&popup, "document")?, "body")?;
-    set(&body, "textContent", &JsValue::from_str(if is_french { "Un instant…" } else { "One moment…" }));
-    Some(popup)
+    let text = JsValue::from_str(if is_french { "Un instant…" } else { "One moment…" });
+    let body = get(&popup, "document").and_then(|document| get(&document, "body"));
+    let is_shown = body.is_some_and(|body| Reflect::set(&body, &"textContent".into(), &text).is_ok());
+    if is_shown && !is_closed(&popup) {
+        return Some(popup);
+    }
+    let _ = popup.close();
+    None
 }
