@@ -3,10 +3,11 @@
 // `cargo xtask generate` runs it. With --check it only compares.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 
 const root = new URL("../", import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), "utf8");
-const isCheck = process.argv.includes("--check");
+const { check: isCheck } = parseArgs({ options: { check: { type: "boolean" } } }).values;
 
 const languages = ["en", "fr"].map((name) => [name, JSON.parse(read(`words/${name}.json`))]);
 

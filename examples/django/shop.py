@@ -40,9 +40,10 @@ def service():
 def origin_of(name):
     """An origin as browsers write it, since `Origin` is compared with it."""
     text = os.environ.get(name, "").rstrip("/").lower()
-    form = r"(https://[\w.-]+|http://(([\w-]+\.)*localhost|127[\d.]+|\[::1\]))(:\d+)?|"
+    local = r"([\w-]+\.)*localhost|([\w-]+\.)+test|127(\.\d+){3}|\[::1\]"
+    form = rf"(https://[\w.-]+|http://({local}))(:\d+)?|"
     if not re.fullmatch(form, text, re.A):
-        sys.exit(f"{name} must be an origin (http:// is for loopback): https://shop.example")
+        sys.exit(f"{name} must be an origin, https://shop.example (http:// is for .test and here)")
     return re.sub(r"^(https.*):443$|^(http:.*):80$", r"\1\2", text)
 
 

@@ -3,6 +3,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
+import { parseArgs } from "node:util";
 import express from "express";
 import { createShop, ShopError } from "guichet-server";
 import { sqliteOrders } from "guichet-server/examples/orders.mjs";
@@ -13,6 +14,7 @@ const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the 
 const pages = process.env.GUICHET_PUBLIC_URL ?? service; // the service, as browsers name it
 // The hosts of a sandbox elsewhere, by plain http.
 const plainHosts = process.env.GUICHET_PLAIN_HOSTS?.split(",").filter(Boolean) ?? [];
+parseArgs(); // refuses any: the settings are of the environment
 const origin = originOf("SHOP_URL") ?? "http://127.0.0.1:8000"; // this server, as browsers name it
 const page = originOf("SHOP_ORIGIN"); // the page's origin, if it is not this server's
 const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
@@ -24,10 +26,10 @@ function originOf(name) {
   const text = process.env[name];
   if (!text) return undefined;
   const { origin, href, protocol, hostname } = URL.canParse(text) ? new URL(text) : {};
-  const isSafe = protocol === "https:" || /^((.+\.)?localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  const isSafe = protocol === "https:" || /^((.+\.)?localhost|.+\.test|127\.[\d.]+|\[::1\])$/.test(hostname);
   if (isSafe && href === `${origin}/`) return origin;
   throw new Error(
-    `${name} must be an origin, https://shop.example (http:// is for loopback): ${text}`,
+    `${name} must be an origin, https://shop.example (http:// is for this machine and .test): ${text}`,
   );
 }
 

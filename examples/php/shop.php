@@ -41,7 +41,8 @@ const TABLES = "
 // An origin as browsers write it, since `Origin` is compared with it.
 function origin(string $name): ?string {
     $text = strtolower(rtrim(getenv($name) ?: '', '/'));
-    $form = '#^(https://[\w.-]+|http://(([\w-]+\.)*localhost|127[\d.]+|\[::1\]))(:\d+)?$#D';
+    $local = '([\w-]+\.)*localhost|([\w-]+\.)+test|127(\.\d+){3}|\[::1\]';
+    $form = "#^(https://[\w.-]+|http://($local))(:\d+)?\$#D";
     $is_one = $text === '' || preg_match($form, $text);
     $is_one || throw new Exception("$name must be an origin, https://shop.example: $text");
     return preg_replace('#^(https.*):443$|^(http:.*):80$#D', '$1$2', $text) ?: null;
@@ -533,7 +534,11 @@ ini_set('display_errors', '0');
 $last_table = query("SELECT * FROM sqlite_master WHERE name = 'refunds_due'")->fetch();
 $last_table || array_map(fn(string $sql) => query($sql), explode(';', TABLES));
 if (PHP_SAPI === 'cli') {
-    return settle_due(); // php shop.php settle
+    if (array_slice($argv, 1) !== ['settle']) {
+        fwrite(STDERR, "Usage: php shop.php settle\n");
+        exit(2);
+    }
+    return settle_due();
 }
 $path = (string) parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 $is_file = preg_match('#^/((?:[\w-]+/)*[\w-]+\.(js|css|wasm))?$#D', $path);

@@ -72,7 +72,9 @@ for_every_server!(
     a_customer_has_at_most_20_open_payments_and_the_next_reference_has_todays_price,
     one_customers_thousand_open_payments_delay_no_other_and_8_are_read_at_a_time,
     signing_out_ends_the_login_and_the_payment_key_makes_none,
+    a_page_of_this_machine_may_be_served_without_tls,
     wrong_settings_end_the_process_with_an_error,
+    what_is_no_argument_ends_the_process_with_an_error,
     a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key,
     every_rule_of_the_check_passes,
 );
@@ -858,6 +860,15 @@ fn each_server_is_one_short_file_of_100_columns() {
     }
 }
 
+async fn a_page_of_this_machine_may_be_served_without_tls(server: Server) {
+    for page in ["http://shop.test:8080", "http://a.localhost"] {
+        let shop = running::ShopServer::start_for_a_page_at(server, "http://127.0.0.1:1", "sk_test_1", page).await;
+        let asked = [("origin", page), ("access-control-request-method", "POST")];
+        let reply = Visitor::of(&shop).await.request("OPTIONS", "/guichet/session", None, &asked).await;
+        assert_eq!(reply.header_values("access-control-allow-origin"), [page]);
+    }
+}
+
 async fn wrong_settings_end_the_process_with_an_error(server: Server) {
     for (name, value) in [
         ("GUICHET_SECRET_KEY", None),
@@ -881,6 +892,17 @@ async fn wrong_settings_end_the_process_with_an_error(server: Server) {
         assert!(!status.success() && log.contains(named), "{name}={value:?}: {status}: {log}");
         assert!(!value.is_some_and(|value| name.starts_with("GUICHET") && log.contains(value)), "{name}: {log}");
     }
+}
+
+async fn what_is_no_argument_ends_the_process_with_an_error(server: Server) {
+    let (status, log) = running::start_with_argument(server, "setle");
+    assert!(!status.success(), "{log}");
+    let says = match server {
+        Server::Php => "Usage: php shop.php settle",
+        Server::Django => "Unknown command: 'setle'",
+        Server::Express | Server::Postgres => "Unexpected argument 'setle'",
+    };
+    assert!(log.contains(says), "{log}");
 }
 
 async fn every_rule_of_the_check_passes(server: Server) {

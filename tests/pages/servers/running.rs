@@ -105,6 +105,12 @@ impl ShopServer {
         (Self::start_at(url, copy(server), server, settings, Some(files)).await, page)
     }
 
+    /// The same for a page at this origin, which nobody serves.
+    pub async fn start_for_a_page_at(server: Server, service: &str, key: &str, page: &str) -> Self {
+        let [service, key, page] = [service, key, page].map(str::to_owned);
+        Self::start_with(server, Settings { service, key, database: None, page: Some(page) }).await
+    }
+
     /// Starts another server on the same database.
     pub async fn beside(&self) -> Self {
         Self::start_with(self.server, self.settings.clone()).await
@@ -470,11 +476,28 @@ fn copy(server: Server) -> Folder {
 /// Starts a server, or its command for cron, with another value of an environment variable, or without it. Returns how it ends and
 /// what it prints.
 pub fn start_wrongly(server: Server, (name, value): (&str, Option<&str>)) -> (ExitStatus, String) {
+    end_of(server, server.settle().unwrap_or_else(|| server.serve("127.0.0.1:0")), |command| {
+        command.env_remove(name).envs(value.map(|value| (name, value)));
+    })
+}
+
+/// Starts a server's file with an argument. Returns how it ends and what it prints.
+pub fn start_with_argument(server: Server, argument: &str) -> (ExitStatus, String) {
+    let program = match server {
+        Server::Express | Server::Postgres => command("node", &["server.mjs"]),
+        Server::Php => command("php", &["shop.php"]),
+        Server::Django => command(&python(), &["shop.py"]),
+    };
+    end_of(server, program, |command| {
+        command.arg(argument);
+    })
+}
+
+fn end_of(server: Server, mut command: Command, change: impl FnOnce(&mut Command)) -> (ExitStatus, String) {
     let folder = copy(server);
-    let mut command = server.settle().unwrap_or_else(|| server.serve("127.0.0.1:0"));
     let (service, key) = ("http://127.0.0.1:1".to_owned(), "sk_test_1".to_owned());
     prepare(&mut command, &folder, "http://127.0.0.1:8000", &Settings { service, key, database: None, page: None });
-    command.env_remove(name).envs(value.map(|value| (name, value)));
+    change(&mut command);
     let mut process = command.spawn().unwrap();
     let begun = Instant::now();
     let status = loop {
@@ -483,7 +506,7 @@ pub fn start_wrongly(server: Server, (name, value): (&str, Option<&str>)) -> (Ex
         }
         if begun.elapsed() > Duration::from_secs(30) {
             process.kill().unwrap();
-            panic!("it starts with {name}={value:?}");
+            panic!("it starts: {command:?}");
         }
         std::thread::sleep(Duration::from_millis(50));
     };
