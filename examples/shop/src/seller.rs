@@ -30,9 +30,7 @@ impl Seller {
 impl Shop for Seller {
     async fn buyer(&self, request: &Parts) -> Result<Option<Buyer>, Refused> {
         let Some((customer, login)) = self.customer(&request.headers).await? else { return Ok(None) };
-        // A real shop names an address as verified if the customer has opened a link that was sent there.
-        let email = Email::new(customer.email).map_err(Refused::broken)?;
-        Ok(Some(Buyer::customer(customer.id).login(login).verified_email(email)))
+        Ok(Some(buyer_of(customer, login)))
     }
 
     /// The page names the order, and the server sets the price, the customer and the reference. Another customer's order gets the
@@ -54,7 +52,7 @@ impl Shop for Seller {
             let message = "The shop no longer sells all of this order.";
             return Err(Refused::new(409, Reason { code: "order_ended", message }));
         }
-        purchase(&order, customer).map_err(Refused::broken)
+        purchase(&order, customer, email_of(customer)?).map_err(Refused::broken)
     }
 
     async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
@@ -100,14 +98,41 @@ pub(crate) fn order_missing() -> Refused {
 }
 
 /// The payment intent of an order. It depends on the order alone, so that repeated creates are equal, on each server.
-fn purchase(order: &Order, customer: &Customer) -> Result<CreatePaymentIntent, Invalid> {
+/// A real shop names an address as verified if the customer has opened a link that was sent there. One that the service does not take
+/// gets no session, and all else works.
+fn buyer_of(customer: &Customer, login: String) -> Buyer {
+    let buyer = Buyer::customer(customer.id).login(login);
+    match Email::new(customer.email) {
+        Ok(email) => buyer.verified_email(email),
+        Err(_) => buyer,
+    }
+}
+
+/// The customer may have mistyped it.
+fn email_of(customer: &Customer) -> Result<Email, Refused> {
+    let mistyped =
+        |invalid: Invalid| Refused::new(422, Reason { code: "parameter_invalid", message: invalid.reason() });
+    Email::new(customer.email).map_err(mistyped)
+}
+
+fn purchase(order: &Order, customer: &Customer, email: Email) -> Result<CreatePaymentIntent, Invalid> {
     let item = |name: &str, price, quantity| Item::new(name, Amount::units(price), Currency::xaf(), quantity);
     let items = order.lines.iter().map(|line| item(&line.name, line.price, u64::from(line.quantity))).collect();
     let (reference, total) = (MerchantReference::new(order.reference())?, Amount::units(order.total()));
     let name = CustomerName { firstname: customer.firstname, lastname: customer.lastname };
     Ok(CreatePaymentIntent::new(reference, total, format!("{SHOP_NAME} #{}", order.id), name)
-        .email(Email::new(customer.email)?)
+        .email(email)
         .fee_bearer(FeeBearer::Customer)
         .items(items)
         .redirect_url(RedirectUrl::new(&order.return_url)?))
+}
+
+#[test]
+fn an_odd_e_mail_address_is_refused_in_words_and_only_where_it_is_needed() {
+    let odd = Customer { email: "Awa <awa@example.com>", ..*Customer::of("awa").expect("a customer") };
+    let buyer = buyer_of(&odd, "login".to_owned());
+    assert_eq!((buyer.verified_email, buyer.login.as_deref()), (None, Some("login")));
+    let refused = email_of(&odd).expect_err("no address");
+    assert_eq!((refused.status(), refused.code()), (422, "parameter_invalid"));
+    assert!(!refused.message().is_empty());
 }
