@@ -26,10 +26,11 @@ function originOf(name) {
   const text = process.env[name];
   if (!text) return undefined;
   const { origin, href, protocol, hostname } = URL.canParse(text) ? new URL(text) : {};
-  const isSafe = protocol === "https:" || /^((.+\.)?localhost|.+\.test|127\.[\d.]+|\[::1\])$/.test(hostname);
+  const isHere = /^((.+\.)?localhost|.+\.test|127\.[\d.]+|\[::1\])$/.test(hostname);
+  const isSafe = protocol === "https:" || isHere;
   if (isSafe && href === `${origin}/`) return origin;
   throw new Error(
-    `${name} must be an origin, https://shop.example (http:// is for this machine and .test): ${text}`,
+    `${name} must be an origin, https://shop.example (http:// is for .test and here): ${text}`,
   );
 }
 

@@ -19,7 +19,7 @@ function originOf(name: string) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe = url && (url.protocol === "https:" || /^((.+\.)?localhost|.+\.test|127\.[\d.]+|\[::1\])$/.test(url.hostname));
   if (isSafe && url.href === `${url.origin}/`) return url.origin;
-  throw new Error(`${name} must be an origin, https://shop.example (http:// is for this machine and .test): ${text}`);
+  throw new Error(`${name} must be an origin, https://shop.example (http:// is for .test and here): ${text}`);
 }
 
 export const product = { name: "A pair of runners", amount: "5000", currency: "XAF" };
