@@ -191,7 +191,7 @@ impl Run {
     /// Runs the tests of pages, and beside them the whole checks of the example servers.
     fn tests_of_pages(&mut self, binary: &Binary, tools: &Tools) -> Result<()> {
         let (mut checks, mut others) = (binary.command(), binary.command());
-        checks.arg(CHECKS);
+        checks.arg(CHECKS).args(CHECKS_OF_NEWEST.iter().flat_map(|test| ["--skip", test]));
         let skipped = consumers::TESTS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
         let checks = vec![("tests: the check of the example servers, beside these".to_owned(), checks)];
@@ -274,6 +274,8 @@ impl Run {
             let mut command = binary.command();
             command.args(["package::", "accessible::", "next::", "init::"]).env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
+            let mut checks = binary.command();
+            self.tests("tests: the check of the other example servers", checks.args(CHECKS_OF_NEWEST));
             self.other_engines(binary, &newest, &consumers::IN_CHROMIUM)?;
         }
         for binary in binaries.iter().filter(|binary| binary.is_test("service")) {
@@ -436,6 +438,10 @@ const IN_SOAK: &str = "soak::correct_shops";
 
 /// The whole checks of the example servers.
 const CHECKS: &str = "every_rule_of_the_check_passes";
+
+/// Those that only `--newest` runs, because they take minutes: the gate has those of a shop by guichet-server and of one without it.
+const CHECKS_OF_NEWEST: [&str; 2] =
+    ["servers::django::every_rule_of_the_check_passes", "servers::stores::every_rule_of_the_check_passes"];
 
 /// What the gate runs and no browser changes.
 const NEED_NO_BROWSER: [&str; 6] =
