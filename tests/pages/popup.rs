@@ -137,7 +137,7 @@ async fn a_blocked_popup_becomes_a_redirect(engine: Engine) {
         shop.browser.click("#buy").await;
         shop.browser.wait_for_url("the hosted page", |url| url.path().starts_with("/checkout/")).await;
         shop.browser.wait_for("[data-test='method-mobile_money']").await;
-        assert_eq!(shop.browser.tabs().await, [shop.tab.clone()], "{blocked}");
+        assert_eq!(shop.browser.tabs().await, std::slice::from_ref(&shop.tab), "{blocked}");
         // After each the hosted page is the same: one customer pays.
         if blocked == unusable {
             shop.pay(SUCCEEDS).await;

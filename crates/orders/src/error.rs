@@ -13,7 +13,9 @@ pub enum OrdersError {
 impl fmt::Display for OrdersError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Database(error) => write!(f, "The ledger's database did not do what was asked: {error}"),
+            Self::Database(error) => {
+                write!(f, "The ledger's database failed or did not answer, so a change may have been stored: {error}")
+            }
             Self::Unreadable(error) => {
                 write!(f, "A row of the ledger cannot be read: {error}. Was it written by a newer version, or by hand?")
             }
@@ -41,7 +43,7 @@ impl From<serde_json::Error> for OrdersError {
 pub enum OpenError {
     /// The prefix is not of the letters a to z, digits and `_`, or longer than 30 of them.
     Prefix(String),
-    /// These tables are missing, and the database's role may not create them.
+    /// These tables are missing and could not be created, such as by a role that may not.
     Missing {
         /// Their names.
         tables: Vec<String>,
@@ -67,7 +69,7 @@ impl fmt::Display for OpenError {
             }
             Self::Missing { tables, cause } => write!(
                 f,
-                "The ledger's tables {} are missing, and this role cannot create them ({cause}). Create them by a role that may.",
+                "The ledger's tables {} are missing and could not be created ({cause}). Create them by a role that may.",
                 tables.join(", ")
             ),
             Self::Newer { table, format } => write!(

@@ -12,7 +12,6 @@
 //!   the shop's own is touched.
 //! - What a `commit` has answered survives a crash. PostgreSQL 15 or newer; SQLite by one or several processes of one machine.
 //! - No rule about money stands here: what an order is, what is read again and when, is decided by `guichet::shop::ledger`.
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
