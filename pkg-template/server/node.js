@@ -17,8 +17,9 @@ async function respond(shop, incoming, outgoing, target) {
   const { method } = incoming;
   // The host is only a text that is compared.
   const url = new URL(target, "http://localhost");
-  const body = method === "GET" || method === "HEAD" ? undefined : await bodyOf(incoming);
-  const response = await shop.fetch(new Request(url, { method, headers: headersOf(incoming), body, duplex: "half" }));
+  const headers = new Headers(headersOf(incoming));
+  const body = method === "GET" || method === "HEAD" ? undefined : await bodyOf(incoming, headers.get("content-type") ?? "");
+  const response = await shop.fetch(new Request(url, { method, headers, body, duplex: "half" }));
   const content = Buffer.from(await response.arrayBuffer());
   outgoing.statusCode = response.status;
   for (const [name, value] of response.headers) outgoing.setHeader(name, value);
@@ -45,14 +46,12 @@ function headersOf({ headers, headersDistinct }) {
 }
 
 /** The body: what a body parser has made of it, otherwise the request's stream, if nobody has begun to read that. */
-function bodyOf(incoming) {
-  const { body, headers } = incoming;
+function bodyOf(incoming, type) {
+  const { body } = incoming;
   if (isEmpty(body) && incoming.readableEnded === false && !incoming.readableDidRead) return read(incoming);
   if (body === undefined || body === null) return new ReadableStream({ pull: (to) => to.error(new TypeError(MISSING)) });
   if (typeof body === "string" || body instanceof Uint8Array) return body;
-  const type = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
-  const isForm = /^application\/x-www-form-urlencoded/i.test(type ?? "");
-  if (!isForm) return JSON.stringify(body);
+  if (!/^application\/x-www-form-urlencoded/i.test(type)) return JSON.stringify(body);
   const fields = Object.entries(body).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
   return new URLSearchParams(fields).toString();
 }

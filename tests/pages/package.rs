@@ -1,6 +1,7 @@
 //! The package as its users get it: pages that each bundler builds from the npm tarball call a real sandbox in Chromium.
 //!
-//! `cargo xtask test` builds the pages with the newest of each tool (`tests/consumers/toolchains/`) and then runs these tests.
+//! `cargo xtask test` builds the pages with locked versions of each tool (`tests/consumers/toolchains/`), `--newest` with the newest, and then
+//! runs these tests.
 
 use crate::support::browser::{Browser, until};
 use crate::support::engine::{Engine, not_in_webkit};

@@ -139,9 +139,10 @@ async fn what_cannot_be_opened_is_said_by_name() {
         assert!(matches!(&error, OpenError::Prefix(named) if named == prefix), "{prefix}: {error}");
     }
     SqliteOrders::open(pool.clone(), "guichet_").await.unwrap();
-    raw_sql("UPDATE guichet_ledger SET format = 9").execute(&pool).await.unwrap();
-    let error = SqliteOrders::open(pool, "guichet_").await.unwrap_err().to_string();
+    raw_sql("UPDATE guichet_ledger SET format = 9; DROP TABLE guichet_names").execute(&pool).await.unwrap();
+    let error = SqliteOrders::open(pool.clone(), "guichet_").await.unwrap_err().to_string();
     assert!(error.contains("guichet_ledger has the format 9"), "{error}");
+    assert!(query("SELECT * FROM guichet_names").fetch_all(&pool).await.is_err(), "a newer ledger got a table");
 
     let server = PostgresServer::shared();
     let address = server.create_database();

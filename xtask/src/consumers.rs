@@ -74,6 +74,7 @@ pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, all: bool,
             }
         }
         results.extend(commands.join().map_err(|_| anyhow!("a check of the command guichet-sandbox has panicked"))?);
+        ensure!(!results.is_empty(), "no check has a name that contains {part:?}");
         Ok(results)
     })
 }

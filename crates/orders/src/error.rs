@@ -47,7 +47,7 @@ pub enum OpenError {
     Missing {
         /// Their names.
         tables: Vec<String>,
-        /// What the database said.
+        /// The error of the database.
         cause: sqlx::Error,
     },
     /// The tables were written by a newer version of this crate.

@@ -26,6 +26,9 @@ macro_rules! orders {
                 let store = Self { pool, prefix: prefix.into() };
                 let there = query(store.sql($tables)).fetch_all(&store.pool).await?;
                 let there: Vec<String> = there.iter().map(|row| row.get(0)).collect();
+                if there.contains(&store.ledger()) {
+                    store.refuse_newer().await?;
+                }
                 let named = TABLES.map(|(table, statements)| ([prefix, table].concat(), statements));
                 let missing: Vec<_> = named.iter().filter(|(table, _)| !there.contains(table)).collect();
                 if !missing.is_empty()
@@ -40,11 +43,21 @@ macro_rules! orders {
                     .bind(first)
                     .execute(&store.pool)
                     .await?;
-                let format: i64 = query(store.sql("SELECT format FROM {p}ledger WHERE id = 1")).fetch_one(&store.pool).await?.get(0);
-                if format > FORMAT {
-                    return Err(OpenError::Newer { table: [prefix, "ledger"].concat(), format });
-                }
+                store.refuse_newer().await?;
                 Ok(store)
+            }
+
+            /// The name of the table with the format.
+            fn ledger(&self) -> String {
+                [&self.prefix, "ledger"].concat()
+            }
+
+            async fn refuse_newer(&self) -> Result<(), OpenError> {
+                let format = query(self.sql("SELECT format FROM {p}ledger WHERE id = 1")).fetch_optional(&self.pool).await?;
+                match format.map(|row| row.get(0)) {
+                    Some(format) if format > FORMAT => Err(OpenError::Newer { table: self.ledger(), format }),
+                    _ => Ok(()),
+                }
             }
 
             /// Servers that start at once create them one after the other.

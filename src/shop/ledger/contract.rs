@@ -14,7 +14,7 @@ pub async fn contract<S: Store>(one: &S, other: &S) {
     let (service, awa) = (Service::default(), Owner::Customer("awa".to_owned()));
     let now = done(one.now().await);
 
-    // What one server has stored, the other loads; a stranger's count is their own.
+    // What one server has stored, the other loads; another owner's count is their own.
     let sent = done(apply(one, "ORDER-1", &awa, &service, &click(&awa)).await).expect("an order");
     let loaded = done(other.load("ORDER-1", &awa, now).await);
     assert_eq!(loaded.order.as_ref(), Some(&sent.order), "the other server loads another order");
@@ -93,9 +93,9 @@ pub async fn contract<S: Store>(one: &S, other: &S) {
         got: payment("pi_1", "succeeded"),
     });
     let paid = done(apply(other, "ORDER-1", &awa, &service, &reading).await).expect("an order");
-    let told =
+    let is_paid =
         paid.effects.iter().any(|effect| matches!(effect, Effect::OrderChanged(changed) if changed.state == "paid"));
-    assert!(told, "a payment that succeeded has not paid the order");
+    assert!(is_paid, "a payment that succeeded has not paid the order");
     let events = done(one.events().await);
     let [OpenEvent { name, version, .. }] = &*events else {
         panic!("one event is open, and the store gives {events:?}")

@@ -19,14 +19,14 @@ pub async fn apply<S: Store>(
         let loaded = store.load(name, owner, now).await?;
         let service = Service { repeats: service.repeats && shared.repeats, ..service.clone() };
         let known = Known { open: loaded.open, taken: loaded.taken, service, service_now: None };
-        let before = match (loaded.order, event) {
+        let first = Order::new(name, owner.clone(), shared.epoch);
+        let before = match (&loaded.order, event) {
             (Some(order), _) => order,
-            (None, Event::Click(click)) => Order::new(name, click.owner.clone(), shared.epoch),
+            (None, Event::Click(_)) => &first,
             (None, _) => return Ok(None),
         };
-        let is_new = before.payments.is_empty();
-        let decision = decide(&before, &known, event, now);
-        let Some(commit) = Commit::new((!is_new).then_some(&before), &decision, &known, now) else {
+        let decision = decide(before, &known, event, now);
+        let Some(commit) = Commit::new(loaded.order.as_ref(), &decision, &known, now) else {
             return Ok(Some(decision));
         };
         if store.commit(&commit).await? {

@@ -41,10 +41,10 @@ pub trait Store: Send + Sync {
     fn replace_shared(&self, before: &Shared, after: &Shared)
     -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
-    /// Every event that the shop has not been told, in the order in which they came.
+    /// Every event that is not closed, the oldest first.
     fn events(&self) -> impl Future<Output = Result<Vec<OpenEvent>, Self::Error>> + Send;
 
-    /// The shop has been told this event.
+    /// Closes an event: the shop has received it.
     fn close(&self, event: &OpenEvent) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
@@ -94,7 +94,7 @@ pub struct Commit {
     pub now: Time,
     /// What a store looks for in its payments.
     pub rows: Vec<Row>,
-    /// What the shop is told.
+    /// What the shop receives.
     pub event: Option<Changed>,
 }
 
@@ -113,7 +113,7 @@ pub struct Row {
     pub names: BTreeSet<String>,
 }
 
-/// An event that the shop has not been told.
+/// An event that is not closed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OpenEvent {
     /// Of which order.

@@ -6,7 +6,8 @@ cp -r node_modules/guichet-sandbox in-playwright/node_modules
 port() {
   node -p 'const server = require("node:net").createServer().listen(0, () => server.close()); server.address().port'
 }
-node block.js docs/testing.md mjs '// playwright.config.js' | sed "s/4243/$(port)/g; s/8000/$(port)/g" > in-playwright/readme.config.js
+node block.js docs/testing.md mjs '// playwright.config.js' > in-playwright/readme.config.js
+sed -i "s/4243/$(port)/g; s/8000/$(port)/g" in-playwright/readme.config.js
 node block.js docs/testing.md mjs '// purchase.spec.js' > in-playwright/purchase.spec.js
 # The browser that is installed in place of one that Playwright downloads, and longer limits: this runs beside builds.
 cat > in-playwright/playwright.config.js <<'END'

@@ -8,7 +8,8 @@ build() {
   node "$MODULES/vite/bin/vite.js" build --base ./ --outDir "$OUT/vite-preload-$1"
 }
 echo 'import "./call.js";' > main.js
-build link "$(node block.js docs/loading.md html node_modules/)"
+link=$(node block.js docs/loading.md html node_modules/)
+build link "$link"
 cat > main.js <<'END'
 import { head } from "./head.js";
 document.head.insertAdjacentHTML("beforeend", head);

@@ -2,4 +2,5 @@
 set -e
 mkdir "$1"
 sed "s#from \"vitest\"#from \"$2\"#" "$ROOT/tests/pages/testing/purchase.test.js" > "$1/purchase.test.js"
-node block.js docs/testing.md mjs 'from "vitest"' | sed "s#from \"vitest\"#from \"$2\"#" > "$1/readme.test.js"
+node block.js docs/testing.md mjs 'from "vitest"' > "$1/readme.test.js"
+sed -i "s#from \"vitest\"#from \"$2\"#" "$1/readme.test.js"
