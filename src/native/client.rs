@@ -2,7 +2,7 @@ use super::fetch::{Reply, authorization};
 use super::reply::UnreadableReply;
 use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey, Transport};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{Credential, Error, Fulfils, Operation, Page, Request, Spec, decode, decode_page};
+use crate::protocol::{AttemptResult, Credential, Error, Fulfils, Operation, Page, Request, Spec, decode, decode_page};
 use crate::values::SessionToken;
 use reqwest::header::HeaderValue;
 use serde::de::DeserializeOwned;
@@ -127,6 +127,17 @@ impl Client {
             return self.transport.fetch(spec, request, credential, Some(&self.key.authorization)).await;
         }
         self.transport.send_with(spec, request, credential).await
+    }
+
+    /// Sends the request of an operation with the secret key. The result of each attempt is added to `attempts`.
+    pub(super) async fn fetch_recorded(
+        &self,
+        spec: &'static Spec,
+        request: Request,
+        attempts: &mut Vec<AttemptResult>,
+    ) -> Result<Reply, Error> {
+        let Key { secret, authorization } = &*self.key;
+        self.transport.fetch_recorded(spec, request, secret, Some(authorization), attempts).await
     }
 
     /// What sends the client's requests, with any credential.

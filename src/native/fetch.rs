@@ -66,7 +66,8 @@ impl Fetch {
         Self { http, is_from_application: true }
     }
 
-    /// Sends a request, in a tracing span of its own, until there is a final result or the deadline has passed.
+    /// Sends a request, in a tracing span of its own, until there is a final result or the deadline has passed. The result of each
+    /// attempt is added to `attempts`.
     pub(super) async fn call(
         &self,
         spec: &'static Spec,
@@ -74,6 +75,7 @@ impl Fetch {
         request: Request,
         bearer: Option<Bearer<'_>>,
         deadline: Duration,
+        attempts: &mut Vec<AttemptResult>,
     ) -> Result<Reply, Error> {
         let span = tracing::info_span!(
             "guichet",
@@ -88,7 +90,17 @@ impl Fetch {
         {
             span.record("merchant_reference", tracing::field::display(printable(reference)));
         }
-        self.attempts(&span, spec, url, request, bearer, deadline).instrument(span.clone()).await
+        // With a key from the caller every retry is safe: the service executes a key's request once.
+        let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
+        let prepared = Prepared {
+            method: http_method(request.method),
+            url,
+            body: request.body.map(Bytes::from),
+            idempotency_key: request.idempotency_key,
+            bearer,
+            repeat,
+        };
+        self.attempts(&span, spec, &prepared, deadline, attempts).instrument(span.clone()).await
     }
 
     #[expect(
@@ -99,30 +111,19 @@ impl Fetch {
         &self,
         span: &Span,
         spec: &'static Spec,
-        url: Url,
-        request: Request,
-        bearer: Option<Bearer<'_>>,
+        prepared: &Prepared<'_>,
         deadline: Duration,
+        attempts: &mut Vec<AttemptResult>,
     ) -> Result<Reply, Error> {
-        // With a key from the caller every retry is safe: the service executes a key's request once.
-        let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
-        let prepared = Prepared {
-            method: http_method(request.method),
-            url,
-            body: request.body.map(Bytes::from),
-            idempotency_key: request.idempotency_key,
-            authorization: bearer.map(|bearer| bearer.header),
-            is_repeatable: repeat == Repeat::Always,
-        };
-        let bearer = bearer.map(|bearer| bearer.text);
+        let bearer = prepared.bearer.map(|bearer| bearer.text);
         let begun = Instant::now();
-        let mut call = Call::new(repeat, deadline);
+        let mut call = Call::new(prepared.repeat, deadline);
         let mut last = None;
         loop {
             match call.next(begun.elapsed()) {
                 Action::Wait(pause) => sleep(pause).await,
                 Action::Send(left) => {
-                    let outcome = match timeout(left, self.attempt(&prepared)).await {
+                    let outcome = match timeout(left, self.attempt(prepared)).await {
                         Ok(outcome) => outcome,
                         Err(elapsed) => Err(Lost::Unanswered(
                             Error::new(Kind::Timeout, "The deadline passed before the service answered.")
@@ -133,7 +134,8 @@ impl Fetch {
                     let result = outcome.as_ref().map_or_else(Lost::result, Reply::result);
                     record_in_span(span, call.attempt(), &outcome);
                     call.record(&result, || getrandom::u32().unwrap_or(u32::MAX));
-                    last = Some(classify(spec, outcome, &call, prepared.is_repeatable, bearer));
+                    attempts.push(result);
+                    last = Some(classify(spec, outcome, &call, prepared.is_repeatable(), bearer));
                 }
                 Action::Done => {
                     return last.unwrap_or_else(|| {
@@ -147,8 +149,8 @@ impl Fetch {
     /// Sends the request once.
     async fn attempt(&self, prepared: &Prepared<'_>) -> Result<Reply, Lost> {
         let mut sending = self.http.request(prepared.method.clone(), prepared.url.clone()).header(ACCEPT, JSON);
-        if let Some(authorization) = prepared.authorization {
-            sending = sending.header(AUTHORIZATION, authorization);
+        if let Some(bearer) = prepared.bearer {
+            sending = sending.header(AUTHORIZATION, bearer.header);
         }
         if let Some(key) = &prepared.idempotency_key {
             sending = sending.header(IDEMPOTENCY_KEY, key);
@@ -159,7 +161,7 @@ impl Fetch {
         let mut reply = sending.send().await?;
         let status = reply.status().as_u16();
         let is_redirected = self.is_from_application && *reply.url() != prepared.url;
-        let is_repeatable = prepared.is_repeatable;
+        let is_repeatable = prepared.is_repeatable();
         let headers = std::mem::take(reply.headers_mut());
         let mut body = reply.chunk().await?.unwrap_or_default();
         if body.len() > LARGEST_REPLY {
@@ -188,8 +190,14 @@ struct Prepared<'a> {
     url: Url,
     body: Option<Bytes>,
     idempotency_key: Option<String>,
-    authorization: Option<&'a HeaderValue>,
-    is_repeatable: bool,
+    bearer: Option<Bearer<'a>>,
+    repeat: Repeat,
+}
+
+impl Prepared<'_> {
+    fn is_repeatable(&self) -> bool {
+        self.repeat == Repeat::Always
+    }
 }
 
 /// The merchant's reference of the payment that a request creates.

@@ -20,6 +20,8 @@
 //! - [`Client`] sends operations; [`Client::customer`] sends those of one customer's session.
 //! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of
 //!   [`Shop`]; [`settle`] marks an order paid if its customer never returned.
+//! - [`ledger`] decides what a shop does with each order and payment, over a store of orders; a shop implements three functions of it. It will
+//!   replace [`Shop`] and [`settle`].
 //! - [`Sessions`] keeps one valid session token per login, and [`SessionGuard`] admits requests with a valid token: a
 //!   customer uses the merchant's own API as [`CustomerSession`]. The crate `guichet-sessions` keeps
 //!   them in PostgreSQL or Redis, for a shop on several servers.
@@ -55,6 +57,7 @@ mod customer;
 mod fetch;
 mod http;
 mod key;
+pub mod ledger;
 mod network;
 mod quotes;
 mod reply;

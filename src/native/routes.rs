@@ -1,7 +1,7 @@
 use super::{Buyer, Client, Reason, Refused, ReturnKey, Sessions, Shop};
 use crate::operations::{CreatePaymentIntent, PaymentIntent};
 use crate::platform::read_origin;
-use crate::shop::{self, Calls, Granted, Language, Reading, Reply, Sender};
+use crate::shop::{self, Calls, Granted, Grants, Language, Reading, Reply, Sender};
 use crate::values::{Address, Email, IntentId, Invalid, MerchantReference, Moment};
 use axum::Router;
 use axum::body::Bytes;
@@ -151,26 +151,30 @@ async fn payment<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Par
     let language = language(&request);
     let read = async {
         let buyer = state.buyer(&request).await?;
-        let query = request.uri.query().unwrap_or_default().as_bytes();
-        let named = |name: &str| url::form_urlencoded::parse(query).find(|(found, _)| *found == *name);
-        let named = named("payment_ref").or_else(|| named("payment_intent"));
-        let payment_ref = named.map(|(_, value)| value).unwrap_or_default();
-        shop::payment((&state.shop, &*state), &buyer.owner, &payment_ref, language).await
+        shop::payment((&state.shop, &*state), &buyer.owner, &payment_of(&request), language).await
     };
     read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
 }
 
-fn text(request: &Parts, name: HeaderName) -> &str {
+/// The payment that a customer returns to.
+pub(super) fn payment_of(request: &Parts) -> String {
+    let query = request.uri.query().unwrap_or_default().as_bytes();
+    let named = |name: &str| url::form_urlencoded::parse(query).find(|(found, _)| *found == *name);
+    let named = named("payment_ref").or_else(|| named("payment_intent"));
+    named.map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+pub(super) fn text(request: &Parts, name: HeaderName) -> &str {
     request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// The language of the page that a form's error is.
-fn page_of(request: &Parts) -> Option<Language> {
+pub(super) fn page_of(request: &Parts) -> Option<Language> {
     let is_form = shop::is_form(text(request, header::CONTENT_TYPE)).unwrap_or_default();
     is_form.then(|| language(request))
 }
 
-fn language(request: &Parts) -> Language {
+pub(super) fn language(request: &Parts) -> Language {
     Language::of(text(request, header::ACCEPT_LANGUAGE))
 }
 
@@ -183,7 +187,7 @@ async fn status<S: Shop>(
     shop::status((&state.shop, &*state), &buyer.owner, &payment_ref).await
 }
 
-fn read_order(is_form: bool, body: &[u8]) -> Result<Value, Refused> {
+pub(super) fn read_order(is_form: bool, body: &[u8]) -> Result<Value, Refused> {
     if is_form {
         let fields = url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
         return Ok(Value::Object(fields.collect::<Map<_, _>>()));
@@ -192,24 +196,37 @@ fn read_order(is_form: bool, body: &[u8]) -> Result<Value, Refused> {
     serde_json::from_slice(body).map_err(invalid)
 }
 
-impl<S: Shop> Calls for RoutesState<S> {
-    async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
-        if let Some(login) = login {
-            let kept = self.sessions.get_or_create(login, customer_email).await?;
-            return Ok(Granted {
-                session_token: kept.token.expose().to_owned(),
-                customer_email: kept.customer_email.to_string(),
-                expires_at: kept.ends_at.map(|end| end.to_string()),
-            });
-        }
-        let session = self.client.create_session(customer_email).await?;
-        Ok(Granted {
-            session_token: session.session_token.expose().to_owned(),
-            // In UTC if it can be parsed, so that no page reads a time without an offset as its local time.
-            expires_at: session.ends().map(|end| end.to_string()).or(session.expires_at),
-            customer_email: session.customer_email.to_string(),
-        })
+/// A session of this customer, whose token is the one of their login.
+pub(super) async fn granted(
+    client: &Client,
+    sessions: &Sessions,
+    login: Option<&str>,
+    customer_email: &Email,
+) -> Result<Granted, Refused> {
+    if let Some(login) = login {
+        let kept = sessions.get_or_create(login, customer_email).await?;
+        return Ok(Granted {
+            session_token: kept.token.expose().to_owned(),
+            customer_email: kept.customer_email.to_string(),
+            expires_at: kept.ends_at.map(|end| end.to_string()),
+        });
     }
+    let session = client.create_session(customer_email).await?;
+    Ok(Granted {
+        session_token: session.session_token.expose().to_owned(),
+        // In UTC if it can be parsed, so that no page reads a time without an offset as its local time.
+        expires_at: session.ends().map(|end| end.to_string()).or(session.expires_at),
+        customer_email: session.customer_email.to_string(),
+    })
+}
+
+impl<S: Shop> Grants for RoutesState<S> {
+    async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
+        granted(&self.client, &self.sessions, login, customer_email).await
+    }
+}
+
+impl<S: Shop> Calls for RoutesState<S> {
     async fn nonce(&self, reference: &MerchantReference) -> Result<String, Refused> {
         Ok(self.return_key.nonce(reference))
     }
@@ -224,7 +241,7 @@ impl<S: Shop> Calls for RoutesState<S> {
 }
 
 /// Refuses a request from a page of another site, and answers the preflight of one that may send it.
-async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let text = |name| parts.headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("unreadable"));
     let [site, asked] =
@@ -245,7 +262,7 @@ async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Nex
 }
 
 /// Normalizes an origin to the browser's form: removes a slash at its end and lowers its host. Refuses any other text.
-fn origin(text: &str) -> Result<String, Invalid> {
+pub(super) fn origin(text: &str) -> Result<String, Invalid> {
     read_origin(text).ok_or(Invalid::because(
         "An origin is scheme and host, and a port where it needs one: https://www.example.com. A `*` matches nothing: name each origin.",
     ))

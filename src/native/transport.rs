@@ -1,7 +1,7 @@
 use super::fetch::{Bearer, Fetch, Reply, authorization};
 use super::{ClientBuilder, SecretKey};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{Credential, Error, Kind, Operation, Request, Spec, assemble};
+use crate::protocol::{AttemptResult, Credential, Error, Kind, Operation, Request, Spec, assemble};
 use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use std::fmt;
@@ -121,9 +121,21 @@ impl Transport {
         credential: &(dyn Credential + Sync),
         header: Option<&HeaderValue>,
     ) -> Result<Reply, Error> {
+        self.fetch_recorded(spec, request, credential, header, &mut Vec::new()).await
+    }
+
+    /// The same. The result of each attempt is added to `attempts`.
+    pub(super) async fn fetch_recorded(
+        &self,
+        spec: &'static Spec,
+        request: Request,
+        credential: &(dyn Credential + Sync),
+        header: Option<&HeaderValue>,
+        attempts: &mut Vec<AttemptResult>,
+    ) -> Result<Reply, Error> {
         let bearer = credential.bearer().zip(header).map(|(text, header)| Bearer { text, header });
         let url = self.url(&request);
-        self.shared.fetch.call(spec, url, request, bearer, self.deadline).await
+        self.shared.fetch.call(spec, url, request, bearer, self.deadline, attempts).await
     }
 
     /// The address of a request. The document shows a gateway address of its own for creating payment intents, and for

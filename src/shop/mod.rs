@@ -58,14 +58,18 @@ pub enum Report<'a> {
     Overpaid(&'a DuplicatePayment),
 }
 
-/// What needs the secret key: the calls to the service, and the return nonce.
-pub trait Calls: Sync {
+/// What hands out sessions.
+pub trait Grants: Sync {
     /// A session token for the customer with this login and e-mail address.
     fn session(
         &self,
         login: Option<&str>,
         customer_email: &Email,
     ) -> impl Future<Output = Result<Granted, Refused>> + Send;
+}
+
+/// What needs the secret key: the calls to the service, and the return nonce.
+pub trait Calls: Sync {
     /// The return nonce of a reference.
     fn nonce(&self, reference: &MerchantReference) -> impl Future<Output = Result<String, Refused>> + Send;
     /// Creates a payment, or repeats its creation.

@@ -24,7 +24,7 @@ pub fn marked(mut purchase: CreatePaymentIntent, nonce: &str) -> Result<CreatePa
 }
 
 /// Sets the parameter, replacing an existing one, and leaves every other byte as it was.
-fn with_nonce(address: &str, nonce: &str) -> String {
+pub(super) fn with_nonce(address: &str, nonce: &str) -> String {
     let (rest, fragment) = match address.split_once('#') {
         Some((rest, fragment)) => (rest, Some(fragment)),
         None => (address, None),

@@ -1,7 +1,7 @@
 //! What each of the merchant's routes answers.
 
 use super::page::{Language, payment_page};
-use super::{Buyer, Calls, Orders, Owner, Reading, Reason, Refused, Sold, marked, verify_and_settle};
+use super::{Buyer, Calls, Grants, Orders, Owner, Reading, Reason, Refused, Sold, marked, verify_and_settle};
 use crate::flow::checkout_address;
 use crate::operations::{ApprovableUntil, CreatePaymentIntent};
 use crate::platform::to_json;
@@ -45,13 +45,13 @@ pub struct Granted {
 ///
 /// # Errors
 /// [`Refused`] for a guest, and for a customer whose e-mail address may be another's.
-pub async fn session(calls: &impl Calls, buyer: Buyer) -> Result<Reply, Refused> {
-    let Buyer { owner, login, verified_email } = buyer;
+pub async fn session(grants: &impl Grants, buyer: Buyer) -> Result<Reply, Refused> {
+    let Buyer { owner, login, verified_email, .. } = buyer;
     if matches!(owner, Owner::Guest(_)) {
         return Err(Refused::not_signed_in());
     }
     let email = verified_email.ok_or_else(Refused::email_not_verified)?;
-    let granted = calls.session(login.as_deref(), &email).await?;
+    let granted = grants.session(login.as_deref(), &email).await?;
     if !granted.customer_email.is_empty() && !granted.customer_email.eq_ignore_ascii_case(email.as_str()) {
         let message = "The payment service did not answer the shop as it should. Please try later.";
         let refused = Refused::new(502, Reason { code: "service_failed", message });
@@ -102,13 +102,7 @@ pub async fn create_intent(
 
     let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
     if is_form {
-        let address = checkout_address(checkout_url.unwrap_or_default(), checkout_origins).map_err(|invalid| {
-            let message = "The payment service named no address that can be followed.";
-            let event = "a form was not sent on to where it is paid: see `checkoutOrigins` or Routes::checkout_origin";
-            Refused::new(502, Reason { code: "address", message }).because(event, printable(invalid).to_string())
-        })?;
-        let headers = vec![("location", address.as_str().to_owned()), ("cache-control", "no-store".to_owned())];
-        return Ok(Reply { status: 303, headers, body: String::new() });
+        return redirect(checkout_url.unwrap_or_default(), checkout_origins);
     }
     let intent = json!({
         "id": intent.id, "checkout_url": checkout_url, "payment_ref": sold.payment_ref, "merchant_reference": sold.merchant_reference,
@@ -129,6 +123,26 @@ pub async fn status(
     payment_ref: &str,
 ) -> Result<Reply, Refused> {
     let (sold, reading) = read(orders, calls, owner, payment_ref).await?;
+    Ok(status_reply(reading, sold.merchant_reference.as_str()))
+}
+
+/// Sends a plain form's customer on to where it is paid.
+pub(super) fn redirect(checkout_url: &str, checkout_origins: &[String]) -> Result<Reply, Refused> {
+    let address = checkout_address(checkout_url, checkout_origins).map_err(|invalid| {
+        let message = "The payment service named no address that can be followed.";
+        let event = "a form was not sent on to where it is paid: see `checkoutOrigins` or Routes::checkout_origin";
+        Refused::new(502, Reason { code: "address", message }).because(event, printable(invalid).to_string())
+    })?;
+    Ok(see_other(address.as_str().to_owned()))
+}
+
+pub(super) fn see_other(location: String) -> Reply {
+    let headers = vec![("location", location), ("cache-control", "no-store".to_owned())];
+    Reply { status: 303, headers, body: String::new() }
+}
+
+/// The reply with the state of a payment that was read.
+pub(super) fn status_reply(reading: Reading, merchant_reference: &str) -> Reply {
     let (late_approval, Reading { intent, as_of, .. }) = (reading.late_approval(), reading);
     let mut late = json!({"state": late_approval.state()});
     if let Some(until) = late_approval.until() {
@@ -145,11 +159,11 @@ pub async fn status(
     });
     let duplicates: Vec<Value> = duplicates.collect();
     let body = json!({
-        "status": intent.status.as_str(), "last_payment_error": declined, "merchant_reference": sold.merchant_reference,
+        "status": intent.status.as_str(), "last_payment_error": declined, "merchant_reference": merchant_reference,
         "amount": intent.amount, "amount_payable": intent.amount_payable, "duplicate_payments": duplicates,
         "as_of": as_of, "late": late,
     });
-    Ok(Reply::json(200, &with_time(body, intent.approvable_until)))
+    Reply::json(200, &with_time(body, intent.approvable_until))
 }
 
 /// `GET {m}/return?payment_ref=…`: the same as a page, for a customer whose browser executes no script.

@@ -52,25 +52,33 @@ pub struct Buyer {
     /// The e-mail address that the customer has proved to be theirs, for example by a link that the shop sent there. A
     /// session is created for no other: its token acts for that address at the service.
     pub verified_email: Option<Email>,
+    /// The guest that a customer was in the visit which their sign-in has ended: its orders are theirs from then on.
+    pub visit: Option<Owner>,
 }
 
 impl Buyer {
     /// A customer who is signed in, with the shop's own id of their account.
     #[must_use]
     pub fn customer(id: impl Into<String>) -> Self {
-        Self { owner: Owner::Customer(id.into()), login: None, verified_email: None }
+        Self { owner: Owner::Customer(id.into()), login: None, verified_email: None, visit: None }
     }
 
     /// A guest, with the login of their visit.
     #[must_use]
     pub fn guest(login: impl Into<String>) -> Self {
-        Self { owner: Owner::Guest(login.into()), login: None, verified_email: None }
+        Self { owner: Owner::Guest(login.into()), login: None, verified_email: None, visit: None }
     }
 
     /// Names the login of a customer.
     #[must_use]
     pub fn login(self, login: impl Into<String>) -> Self {
         Self { login: Some(login.into()), ..self }
+    }
+
+    /// Names the login of the visit in which the customer was a guest until they signed in.
+    #[must_use]
+    pub fn visit(self, login: impl Into<String>) -> Self {
+        Self { visit: Some(Owner::Guest(login.into())), ..self }
     }
 
     /// Names the e-mail address that the customer has proved to be theirs.

@@ -6,7 +6,7 @@ use crate::support::wait::until;
 use futures_util::future::join_all;
 use guichet::shop::Owner;
 use guichet::shop::ledger::contract::{click, contract};
-use guichet::shop::ledger::{Answer, Effect, Service, Store, apply};
+use guichet::shop::ledger::{Answer, Clock, Effect, Service, Store, apply};
 use guichet_orders::{OpenError, PostgresOrders, SqliteOrders};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{PgPool, SqlitePool, query, raw_sql};
@@ -40,10 +40,13 @@ async fn the_contract_on_postgresql() {
 async fn open_exactly_20<S: Store>(servers: [&S; 2]) {
     let (awa, service) = (Owner::Customer("awa".to_owned()), Service::default());
     let event = click(&awa);
-    let clicks = (0..64).map(|number: usize| {
-        let (awa, service, event) = (&awa, &service, &event);
-        async move { apply(servers[number % 2], &format!("ORDER-{number}"), awa, service, event).await }
-    });
+    let clicks =
+        (0..64).map(|number: usize| {
+            let (awa, service, event) = (&awa, &service, &event);
+            async move {
+                apply(servers[number % 2], &format!("ORDER-{number}"), awa, service, &Clock::new(false), event).await
+            }
+        });
     let decisions = join_all(clicks).await.into_iter().map(|decision| decision.unwrap().unwrap());
     let (mut sent, mut refused) = (0, 0);
     for decision in decisions {
@@ -90,7 +93,7 @@ async fn a_commit_that_a_crash_cuts_off_before_any_table_is_stored_not_at_all() 
             .unwrap();
         let cut_off = {
             let (orders, awa, service, name) = (orders.clone(), awa.clone(), service.clone(), name.clone());
-            tokio::spawn(async move { apply(&orders, &name, &awa, &service, &click(&awa)).await })
+            tokio::spawn(async move { apply(&orders, &name, &awa, &service, &Clock::new(false), &click(&awa)).await })
         };
         until("the commit waits for the table", async || {
             let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'";
@@ -108,7 +111,10 @@ async fn a_commit_that_a_crash_cuts_off_before_any_table_is_stored_not_at_all() 
         let loaded = orders.load(&name, &awa, now).await.unwrap();
         assert_eq!((loaded.order, loaded.open), (None, number), "half a commit is stored, cut off before {table}");
         assert_eq!(orders.find(&name).await.unwrap(), [""; 0]);
-        assert!(apply(&orders, &name, &awa, &service, &event).await.unwrap().is_some(), "the click again");
+        assert!(
+            apply(&orders, &name, &awa, &service, &Clock::new(false), &event).await.unwrap().is_some(),
+            "the click again"
+        );
         assert_eq!(orders.find(&name).await.unwrap(), [name]);
     }
 }
@@ -162,5 +168,5 @@ async fn what_cannot_be_opened_is_said_by_name() {
     server.psql(database, &format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"));
     let orders = PostgresOrders::open(shop, "guichet_").await.unwrap();
     let awa = Owner::Customer("awa".to_owned());
-    apply(&orders, "ORDER-1", &awa, &Service::default(), &click(&awa)).await.unwrap();
+    apply(&orders, "ORDER-1", &awa, &Service::default(), &Clock::new(false), &click(&awa)).await.unwrap();
 }

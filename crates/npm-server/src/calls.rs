@@ -9,14 +9,14 @@ use guichet::operations::{
 use guichet::protocol::{
     Action, AttemptResult, Call, DEFAULT_DEADLINE, Error, FieldError, Kind, Operation, Refusal, Spec, assemble,
 };
-use guichet::shop::{Calls, Granted, Reading, Refused};
+use guichet::shop::{Calls, Granted, Grants, Reading, Refused};
 use guichet::values::{Amount, CheckoutUrl, Email, IntentId, MerchantReference, Moment, PaymentRef, printable};
 use js_sys::Array;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use wasm_bindgen::JsValue;
 
-impl Calls for Host {
+impl Grants for Host {
     async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
         let spec = const { &CreateSession::SPEC };
         let body = object(&[("customer_email", &customer_email.as_str().into())]);
@@ -28,6 +28,9 @@ impl Calls for Host {
         let customer_email = get_text(&data, "customer_email").unwrap_or_default();
         Ok(Granted { session_token, customer_email, expires_at: get_text(&data, "expires_at").map(in_utc) })
     }
+}
+
+impl Calls for Host {
     async fn nonce(&self, reference: &MerchantReference) -> Result<String, Refused> {
         if let Some(nonce) = self.stored_nonce() {
             return Ok(nonce);

@@ -13,12 +13,16 @@
 //! - What a `commit` has answered survives a crash. PostgreSQL 15 or newer; SQLite by one or several processes of one machine.
 //! - No rule about money stands here: what an order is, what is read again and when, is decided by `guichet::shop::ledger`.
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod any;
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod store;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod tables;
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub use any::AnyOrders;
 pub use error::{OpenError, OrdersError};
 #[cfg(feature = "postgres")]
 pub use store::PostgresOrders;

@@ -98,15 +98,14 @@ async fn place_order(
     let unknown = || Refused::new(422, Reason { code: "sku_unknown", message: "The shop does not sell this product." });
     let lines = lines_of(&quantities, basket.language).ok_or_else(unknown)?;
     let order = app.seller.database.place(customer.id, &lines, &app.return_url()).await?;
-    Ok((StatusCode::CREATED, Json(order.to_json())).into_response())
+    Ok((StatusCode::CREATED, Json(order.to_json(None))).into_response())
 }
 
 async fn order(State(app): State<App>, headers: HeaderMap, Path(id): Path<String>) -> Result<Response, Refused> {
     let (customer, _) = app.seller.customer(&headers).await?.ok_or_else(nobody_is_signed_in)?;
-    let mut order = app.seller.database.order(&id, customer.id).await?.ok_or_else(order_missing)?.to_json();
-    let refund = |(amount, currency, at)| json!({"amount": amount, "currency": currency, "approved_at": at});
-    order["refunds_due"] = app.seller.database.refunds_due(&id).await?.into_iter().map(refund).collect();
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(order)).into_response())
+    let order = app.seller.database.order(&id, customer.id).await?.ok_or_else(order_missing)?;
+    let in_ledger = app.ledger.order(order.name().map_err(Refused::broken)?.as_str()).await?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(order.to_json(in_ledger.as_ref()))).into_response())
 }
 
 fn nobody_is_signed_in() -> Refused {

@@ -1,5 +1,6 @@
 //! The shop's routes: its pages, the three routes that `guichet` calls in them, and the shop's own API.
 
+use crate::open::ShopLedger;
 use crate::seller::Seller;
 use crate::{api, own_pages, plain, subscriptions};
 use axum::Router;
@@ -10,7 +11,8 @@ use axum::http::header::{
 use axum::http::{HeaderValue, Method, Response};
 use axum::middleware::{from_fn, from_fn_with_state, map_response_with_state};
 use guichet::Client;
-use guichet::native::{ReturnKey, Routes, SessionGuard, Sessions};
+use guichet::native::ledger::Routes;
+use guichet::native::{SessionGuard, Sessions};
 use guichet::values::{Address, Invalid};
 use std::path::PathBuf;
 use tower_http::cors::CorsLayer;
@@ -24,8 +26,7 @@ pub(crate) struct App {
     /// The session tokens of the signed-in customers.
     pub sessions: Sessions,
     pub guard: SessionGuard,
-    /// The secret of the return nonces.
-    pub return_secret: String,
+    pub ledger: ShopLedger,
     /// The address of the payment service, and of its checkout pages.
     pub service: Address,
     /// The shop's own address, as browsers name it.
@@ -42,9 +43,7 @@ impl App {
     /// # Errors
     /// [`Invalid`] if `url` or `page_origin` is no origin.
     pub(crate) fn router(self) -> Result<Router, Invalid> {
-        let mut routes = Routes::new(self.client.clone(), self.seller.clone())
-            .sessions(self.sessions.clone())
-            .return_key(ReturnKey::new(&self.return_secret)?);
+        let mut routes = Routes::new(self.ledger.clone(), self.seller.clone()).sessions(self.sessions.clone());
         // Opened under either name of this machine, and behind a proxy, which may change `Host`.
         let mut origins = vec![self.url.clone(), self.url.replace("127.0.0.1", "localhost")];
         origins.extend(self.page_origin.clone());

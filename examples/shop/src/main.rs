@@ -14,10 +14,10 @@
 //! `SHOP_ORIGIN=http://localhost:5173` names the origin of its page, if that is not the server's own: that page, and no other, may call the
 //! server with the cookie (docs/two-origins.md). The server answers only under `localhost` and loopback addresses.
 //!
-//! - [`seller`] is the shop's side of the three routes: who buys, what an order costs, what happens when it is paid.
+//! - [`seller`] is the shop's side of the three routes: who buys, what an order costs, what becomes of it.
 //! - [`settler`] reads the payments of customers who closed the page.
 //! - [`subscriptions`] is an API of the shop's own, for customers with a session token.
-//! - [`database`] has all SQL.
+//! - [`database`] has the shop's own tables. Its ledger of payments (`guichet-orders`) is beside them.
 
 mod api;
 mod app;
@@ -36,6 +36,7 @@ mod tests;
 
 use app::App;
 use clap::Parser;
+use guichet::native::ledger::Ledger;
 use guichet::native::{SessionGuard, Sessions};
 use guichet::values::Address;
 use guichet::{Client, SecretKey};
@@ -73,7 +74,7 @@ struct Options {
     /// The folder of the npm package, which the pages import.
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/npm/package"))]
     package: PathBuf,
-    /// How often to read a payment that is not settled yet, in seconds.
+    /// How often to look for payments that are to be read, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     settle_every: Duration,
     /// Print one line of JSON when ready, and nothing else on stdout.
@@ -118,7 +119,8 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     install_tls();
     let client = Client::builder(&base_url, key).build().map_err(|error| error.message().to_owned())?;
     let (sessions, guard) = sessions(&client, &database).await?;
-    let database = open::open(&database).await?;
+    let own = open::open(&database).await?;
+    let ledger = Ledger::new(client.clone(), open::open_orders(&database).await?);
 
     let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => {
@@ -130,15 +132,14 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     })?;
     let shop_url = format!("http://{}", listener.local_addr()?);
     let url = public_url.unwrap_or_else(|| shop_url.clone());
-    let return_secret = database.return_secret().await?;
-    let seller = Seller { database, url: url.clone() };
-    tokio::spawn(keep_settling(client.clone(), seller.clone(), settle_every)); // every server settles
+    let seller = Seller { database: own, url: url.clone() };
+    tokio::spawn(keep_settling(ledger.clone(), seller.clone(), settle_every)); // every server settles
     let page_origin = std::env::var("SHOP_ORIGIN").ok().filter(|origin| !origin.is_empty());
     let page_origin = page_origin.map(|origin| Address::new(&origin)).transpose();
     let page_origin =
         page_origin.map_err(|invalid| format!("SHOP_ORIGIN: {invalid}"))?.map(|page| page.origin().to_owned());
     let service = Address::new(&base_url)?;
-    let app = App { client, seller, sessions, guard, return_secret, service, url, page_origin, pages, package };
+    let app = App { client, seller, ledger, sessions, guard, service, url, page_origin, pages, package };
     let router = app.router()?;
     // Before it says that it runs: its reader may stop it at once.
     let (stop, stopped) = (stop_signal()?, stop_signal()?);

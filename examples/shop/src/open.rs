@@ -1,14 +1,33 @@
-//! Opens the shop's database.
+//! Opens the shop's database: its own tables, and the ledger's.
 
 use crate::database::Database;
+use guichet::native::ledger::Ledger;
+use guichet_orders::{AnyOrders, SqliteOrders};
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::{fmt, io};
 
 pub(crate) fn is_postgres(address: &str) -> bool {
     address.starts_with("postgres:") || address.starts_with("postgresql:")
+}
+
+/// The ledger of the shop's orders.
+pub(crate) type ShopLedger = Ledger<AnyOrders>;
+
+/// Opens the ledger's tables in the database at this address, which was opened before. The error is a sentence.
+pub(crate) async fn open_orders(address: &str) -> Result<AnyOrders, String> {
+    #[cfg(feature = "postgres")]
+    if is_postgres(address) {
+        let pool = sqlx::PgPool::connect(address).await.map_err(|error| error.to_string())?;
+        let orders = guichet_orders::PostgresOrders::open(pool, "guichet_").await;
+        return Ok(AnyOrders::Postgres(orders.map_err(|error| error.to_string())?));
+    }
+    let address = if address == "memory:" { "sqlite::memory:" } else { address };
+    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None).connect(address).await;
+    let orders = SqliteOrders::open(pool.map_err(|error| error.to_string())?, "guichet_").await;
+    Ok(AnyOrders::Sqlite(orders.map_err(|error| error.to_string())?))
 }
 
 /// Opens the database at this address. A file is created with its folder. The error is a sentence.

@@ -1,26 +1,24 @@
-//! An order and its references.
+//! An order of the shop.
 
 use crate::catalogue::{CURRENCY, Language, Product};
-use guichet::values::MerchantReference;
+use guichet::native::ledger;
+use guichet::values::{Invalid, MerchantReference};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 use std::collections::BTreeMap;
 
-/// One order, with the prices of its current payment, or of the one that paid it.
+/// One order, with the prices at which it was placed.
 #[derive(Debug)]
 pub(crate) struct Order {
     pub id: String,
     pub lines: Vec<Line>,
     pub return_url: String,
-    /// `unpaid`, `paid`, or how its last payment ended for good: `failed`, `canceled`.
+    /// `unpaid`, `paid` or `paid_other_sum`.
     pub status: String,
-    /// The number of that payment, from 0.
-    pub attempt: i64,
-    pub payment_ref: Option<String>,
-    /// Until when an operator may approve an attempt of a payment that has ended, in Unix seconds.
-    pub approvable_until: Option<i64>,
+    /// What is to be given back, as JSON.
+    pub refunds_due: Value,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -38,22 +36,16 @@ impl FromRow<'_, AnyRow> for Order {
             lines: serde_json::from_str(row.try_get("lines")?).map_err(|error| sqlx::Error::Decode(error.into()))?,
             return_url: row.try_get("return_url")?,
             status: row.try_get("status")?,
-            attempt: row.try_get("attempt")?,
-            payment_ref: row.try_get("payment_ref")?,
-            approvable_until: row.try_get("approvable_until")?,
+            refunds_due: serde_json::from_str(row.try_get("refunds_due")?)
+                .map_err(|error| sqlx::Error::Decode(error.into()))?,
         })
     }
 }
 
 impl Order {
-    /// Whether its payment failed for good and no other has begun.
-    pub(crate) fn has_failed(&self) -> bool {
-        matches!(&*self.status, "failed" | "canceled")
-    }
-
-    /// Whether these are its lines. Their names are not compared: they may be in another language.
+    /// Whether these are its lines. Their names and prices are not compared: a name may be in another language, and a payment begins with the price of its day.
     pub(crate) fn is_of(&self, lines: &[Line]) -> bool {
-        let key = |line: &Line| (line.sku.clone(), line.quantity, line.price);
+        let key = |line: &Line| (line.sku.clone(), line.quantity);
         self.lines.iter().map(key).eq(lines.iter().map(key))
     }
 
@@ -63,32 +55,31 @@ impl Order {
         self.lines.iter().map(today).collect()
     }
 
-    /// Its total, in the smallest unit.
-    pub(crate) fn total(&self) -> u64 {
-        self.lines.iter().map(|line| line.price * u64::from(line.quantity)).sum()
+    /// Its name in the ledger: `ORDER-482913`. The ledger adds a number to that of a second payment.
+    pub(crate) fn name(&self) -> Result<MerchantReference, Invalid> {
+        MerchantReference::new([NAME, &self.id].concat())
     }
 
-    /// Its `merchant_reference`: `ORDER-482913`, and `ORDER-482913.1` after a payment that failed for good.
-    pub(crate) fn reference(&self) -> String {
-        match self.attempt {
-            0 => format!("ORDER-{}", self.id),
-            attempt => format!("ORDER-{}.{attempt}", self.id),
-        }
-    }
-
-    /// The order as JSON for the shop's pages.
-    pub(crate) fn to_json(&self) -> Value {
+    /// The order as JSON for the shop's pages, with what the ledger has of it.
+    pub(crate) fn to_json(&self, in_ledger: Option<&ledger::Order>) -> Value {
+        let lines = self.lines_today().unwrap_or_else(|| self.lines.clone());
         let line = |line: &Line| json!({"sku": line.sku, "quantity": line.quantity, "name": line.name, "price": line.price.to_string()});
-        let lines: Vec<Value> = self.lines.iter().map(line).collect();
-        let mut order = json!({
-            "id": self.id, "total": self.total().to_string(), "currency": CURRENCY, "lines": lines, "status": self.status,
-            "approvable_until": self.approvable_until,
-        });
-        if let Some(payment_ref) = &self.payment_ref {
-            order["payment_ref"] = payment_ref.as_str().into();
-        }
-        order
+        let shown = in_ledger.and_then(ledger::Order::shown);
+        // A payment keeps the price at which it began.
+        let total =
+            shown.map_or_else(|| total(&lines).to_string(), |(payment, _)| payment.body.sum().amount.to_string());
+        json!({
+            "id": self.id, "total": total, "currency": CURRENCY, "lines": lines.iter().map(line).collect::<Vec<_>>(),
+            "status": self.status, "refunds_due": self.refunds_due,
+            "payment_ref": shown.map(|(_, found)| found.payment_ref.as_ref().unwrap_or(&found.id)),
+            "approvable_until": in_ledger.and_then(ledger::Order::approvable_until),
+        })
     }
+}
+
+/// What the lines cost, in the smallest unit.
+pub(crate) fn total(lines: &[Line]) -> u64 {
+    lines.iter().map(|line| line.price * u64::from(line.quantity)).sum()
 }
 
 /// The lines of an order, with names and prices from the catalogue. `None` if the shop does not sell one of the products.
@@ -101,11 +92,5 @@ pub(crate) fn lines_of(quantities: &BTreeMap<String, u32>, language: Language) -
     quantities.iter().map(line).collect()
 }
 
-/// Parses a `merchant_reference` into the order's id and the number of the payment: (17, 2) of `ORDER-17.2`.
-pub(crate) fn parse_reference(reference: &MerchantReference) -> Option<(&str, i64)> {
-    let name = reference.as_str().strip_prefix("ORDER-")?;
-    match name.split_once('.') {
-        None => Some((name, 0)),
-        Some((id, attempt)) => Some((id, attempt.parse().ok()?)),
-    }
-}
+/// What the names of the shop's orders begin with in the ledger.
+pub(crate) const NAME: &str = "ORDER-";

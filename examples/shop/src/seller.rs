@@ -1,14 +1,15 @@
-//! The shop's side of the three routes: who buys, what an order costs, and what happens when it is paid.
+//! The shop's side of the three routes: who buys, what an order costs, and what becomes of it.
 
 use crate::catalogue::{Customer, Language, SHOP_NAME};
 use crate::database::Database;
 use crate::logins::login_of;
-use crate::orders::{Order, lines_of};
+use crate::orders::{Line, NAME, Order, lines_of, total};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use guichet::native::{Buyer, Owner, Reason, Refused, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, Item, PaymentIntent};
-use guichet::values::{Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::native::ledger::{Changed, Purchase, Shop};
+use guichet::native::{Buyer, Owner, Reason, Refused};
+use guichet::operations::{CreatePaymentIntent, CustomerName, Item};
+use guichet::values::{Amount, Currency, Email, FeeBearer, Invalid, MerchantReference, RedirectUrl};
 use serde_json::Value;
 
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ impl Shop for Seller {
 
     /// The page names the order, and the server sets the price, the customer and the reference. Another customer's order gets the
     /// same 404 as an unknown one.
-    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<Purchase, Refused> {
         let Owner::Customer(customer) = &buyer.owner else { return Err(order_missing()) };
         let customer = Customer::of(customer).ok_or_else(order_missing)?;
         let text = |name| order.get(name).and_then(Value::as_str);
@@ -47,49 +48,27 @@ impl Shop for Seller {
             }
             None => text("id").ok_or_else(order_missing)?.to_owned(),
         };
-        let order = self.database.order_to_pay(&id, customer.id).await?.ok_or_else(order_missing)?;
-        if order.has_failed() {
-            let message = "The shop no longer sells all of this order.";
-            return Err(Refused::new(409, Reason { code: "order_ended", message }));
+        let order = self.database.order(&id, customer.id).await?.ok_or_else(order_missing)?;
+        let name = order.name().map_err(Refused::broken)?;
+        match order.lines_today() {
+            None => Ok(Purchase::OrderEnded(name)),
+            Some(lines) => purchase(&order, name, &lines, customer, email_of(customer)?).map_err(Refused::broken),
         }
-        purchase(&order, customer, email_of(customer)?).map_err(Refused::broken)
     }
 
-    async fn open_payments(&self, owner: &Owner, next: &MerchantReference) -> Result<usize, Refused> {
-        self.database.count_open(owner, next).await
-    }
-
-    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        self.database.remember(sold).await
-    }
-
-    async fn find(&self, payment_ref: &PaymentRef, owner: &Owner) -> Result<Option<Sold>, Refused> {
-        self.database.returned_to(payment_ref, owner).await
-    }
-
-    /// Every read of a final payment calls it, on any server.
-    async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
-        if let Some(until) = intent.approvable_until.and_then(|until| until.unix()) {
-            self.database.store_approvable_until(sold, until).await?;
-        }
-        self.database.settle(sold, &intent.status, intent.amount_payable).await
-    }
-
-    /// Every read of the payment calls it, on any server. A person makes the refund with the payment company.
-    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
-        if self.database.overpaid(sold, duplicate).await? {
-            let (reference, intent) = (sold.merchant_reference.as_str(), sold.intent.as_str());
-            let (amount, currency) = (duplicate.amount.map(|amount| amount.to_string()), &duplicate.currency);
+    async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
+        for refund in &changed.refunds_due {
+            let (id, amount, currency) = (&refund.key.id, refund.sum.amount.to_string(), &refund.sum.currency);
             tracing::warn!(
-                ?reference,
-                ?intent,
-                duplicate.attempt,
-                ?amount,
-                ?currency,
-                "a refund is due: the customer paid twice"
+                order = changed.name,
+                id,
+                amount,
+                currency,
+                "a refund is due: make it with the payment company"
             );
         }
-        Ok(())
+        let id = changed.name.strip_prefix(NAME).unwrap_or_default();
+        self.database.store(id, changed).await
     }
 }
 
@@ -97,7 +76,6 @@ pub(crate) fn order_missing() -> Refused {
     Refused::new(404, Reason { code: "order_missing", message: "There is no such order." })
 }
 
-/// The payment intent of an order. It depends on the order alone, so that repeated creates are equal, on each server.
 /// A real shop names an address as verified if the customer has opened a link that was sent there. One that the service does not take
 /// gets no session, and all else works.
 fn buyer_of(customer: &Customer, login: String) -> Buyer {
@@ -115,16 +93,20 @@ fn email_of(customer: &Customer) -> Result<Email, Refused> {
     Email::new(customer.email).map_err(mistyped)
 }
 
-fn purchase(order: &Order, customer: &Customer, email: Email) -> Result<CreatePaymentIntent, Invalid> {
+fn purchase(
+    order: &Order,
+    name: MerchantReference,
+    lines: &[Line],
+    customer: &Customer,
+    email: Email,
+) -> Result<Purchase, Invalid> {
     let item = |name: &str, price, quantity| Item::new(name, Amount::units(price), Currency::xaf(), quantity);
-    let items = order.lines.iter().map(|line| item(&line.name, line.price, u64::from(line.quantity))).collect();
-    let (reference, total) = (MerchantReference::new(order.reference())?, Amount::units(order.total()));
-    let name = CustomerName { firstname: customer.firstname, lastname: customer.lastname };
-    Ok(CreatePaymentIntent::new(reference, total, format!("{SHOP_NAME} #{}", order.id), name)
-        .email(email)
-        .fee_bearer(FeeBearer::Customer)
-        .items(items)
-        .redirect_url(RedirectUrl::new(&order.return_url)?))
+    let items = lines.iter().map(|line| item(&line.name, line.price, u64::from(line.quantity))).collect();
+    let who = CustomerName { firstname: customer.firstname, lastname: customer.lastname };
+    let purchase =
+        CreatePaymentIntent::new(name, Amount::units(total(lines)), format!("{SHOP_NAME} #{}", order.id), who);
+    let purchase = purchase.email(email).fee_bearer(FeeBearer::Customer).items(items);
+    Ok(purchase.redirect_url(RedirectUrl::new(&order.return_url)?).into())
 }
 
 #[test]

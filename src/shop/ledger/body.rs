@@ -1,3 +1,6 @@
+use super::event::MARK;
+use super::order::Payment;
+use crate::shop::nonce::with_nonce;
 use crate::values::{Amount, Currency, Email, FeeBearer, Phone, RedirectUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -53,6 +56,20 @@ impl Body {
             () if body.0.contains_key("merchant_reference") => Err("merchant_reference"),
             () => Ok(body),
         }
+    }
+
+    /// The body of a request that creates a payment of it: with its reference, the return nonce in its address, and its mark.
+    #[must_use]
+    pub fn creation(&self, Payment { reference, nonce, mark, .. }: &Payment) -> String {
+        let mut body = self.0.clone();
+        body.insert("merchant_reference".to_owned(), reference.as_str().into());
+        if let Some(Value::String(address)) = body.get_mut("redirect_url") {
+            *address = with_nonce(address, nonce);
+        }
+        let mut metadata = body.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        metadata.insert(MARK.to_owned(), mark.as_str().into());
+        body.insert("metadata".to_owned(), Value::Object(metadata));
+        Value::Object(body).to_string()
     }
 
     /// What the order costs.

@@ -98,7 +98,9 @@ fn line_of_effect(effect: &Effect) -> String {
                 .collect();
             let flags = [(changed.has_ended, ", ended"), (changed.restored, ", restored")];
             let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
-            format!("version {} {}{}{refunds}{flags}", changed.version, changed.state, by.unwrap_or_default())
+            let state = json!(changed.state);
+            let state = state.as_str().unwrap_or_default();
+            format!("version {} {state}{}{refunds}{flags}", changed.version, by.unwrap_or_default())
         }
     }
 }

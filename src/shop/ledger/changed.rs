@@ -1,5 +1,5 @@
 use super::body::Money;
-use super::event::{Changed, PaidBy, RefundDue};
+use super::event::{Changed, OrderState, PaidBy, RefundDue};
 use super::order::{Found, FoundState, Order, Payment, RefundKey};
 use crate::values::IntentStatus;
 
@@ -9,9 +9,9 @@ impl Order {
     pub fn changed(&self) -> Changed {
         let paid_by = self.what_paid();
         let state = match (&paid_by, &self.asked) {
-            (None, _) => "unpaid",
-            (Some(paid), Some(asked)) if paid.sum != *asked => "paid_other_sum",
-            (Some(_), _) => "paid",
+            (None, _) => OrderState::Unpaid,
+            (Some(paid), Some(asked)) if paid.sum != *asked => OrderState::PaidOtherSum,
+            (Some(_), _) => OrderState::Paid,
         };
         Changed {
             name: self.name.clone(),

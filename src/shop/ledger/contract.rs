@@ -1,7 +1,8 @@
 //! What every store must do. A store's tests call it with the stores of two servers on one database.
 
-use super::event::{Asked, Click, Event, Got, Purchase, Reading, Reply, Seen, Service};
-use super::run::apply;
+use super::apply::apply;
+use super::clock::Clock;
+use super::event::{Asked, Click, Event, Got, OrderState, Purchase, Reading, Reply, Seen, Service};
 use super::store::{OpenEvent, Shared, Store};
 use super::{Commit, Decision, Effect, Known, Order, decide};
 use crate::shop::Owner;
@@ -15,7 +16,7 @@ pub async fn contract<S: Store>(one: &S, other: &S) {
     let now = done(one.now().await);
 
     // What one server has stored, the other loads; another owner's count is their own.
-    let sent = done(apply(one, "ORDER-1", &awa, &service, &click(&awa)).await).expect("an order");
+    let sent = done(apply(one, "ORDER-1", &awa, &service, &Clock::new(false), &click(&awa)).await).expect("an order");
     let loaded = done(other.load("ORDER-1", &awa, now).await);
     assert_eq!(loaded.order.as_ref(), Some(&sent.order), "the other server loads another order");
     assert_eq!(loaded.open, 1, "the other server counts another number of its owner's");
@@ -92,9 +93,11 @@ pub async fn contract<S: Store>(one: &S, other: &S) {
         for_page: false,
         got: payment("pi_1", "succeeded"),
     });
-    let paid = done(apply(other, "ORDER-1", &awa, &service, &reading).await).expect("an order");
-    let is_paid =
-        paid.effects.iter().any(|effect| matches!(effect, Effect::OrderChanged(changed) if changed.state == "paid"));
+    let paid = done(apply(other, "ORDER-1", &awa, &service, &Clock::new(false), &reading).await).expect("an order");
+    let is_paid = paid
+        .effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::OrderChanged(changed) if changed.state == OrderState::Paid));
     assert!(is_paid, "a payment that succeeded has not paid the order");
     let events = done(one.events().await);
     let [OpenEvent { name, version, .. }] = &*events else {

@@ -199,6 +199,7 @@ impl Found {
             payable: None,
             decided: None,
             duplicates: Vec::new(),
+            approvable_until: None,
             sealed: None,
         }
     }

@@ -125,6 +125,11 @@ pub fn is_free(until: Time, now: Time) -> bool {
     until <= now || until > now + CLAIM
 }
 
+/// Until when a round that begins now keeps others from it.
+pub(super) fn claim_until(now: Time) -> Time {
+    now + CLAIM
+}
+
 /// Until when a 429 holds the round back.
 #[must_use]
 pub fn hold_until(retry_after: Option<Time>, now: Time) -> Time {

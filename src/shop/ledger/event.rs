@@ -188,6 +188,9 @@ pub struct Seen {
     /// Attempts that were paid besides.
     #[serde(default)]
     pub duplicates: Vec<Duplicate>,
+    /// Until when an attempt that was declined may still be approved, by the service's clock.
+    #[serde(default)]
+    pub approvable_until: Option<Time>,
     /// Where it is paid.
     #[serde(default)]
     pub address: Option<Address>,
@@ -233,6 +236,7 @@ impl Seen {
             duplicates: duplicates
                 .map(|one| Duplicate { attempt: one.attempt.to_string(), amount: one.amount })
                 .collect(),
+            approvable_until: intent.approvable_until.and_then(|until| until.unix()),
             address: address.map(|plain| Address { plain: plain.to_owned(), sealed: seal(plain) }),
         }
     }
@@ -355,33 +359,45 @@ pub struct Alarm {
     pub about: String,
 }
 
+/// What a shop may do with an order.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrderState {
+    /// No goods leave.
+    Unpaid,
+    /// It is paid.
+    Paid,
+    /// It was paid with another sum than the shop named last. No goods leave: a person decides.
+    PaidOtherSum,
+}
+
 /// The whole state of an order, for the shop. A receiver ignores a version that it has passed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Changed {
     /// The order's name.
     pub name: String,
     /// Rises with each event of the order, not always by 1.
     pub version: i64,
-    /// `unpaid`, `paid`, or `paid_other_sum`: then no goods leave.
-    pub state: &'static str,
+    /// Whether it is paid.
+    pub state: OrderState,
     /// What paid it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paid_by: Option<PaidBy>,
     /// Once it is paid: what it cost when the shop was asked last.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Money>,
     /// It was paid although the shop had ended it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_ended: bool,
     /// What is to be given back.
     pub refunds_due: Vec<RefundDue>,
     /// It comes from a restored ledger.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restored: bool,
 }
 
 /// What paid an order.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct PaidBy {
     /// Which payment.
     pub reference: String,
@@ -391,12 +407,12 @@ pub struct PaidBy {
     #[serde(flatten)]
     pub sum: Money,
     /// What the service says of it now, if that is not `succeeded`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
 }
 
 /// What is to be given back.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RefundDue {
     /// Of which payment.
     #[serde(flatten)]
@@ -405,6 +421,6 @@ pub struct RefundDue {
     #[serde(flatten)]
     pub sum: Money,
     /// The customer paid a fee on top, which only the payment company knows.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plus_fee: bool,
 }

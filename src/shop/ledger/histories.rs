@@ -173,6 +173,7 @@ impl World {
             mark: None,
             payable: None,
             duplicates: Vec::new(),
+            approvable_until: None,
             address: Some(address),
         }))
     }

@@ -8,9 +8,12 @@
 //! `due` says when a payment is read again, and `round` who comes first. `tests/shop/ledger.json` has the cases.
 
 mod amount;
+pub mod answer;
+mod apply;
 mod body;
 mod changed;
 mod click;
+mod clock;
 pub mod contract;
 mod decide;
 mod due;
@@ -25,15 +28,17 @@ mod cases;
 #[cfg(test)]
 mod histories;
 
+pub use apply::apply;
 pub use body::{Body, Money};
+pub use clock::Clock;
 pub use decide::{Decision, decide};
 pub use due::{Due, Next, due, hold_until, is_confirmed, is_free, is_held, not_readable, round, to_read};
 pub use event::{
-    Address, Alarm, Answer, Asked, Changed, Click, Effect, Event, Got, Known, Led, MARK, PaidBy, Purchase, Reading,
-    RefundDue, Reply, Resolve, Seen, Service, Verdict,
+    Address, Alarm, Answer, Asked, Changed, Click, Effect, Event, Got, Known, Led, MARK, OrderState, PaidBy, Purchase,
+    Reading, RefundDue, Reply, Resolve, Seen, Service, Verdict,
 };
 pub use order::{
     Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, SendResult, State, Time, Why,
 };
-pub use run::apply;
+pub use run::{Done, Ledger, Outcome, Receiver, Requests, Round};
 pub use store::{Commit, Loaded, OpenEvent, Row, Shared, Store};

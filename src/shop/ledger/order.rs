@@ -206,6 +206,9 @@ pub struct Found {
     /// Attempts that were paid besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<Duplicate>,
+    /// Until when an attempt that was declined may still be approved, as the last reading said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvable_until: Option<Time>,
     /// Its address, sealed, until a repeat or a reading has given it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<String>,
@@ -282,6 +285,25 @@ impl Order {
     #[must_use]
     pub fn state(&self) -> Option<State> {
         self.payments.iter().map(Payment::state).min()
+    }
+
+    /// The payment with this reference.
+    #[must_use]
+    pub fn payment(&self, reference: &str) -> Option<&Payment> {
+        self.payments.iter().find(|payment| payment.reference == reference)
+    }
+
+    /// What a page shows: what has paid it, or else its youngest payment that the service has.
+    #[must_use]
+    pub fn shown(&self) -> Option<(&Payment, &Found)> {
+        let paid = self.all_found().find(|(_, found)| self.paid_by.as_ref() == Some(&found.id));
+        paid.or_else(|| self.all_found().last())
+    }
+
+    /// Until when an attempt that was declined may still be approved: the latest of all its payments.
+    #[must_use]
+    pub fn approvable_until(&self) -> Option<Time> {
+        self.all_found().filter_map(|(_, found)| found.approvable_until).max()
     }
 
     /// The youngest payment that is in this state.

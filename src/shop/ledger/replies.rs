@@ -213,6 +213,7 @@ impl Deciding<'_> {
         found.is_missing = false;
         found.expires_at = seen.expires_at.or(found.expires_at);
         found.payable = seen.payable.or(found.payable);
+        found.approvable_until = seen.approvable_until;
         let is_new = |new: &&Duplicate| found.duplicates.iter().all(|old| old.attempt != new.attempt);
         let new: Vec<_> = seen.duplicates.iter().filter(is_new).cloned().collect();
         found.duplicates.extend(new);

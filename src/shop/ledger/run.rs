@@ -1,36 +1,340 @@
-use super::store::{Commit, Store};
-use super::{Decision, Event, Known, Order, Service, decide};
-use crate::shop::Owner;
+//! Carries out what is decided: stores it, asks the service, and decides what came of it, until a click has its answer.
 
-/// Decides an event by what is stored, and stores what it changes; from the beginning if another server has changed the order since. None
-/// if there is no such order, and the event creates none.
-///
-/// # Errors
-/// Those of the store. Then it is not known whether anything was stored, and the event may be given once more.
-pub async fn apply<S: Store>(
-    store: &S,
-    name: &str,
-    owner: &Owner,
-    service: &Service,
-    event: &Event,
-) -> Result<Option<Decision>, S::Error> {
-    loop {
-        let (shared, now) = (store.shared().await?, store.now().await?);
-        let loaded = store.load(name, owner, now).await?;
-        let service = Service { repeats: service.repeats && shared.repeats, ..service.clone() };
-        let known = Known { open: loaded.open, taken: loaded.taken, service, service_now: None };
-        let first = Order::new(name, owner.clone(), shared.epoch);
-        let before = match (&loaded.order, event) {
-            (Some(order), _) => order,
-            (None, Event::Click(_)) => &first,
-            (None, _) => return Ok(None),
+use super::apply::apply;
+use super::clock::Clock;
+use super::due::{Due, claim_until, hold_until, is_free, is_held, not_readable, round, to_read};
+use super::event::{Alarm, Answer, Asked, Changed, Effect, Event, Got, Reading, Reply, Seen, Service};
+use super::order::{DAY, Order, Payment, SendResult, Time};
+use super::store::{Shared, Store};
+use crate::protocol::{AttemptResult, Error};
+use crate::shop::{self, Owner, Refused};
+use futures_util::future::join_all;
+use std::collections::VecDeque;
+
+/// How often one click is decided anew because a payment of its order has ended in it.
+const MOST_CLICKS: usize = 3;
+/// Longer than any payment waits for its next reading, in seconds.
+const LONG: Time = 31 * DAY;
+
+/// What is asked of the service, with the merchant's key.
+pub trait Requests: Sync {
+    /// Creates a payment, or repeats its creation. Without `may_retry` one request is sent.
+    fn create(&self, payment: &Payment, may_retry: bool) -> impl Future<Output = Outcome> + Send;
+
+    /// Reads, finds or cancels a payment.
+    fn ask(&self, reference: &str, asked: &Asked) -> impl Future<Output = Outcome> + Send;
+
+    /// What the service's clock shows, if it says so.
+    fn date(&self) -> impl Future<Output = Option<Time>> + Send;
+}
+
+/// Who learns what an order has become, and what a person must know.
+pub trait Receiver: Sync {
+    /// An order has changed. It comes at least once, in no promised order.
+    fn order_changed(&self, changed: &Changed) -> impl Future<Output = Result<(), Refused>> + Send;
+
+    /// A person must know this.
+    fn alarm(&self, alarm: &Alarm);
+}
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The results of its attempts but the last.
+    pub earlier: Vec<SendResult>,
+    /// What it brought.
+    pub got: Got,
+    /// For how long the service asks to be left alone, in seconds.
+    pub retry_after: Option<Time>,
+    /// The payment as it was read, or why there is none.
+    pub reading: Result<shop::Reading, Refused>,
+}
+
+impl Outcome {
+    /// What came of these attempts. `seal` encrypts an address.
+    #[must_use]
+    pub fn new(
+        attempts: &[AttemptResult],
+        reading: Result<shop::Reading, Error>,
+        seal: impl FnOnce(&str) -> String,
+    ) -> Self {
+        let (last, earlier) = attempts.split_last().unwrap_or((&AttemptResult::NotSent, &[]));
+        let got = match (&reading, SendResult::from(last)) {
+            (Ok(shop::Reading { intent, as_of, .. }), _) => Got::Payment(Box::new(Seen::new(intent, *as_of, seal))),
+            (Err(_), SendResult::Status(status)) => Got::Status(status),
+            (Err(_), _) => Got::Lost,
         };
-        let decision = decide(before, &known, event, now);
-        let Some(commit) = Commit::new(loaded.order.as_ref(), &decision, &known, now) else {
-            return Ok(Some(decision));
+        let retry_after = match last {
+            AttemptResult::Reply { retry_after, .. } => retry_after.and_then(|pause| pause.as_secs().try_into().ok()),
+            _ => None,
         };
-        if store.commit(&commit).await? {
-            return Ok(Some(decision));
+        let earlier = earlier.iter().map(SendResult::from).collect();
+        Self { earlier, got, retry_after, reading: reading.map_err(Refused::from) }
+    }
+}
+
+/// A success counts as lost: what it brought could not be read.
+impl From<&AttemptResult> for SendResult {
+    fn from(result: &AttemptResult) -> Self {
+        match *result {
+            AttemptResult::Reply { status, .. } if !(200..300).contains(&status) => Self::Status(status),
+            _ => Self::Lost,
         }
+    }
+}
+
+/// What came of an event.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// The order as it is stored now; none if there is no such order.
+    pub order: Option<Order>,
+    /// What a page gets.
+    pub answer: Option<Answer>,
+    /// The last payment that was read for it, or why there is none.
+    pub reading: Option<Result<shop::Reading, Refused>>,
+    /// Whether the shop has an event to receive.
+    has_changed: bool,
+}
+
+/// What a round has read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Round {
+    /// How many payments were due.
+    pub due: usize,
+    /// Since when the oldest of them was due.
+    pub oldest: Option<Time>,
+    /// How many were read.
+    pub read: usize,
+    /// Until when it has looked: what succeeds later is not in it.
+    pub until: Time,
+    /// What could not be read, or is not what was sent: by reference, and the service's id.
+    pub not_readable: Vec<(String, Option<String>)>,
+}
+
+/// A ledger: where its orders are kept, whom it asks, and who learns of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ledger<'a, S, R, W> {
+    /// Where its orders are kept.
+    pub store: &'a S,
+    /// What asks the service.
+    pub requests: &'a R,
+    /// Who learns what an order has become.
+    pub receiver: &'a W,
+    /// What the service can do.
+    pub service: &'a Service,
+    /// Its time.
+    pub clock: &'a Clock,
+}
+
+impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
+    /// The time by which it decides.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn now(&self) -> Result<Time, S::Error> {
+        Ok(self.clock.now(self.store.now().await?))
+    }
+
+    /// Decides an event, and carries out what follows from it. `owner` is whose payments count; the shop receives what has changed, and
+    /// if it cannot, a later round brings it again.
+    ///
+    /// # Errors
+    /// Those of the store. Then the same event may be given once more.
+    pub async fn handle(&self, name: &str, owner: &Owner, event: Event) -> Result<Done, S::Error> {
+        let click = Some(&event).filter(|event| matches!(event, Event::Click(_))).cloned();
+        let (mut done, mut clicks, mut events) = (Done::default(), 0, VecDeque::from([event]));
+        while let Some(event) = events.pop_front() {
+            let Some(decision) = apply(self.store, name, owner, self.service, self.clock, &event).await? else {
+                continue;
+            };
+            for effect in &decision.effects {
+                match effect {
+                    Effect::Send { reference, send, may_retry } => {
+                        let Some(payment) = decision.order.payment(reference) else { continue };
+                        let outcome = self.requests.create(payment, *may_retry).await;
+                        let (got, earlier) = (self.take(&outcome).await?, outcome.earlier);
+                        done.reading = Some(outcome.reading);
+                        events.push_back(Event::Reply(Reply {
+                            reference: reference.clone(),
+                            send: *send,
+                            earlier,
+                            got,
+                        }));
+                    }
+                    Effect::Ask { reference, asked, for_page } => {
+                        let (event, reading) = self.ask(reference, asked, *for_page).await?;
+                        if *for_page {
+                            done.reading = Some(reading);
+                        }
+                        events.push_back(event);
+                    }
+                    Effect::Answer(answer) => done.answer = Some(answer.clone()),
+                    Effect::ClickAgain => match &click {
+                        Some(click) if clicks < MOST_CLICKS => {
+                            clicks += 1;
+                            events.push_back(click.clone());
+                        }
+                        _ => done.answer = Some(Answer::Error { status: 503, code: "unavailable" }),
+                    },
+                    Effect::OrderChanged(_) => done.has_changed = true,
+                    Effect::Alarm(alarm) => self.receiver.alarm(alarm),
+                    Effect::StopRepeating => self.share(|shared| shared.repeats = false).await?,
+                }
+            }
+            done.order = Some(decision.order);
+        }
+        if done.has_changed {
+            self.deliver(Some(name)).await?;
+        }
+        Ok(done)
+    }
+
+    /// Reads a payment of the service, as a page or a person wants it now.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn read(&self, order: &Order, reference: &str, id: &str) -> Result<Done, S::Error> {
+        let (event, reading) = self.ask(reference, &Asked::Read(id.to_owned()), false).await?;
+        let done = self.handle(&order.name, &order.owner, event).await?;
+        Ok(Done { reading: Some(reading), ..done })
+    }
+
+    /// Reads what is due, of at most eight payments at a time, and brings the shop every event that it has not received. Of several servers
+    /// one has the round.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn round(&self) -> Result<Round, S::Error> {
+        self.deliver(None).await?;
+        let (mut now, mut due) = self.due().await?;
+        if due.is_empty() && self.has_moved(now).await? {
+            (now, due) = self.due().await?;
+        }
+        let oldest = due.iter().map(|one| one.since).min();
+        let mut done = Round { due: due.len(), oldest, until: now, ..Round::default() };
+        let shared = self.store.shared().await?;
+        if due.is_empty() || is_held(shared.held_until, now) || !is_free(shared.round_until, now) {
+            return Ok(done);
+        }
+        let claimed = Shared { round_until: claim_until(now), ..shared.clone() };
+        if !self.store.replace_shared(&shared, &claimed).await? {
+            return Ok(done);
+        }
+        let reads = join_all(round(due, now).iter().map(|one| self.read_due(one, now))).await;
+        self.share(|shared| shared.round_until = 0).await?;
+        for read in reads {
+            let (count, named) = read?;
+            done.read += count;
+            done.not_readable.extend(named);
+        }
+        Ok(done)
+    }
+
+    async fn due(&self) -> Result<(Time, Vec<Due>), S::Error> {
+        let now = self.now().await?;
+        Ok((now, self.store.due(now).await?))
+    }
+
+    /// Whether the service's clock was asked, because a test may have moved it and a payment waits for a later time.
+    async fn has_moved(&self, now: Time) -> Result<bool, S::Error> {
+        let of_store = self.store.now().await?;
+        if !self.clock.is_to_be_asked(of_store) || self.store.due(now + LONG).await?.is_empty() {
+            return Ok(false);
+        }
+        let date = self.requests.date().await;
+        if let Some(date) = date {
+            self.clock.learn(date, of_store);
+        }
+        Ok(date.is_some())
+    }
+
+    /// Reads what is due of one payment. Returns how much of it was read, and what of its order cannot be.
+    async fn read_due(&self, due: &Due, now: Time) -> Result<(usize, Vec<(String, Option<String>)>), S::Error> {
+        let (mut read, mut named) = (0, Vec::new());
+        for name in self.store.find(&due.reference).await? {
+            let Some(order) = self.load(&name, now).await? else { continue };
+            let Some(payment) = order.payment(&due.reference) else { continue };
+            let mut after = None;
+            for asked in to_read(payment, &self.service().await?, now) {
+                let (event, reading) = self.ask(&due.reference, &asked, false).await?;
+                read += usize::from(reading.is_ok());
+                after = self.handle(&name, &order.owner, event).await?.order;
+            }
+            let order = after.unwrap_or(order);
+            let of_it = not_readable(&order, now).into_iter();
+            named.extend(of_it.map(|(reference, id)| (reference.to_owned(), id.map(str::to_owned))));
+        }
+        Ok((read, named))
+    }
+
+    /// Brings the shop the events of this order, or of every one, that it has not received. One that it refuses stays for the next round.
+    async fn deliver(&self, name: Option<&str>) -> Result<(), S::Error> {
+        for event in self.store.events().await?.iter().filter(|event| name.is_none_or(|name| event.name == name)) {
+            let is_received = match serde_json::from_str(&event.body) {
+                Ok(changed) => self.receiver.order_changed(&changed).await.is_ok(),
+                Err(_) => false,
+            };
+            if is_received {
+                self.store.close(event).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An order, whoever its owner is.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn load(&self, name: &str, now: Time) -> Result<Option<Order>, S::Error> {
+        Ok(self.store.load(name, &Owner::Guest(String::new()), now).await?.order)
+    }
+
+    /// Asks the service about a payment. Returns the event, and the payment as it was read.
+    async fn ask(
+        &self,
+        reference: &str,
+        asked: &Asked,
+        for_page: bool,
+    ) -> Result<(Event, Result<shop::Reading, Refused>), S::Error> {
+        let at = self.now().await?;
+        let outcome = self.requests.ask(reference, asked).await;
+        let got = self.take(&outcome).await?;
+        let (reference, asked) = (reference.to_owned(), asked.clone());
+        Ok((Event::Reading(Reading { reference, asked, at, for_page, got }), outcome.reading))
+    }
+
+    /// What a call brought, after the service's time was noted, and its wish to be left alone.
+    async fn take(&self, outcome: &Outcome) -> Result<Got, S::Error> {
+        match &outcome.got {
+            Got::Payment(seen) => {
+                if let Some(date) = seen.date {
+                    self.clock.learn(date, self.store.now().await?);
+                }
+            }
+            Got::Status(429) => {
+                let until = hold_until(outcome.retry_after, self.now().await?);
+                self.share(|shared| shared.held_until = until).await?;
+            }
+            _ => {}
+        }
+        Ok(outcome.got.clone())
+    }
+
+    /// Changes what all servers share.
+    async fn share(&self, change: impl Fn(&mut Shared) + Send + Sync) -> Result<(), S::Error> {
+        loop {
+            let before = self.store.shared().await?;
+            let mut after = before.clone();
+            change(&mut after);
+            if after == before || self.store.replace_shared(&before, &after).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn service(&self) -> Result<Service, S::Error> {
+        let shared = self.store.shared().await?;
+        Ok(Service { repeats: self.service.repeats && shared.repeats, ..self.service.clone() })
     }
 }

@@ -52,6 +52,8 @@ pub trait Store: Send + Sync {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shared {
+    /// When it was created.
+    pub created_at: Time,
     /// Where the versions of its orders begin.
     pub epoch: i64,
     /// Until when a server has the round.
@@ -66,7 +68,7 @@ impl Shared {
     /// That of a ledger which is created now.
     #[must_use]
     pub fn new(now: Time) -> Self {
-        Self { epoch: now * 1_000_000, round_until: 0, held_until: 0, repeats: true }
+        Self { created_at: now, epoch: now * 1_000_000, round_until: 0, held_until: 0, repeats: true }
     }
 }
 

@@ -6,18 +6,15 @@ mod routes;
 mod servers;
 
 use crate::app::App;
-use crate::open::{is_postgres, open};
+use crate::open::{ShopLedger, open, open_orders};
 use crate::seller::Seller;
 use crate::{install_tls, sessions};
-use guichet::native::{Buyer, Sold};
+use guichet::native::ledger::Ledger;
 use guichet::operations::{Instrument, PaymentIntent};
-use guichet::values::{Address, Amount, Currency, Email, IntentId, MerchantReference, PaymentRef, Phone};
+use guichet::values::{Address, IntentId, Phone};
 use guichet::{Client, SecretKey};
 use guichet_sandbox::{Sandbox, Tenant};
 use serde_json::{Value, json};
-use sqlx::any::{Any, AnyArguments, AnyRow};
-use sqlx::query::Query;
-use sqlx::{Row, query};
 use std::path::Path;
 use support::http::{Reply, get, post};
 use tempfile::TempDir;
@@ -74,6 +71,7 @@ struct World {
     client: Client,
     database: String,
     seller: Seller,
+    ledger: ShopLedger,
     folder: TempDir,
     _sandbox: Sandbox,
 }
@@ -99,7 +97,8 @@ impl World {
         let client = Client::builder(merchant.base_url(), key).build().unwrap();
         let seller = Seller { database: open(&database).await.unwrap(), url: URL.to_owned() };
         std::fs::write(folder.path().join("guichet.js"), "export {};").unwrap();
-        Self { merchant, client, database, seller, folder, _sandbox: sandbox }
+        let ledger = Ledger::new(client.clone(), open_orders(&database).await.unwrap());
+        Self { merchant, client, database, seller, ledger, folder, _sandbox: sandbox }
     }
 
     /// Starts a server of the shop, with connections of its own to the database, and returns its address.
@@ -115,7 +114,7 @@ impl World {
             seller: Seller { database: open(&self.database).await.unwrap(), url: URL.to_owned() },
             sessions,
             guard,
-            return_secret: self.seller.database.return_secret().await.unwrap(),
+            ledger: Ledger::new(self.client.clone(), open_orders(&self.database).await.unwrap()),
             service: Address::new(self.merchant.base_url()).unwrap(),
             url: URL.to_owned(),
             page_origin: page.map(str::to_owned),
@@ -136,28 +135,14 @@ impl World {
         self.client.read_payment_intent(intent).await.unwrap()
     }
 
-    fn is_on_postgres(&self) -> bool {
-        is_postgres(&self.database)
-    }
-
     async fn execute(&self, sql: &'static str) {
         sqlx::raw_sql(sql).execute(&self.seller.database.pool).await.unwrap();
     }
 
-    /// The first column of each row, a text.
-    async fn rows(&self, sql: &'static str) -> Vec<String> {
-        self.rows_of(query(sql)).await.iter().map(|row| row.get(0)).collect()
-    }
-
-    async fn rows_of(&self, statement: Query<'_, Any, AnyArguments>) -> Vec<AnyRow> {
-        statement.fetch_all(&self.seller.database.pool).await.unwrap()
-    }
-
-    /// Lets time pass in the database.
-    async fn pass(&self, seconds: f64) {
-        let earlier =
-            "UPDATE payments SET read_at = read_at - $1, created_at = created_at - $1, final_since = final_since - $1";
-        self.rows_of(query(earlier).bind(seconds)).await;
+    /// Lets time pass at the service, whose clock the ledger follows with a test key, and lets the shop's server see it.
+    async fn pass(&self, seconds: u32, visitor: &Visitor, payment: &Value) {
+        self.merchant.clock().advance(seconds).await.unwrap();
+        visitor.get(&format!("/guichet/intents/{}", payment["intent"]["payment_ref"].as_str().unwrap())).await;
     }
 }
 
@@ -226,16 +211,4 @@ impl Visitor {
 
 fn intent_of(ticket: &Value) -> IntentId {
     IntentId::new(ticket["intent"]["id"].as_str().unwrap()).unwrap()
-}
-
-fn sold(intent: &str, reference: &str, customer: &str) -> Sold {
-    Sold {
-        payment_ref: PaymentRef::new(format!("gch_{intent}")).unwrap(),
-        intent: IntentId::new(intent).unwrap(),
-        merchant_reference: MerchantReference::new(reference).unwrap(),
-        amount: Amount::units(45_000),
-        currency: Currency::xaf(),
-        owner: Buyer::customer(customer).owner,
-        email: Some(Email::new(format!("{customer}@example.com")).unwrap()),
-    }
 }

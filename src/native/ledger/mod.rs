@@ -1,0 +1,211 @@
+//! A ledger of orders and their payments: it decides what a click does, reads every payment until nothing more can happen to it, and tells
+//! the shop what each order has become. Where its orders are kept is a store's business, such as those of the crate `guichet-orders`.
+//!
+//! A shop implements three functions, [`Shop`]. [`Ledger::settle_due`] is called every few seconds, on every server.
+
+mod requests;
+#[cfg(feature = "axum")]
+mod routes;
+mod seal;
+mod shop;
+
+#[cfg(feature = "axum")]
+#[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
+pub use routes::Routes;
+pub use shop::{Purchase, Shop};
+
+pub use crate::shop::ledger::{
+    Alarm, Changed, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Round, Store,
+    Verdict,
+};
+
+use super::key::hmac_sha256;
+use super::{Buyer, Client, Refused, Transport};
+use crate::shop::ledger::{self as rules, Click, Clock, Done, Event, Receiver, Service, Time};
+use crate::shop::{marked, nonce};
+use requests::ServiceRequests;
+use seal::Sealer;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// A merchant's ledger: its client, and the store of its orders. Cheap to clone; a server needs one.
+///
+/// ```no_run
+/// # async fn tick<T: guichet::native::ledger::Store>(client: guichet::Client, store: T, shop: impl guichet::native::ledger::Shop) -> Result<(), guichet::native::Refused> {
+/// use guichet::native::ledger::Ledger;
+/// let ledger = Ledger::new(client, store);
+/// let round = ledger.settle_due(&shop).await?; // every few seconds
+/// for (reference, _) in round.not_readable {
+///     println!("look for {reference} at the payment company");
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Ledger<T> {
+    shared: Arc<Inner<T>>,
+}
+
+struct Inner<T> {
+    store: T,
+    requests: ServiceRequests,
+    service: Service,
+    clock: Clock,
+    /// The key of the marks.
+    marks: Zeroizing<[u8; 32]>,
+}
+
+impl<T: Store> Ledger<T> {
+    /// The ledger of the orders in this store, whose payments are made with this client.
+    #[must_use]
+    pub fn new(client: Client, store: T) -> Self {
+        let slack = Duration::from_secs(30);
+        let call = Time::try_from((client.deadline() + slack).as_secs()).unwrap_or(Time::MAX);
+        let service = Service { cancels: true, call, ..Service::default() };
+        let clock = Clock::new(client.key().is_test());
+        let marks = client.derive_key("guichet ledger: marks");
+        let requests = ServiceRequests { sealer: Sealer::new(&client), client };
+        Self { shared: Arc::new(Inner { store, requests, service, clock, marks }) }
+    }
+
+    /// Reads what is due, at most eight payments at a time, and brings the shop what its orders have become. Call it every few seconds,
+    /// on every server: of several one reads. Without it the order of a customer who pays and closes the tab stays unpaid.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails. The next call goes on.
+    pub async fn settle_due(&self, shop: &impl Shop) -> Result<Round, Refused> {
+        self.rules(&Told(shop)).round().await.map_err(Refused::broken)
+    }
+
+    /// Reads the payments of one order now, and brings the shop what it has become.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails, if there is no such order, or if a payment cannot be read.
+    pub async fn settle(&self, shop: &impl Shop, order: &str) -> Result<(), Refused> {
+        let told = Told(shop);
+        let ledger = self.rules(&told);
+        let order = self.order(order).await?.ok_or_else(order_missing)?;
+        for payment in &order.payments {
+            for found in &payment.found {
+                let done = ledger.read(&order, &payment.reference, &found.id).await.map_err(Refused::broken)?;
+                done.reading.transpose()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what a person has decided about a payment of this order, and brings the shop what it has become.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails, or if there is no such order.
+    pub async fn resolve(&self, shop: &impl Shop, order: &str, resolve: Resolve) -> Result<(), Refused> {
+        let order = self.order(order).await?.ok_or_else(order_missing)?;
+        let done = self.rules(&Told(shop)).handle(&order.name, &order.owner, Event::Resolve(resolve)).await;
+        match done.map_err(Refused::broken)?.answer {
+            Some(rules::Answer::Error { status, code }) => {
+                let message = "Name the payment of the service that was paid.";
+                Err(Refused::new(status, super::Reason { code, message }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An order as it is stored; none if there is none of this name.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails.
+    pub async fn order(&self, name: &str) -> Result<Option<Order>, Refused> {
+        let store = &self.shared.store;
+        let now = store.now().await.map_err(Refused::broken)?;
+        let nobody = super::Owner::Guest(String::new());
+        Ok(store.load(name, &nobody, now).await.map_err(Refused::broken)?.order)
+    }
+
+    /// Decides a click of a customer, and carries it out.
+    async fn click(&self, shop: &impl Shop, buyer: Buyer, purchase: Purchase) -> Result<Done, Refused> {
+        let created_at = self.shared.store.shared().await.map_err(Refused::broken)?.created_at;
+        let mut random = [0; 32];
+        getrandom::fill(&mut random).map_err(Refused::broken)?;
+        let nonce_of_click = nonce(&random);
+        let (name, purchase) = match purchase {
+            Purchase::Costs(purchase) => {
+                let name = purchase.merchant_reference.to_string();
+                // What is stored has no nonce; with it the address must not become too long.
+                marked((*purchase).clone(), &nonce_of_click).map_err(Refused::broken)?;
+                (name, rules::Purchase::Costs(members(&purchase)?))
+            }
+            Purchase::OrderEnded(name) => (name.to_string(), rules::Purchase::OrderEnded),
+        };
+        let of = format!("{created_at} {} {name}", buyer.owner);
+        let mark = nonce(&hmac_sha256(&*self.shared.marks, of.as_bytes()));
+        let owner = buyer.owner.clone();
+        let click =
+            Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote: None };
+        self.rules(&Told(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
+    }
+
+    /// Reads a payment now, and brings the shop what its order has become.
+    async fn read(&self, shop: &impl Shop, order: &Order, reference: &str, id: &str) -> Result<Done, Refused> {
+        let told = Told(shop);
+        let ledger = self.rules(&told);
+        let now = ledger.now().await.map_err(Refused::broken)?;
+        self.shared.store.returned(reference, now).await.map_err(Refused::broken)?;
+        ledger.read(order, reference, id).await.map_err(Refused::broken)
+    }
+
+    fn client(&self) -> &Client {
+        &self.shared.requests.client
+    }
+
+    fn store(&self) -> &T {
+        &self.shared.store
+    }
+
+    /// An address that was stored; none if its key is another.
+    fn open(&self, sealed: &str) -> Option<String> {
+        self.shared.requests.sealer.open(sealed)
+    }
+
+    fn rules<'a, W: Receiver>(&'a self, receiver: &'a W) -> rules::Ledger<'a, T, ServiceRequests, W> {
+        let Inner { store, requests, service, clock, .. } = &*self.shared;
+        rules::Ledger { store, requests, receiver, service, clock }
+    }
+}
+
+/// The members of a creation, but for the reference.
+fn members(purchase: &crate::operations::CreatePaymentIntent) -> Result<Value, Refused> {
+    let body = Transport::request(purchase)?.body.unwrap_or_default();
+    let mut members: Map<String, Value> = serde_json::from_str(&body).map_err(Refused::broken)?;
+    members.remove("merchant_reference");
+    Ok(Value::Object(members))
+}
+
+fn order_missing() -> Refused {
+    Refused::new(404, super::Reason { code: "order_missing", message: "There is no such order." })
+}
+
+/// The shop as the one who learns what its orders have become.
+struct Told<'a, S>(&'a S);
+
+impl<S: Shop> Receiver for Told<'_, S> {
+    async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
+        self.0.order_changed(changed).await
+    }
+
+    fn alarm(&self, Alarm { what, about }: &Alarm) {
+        tracing::error!(what, %about, "the ledger needs a person");
+    }
+}
+
+impl<T> Clone for Ledger<T> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Ledger<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("store", &self.shared.store).finish_non_exhaustive()
+    }
+}

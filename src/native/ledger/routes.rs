@@ -1,0 +1,179 @@
+use super::{Ledger, Shop, Store};
+use crate::native::routes::{granted, guard, language, origin, page_of, payment_of, read_order, text};
+use crate::native::{Buyer, Reason, Refused, Sessions};
+use crate::shop::ledger::Done;
+use crate::shop::ledger::answer::{self, named};
+use crate::shop::{self, Granted, Grants, Owner, Reply};
+use crate::values::{Address, Email, Invalid};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::routing::{get, post};
+use std::sync::Arc;
+
+/// The merchant's routes, which the browser's client calls:
+///
+/// | route | reply |
+/// |---|---|
+/// | `POST {m}/session` | a session token for the customer who is signed in; 401 if no customer is, 403 `email_not_verified` if the shop does not know their e-mail address to be theirs |
+/// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid. 409: the order was ended, is another than the payment, or is the customer's 21st open one. 503: not known yet, nothing is lost |
+/// | `GET {m}/intents/{payment_ref}` | `{status}`, after the payment was read with the secret key and checked |
+/// | `GET {m}/return?payment_ref=…` | the same as a page without a script, which loads itself again until the status is final: the `redirect_url` of an order that a plain form pays |
+///
+/// ```no_run
+/// # fn app<S: guichet::native::ledger::Shop, T: guichet::native::ledger::Store + 'static>(client: guichet::Client, my_shop: S, store: T) -> Result<axum::Router, guichet::values::Invalid> {
+/// use guichet::native::ledger::{Ledger, Routes};
+/// let ledger = Ledger::new(client, store);
+/// let routes = Routes::new(ledger, my_shop).allow_origin("https://shop.example")?; // the shop's own: a proxy may change `Host`
+/// # Ok(
+/// axum::Router::new().nest("/guichet", routes.router())
+/// # ) }
+/// ```
+///
+/// They are called with the shop's cookies, and refuse requests from pages of other sites. Only `return` answers a customer who comes
+/// from there. A form and `return` get their errors as a page, in French if the browser's first language is French, and else in English.
+#[derive(Debug)]
+#[must_use = "routes answer nothing until `router`"]
+pub struct Routes<S, T> {
+    ledger: Ledger<T>,
+    shop: S,
+    sessions: Sessions,
+    origins: Vec<String>,
+    checkout_origins: Vec<String>,
+}
+
+impl<S: Shop, T: Store + 'static> Routes<S, T> {
+    /// Creates the routes of a shop with this ledger.
+    pub fn new(ledger: Ledger<T>, shop: S) -> Self {
+        let sessions = Sessions::new(ledger.client().clone());
+        Self { ledger, shop, sessions, origins: Vec::new(), checkout_origins: Vec::new() }
+    }
+
+    /// Hands out the session tokens that `sessions` keeps, so that the shop can end them when a customer signs out. It
+    /// requires [`Buyer::login`].
+    pub fn sessions(self, sessions: Sessions) -> Self {
+        Self { sessions, ..self }
+    }
+
+    /// Names an origin of the shop's own pages, for example `https://www.example.com`. It may be repeated.
+    ///
+    /// If an origin is named, only pages of named origins get a reply: those of another origin than the shop's by CORS, with
+    /// the shop's cookies. Otherwise the browser's `Sec-Fetch-Site` decides; for a browser that sends none, the request's host is compared
+    /// with that of its page.
+    ///
+    /// # Errors
+    /// [`Invalid`] if the text is no origin, for example if it has a path: a browser's `Origin` would never be equal.
+    pub fn allow_origin(mut self, origin: &str) -> Result<Self, Invalid> {
+        self.origins.push(self::origin(origin)?);
+        Ok(self)
+    }
+
+    /// Names an origin that a `checkout_url` may have, for example `https://pay.example.com`: a plain form's customer
+    /// is redirected to no other. It may be repeated. Default: the origin of the client's base address.
+    ///
+    /// # Errors
+    /// [`Invalid`] if the text is no origin.
+    pub fn checkout_origin(mut self, origin: &str) -> Result<Self, Invalid> {
+        self.checkout_origins.push(self::origin(origin)?);
+        Ok(self)
+    }
+
+    /// The router. Nest it at the path that `createGuichet({merchant})` names.
+    pub fn router(self) -> Router {
+        let Self { ledger, shop, sessions, origins, mut checkout_origins } = self;
+        if checkout_origins.is_empty() {
+            checkout_origins.extend(Address::new(ledger.client().base_url()).map(|base| base.origin().to_owned()));
+        }
+        Router::new()
+            .route("/session", post(session::<S, T>))
+            .route("/intents", post(create_intent::<S, T>))
+            .route("/intents/{payment_ref}", get(status::<S, T>))
+            .layer(DefaultBodyLimit::max(64 * 1024))
+            .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), guard))
+            // After the guard: a customer comes to it from the service's site.
+            .route("/return", get(payment::<S, T>))
+            .with_state(Arc::new(RoutesState { ledger, shop, sessions, checkout_origins }))
+    }
+}
+
+struct RoutesState<S, T> {
+    ledger: Ledger<T>,
+    shop: S,
+    sessions: Sessions,
+    /// The origins that a form's customer may be redirected to.
+    checkout_origins: Vec<String>,
+}
+
+impl<S: Shop, T: Store> RoutesState<S, T> {
+    /// Who sent the request.
+    async fn buyer(&self, request: &Parts) -> Result<Buyer, Refused> {
+        self.shop.buyer(request).await?.ok_or_else(Refused::not_signed_in)
+    }
+
+    /// Reads the payment that a page names, if it is of this owner. Returns its reference and the service's id, too.
+    async fn read(&self, owner: &Owner, payment_ref: &str) -> Result<(Done, String, String), Refused> {
+        let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
+        for name in self.ledger.store().find(payment_ref).await.map_err(Refused::broken)? {
+            let Some(order) = self.ledger.order(&name).await? else { continue };
+            let Some((payment, found)) = named(&order, owner, payment_ref) else { continue };
+            let done = self.ledger.read(&self.shop, &order, &payment.reference, &found.id).await?;
+            return Ok((done, payment.reference.clone(), found.id.clone()));
+        }
+        Err(missing())
+    }
+}
+
+impl<S: Shop, T: Store> Grants for RoutesState<S, T> {
+    async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
+        granted(self.ledger.client(), &self.sessions, login, customer_email).await
+    }
+}
+
+async fn session<S: Shop, T: Store + 'static>(
+    State(state): State<Arc<RoutesState<S, T>>>,
+    request: Parts,
+) -> Result<Reply, Refused> {
+    let buyer = state.buyer(&request).await?;
+    shop::session(&*state, buyer).await
+}
+
+async fn create_intent<S: Shop, T: Store + 'static>(
+    State(state): State<Arc<RoutesState<S, T>>>,
+    request: Parts,
+    body: Result<Bytes, BytesRejection>,
+) -> Reply {
+    let RoutesState { ledger, shop, checkout_origins, .. } = &*state;
+    let create = async {
+        let buyer = state.buyer(&request).await?;
+        let too_large = |_| Refused::new(413, Reason { code: "body_too_large", message: "The order is too large." });
+        let body = body.map_err(too_large)?;
+        let is_form = shop::is_form(text(&request, header::CONTENT_TYPE))?;
+        let purchase = shop.purchase(&buyer, read_order(is_form, &body)?).await?;
+        let done = ledger.click(shop, buyer, purchase).await?;
+        answer::ticket(&done, is_form, checkout_origins, |sealed| ledger.open(sealed))
+    };
+    create.await.unwrap_or_else(|refused| refused.reply(page_of(&request)))
+}
+
+async fn status<S: Shop, T: Store + 'static>(
+    State(state): State<Arc<RoutesState<S, T>>>,
+    Path(payment_ref): Path<String>,
+    request: Parts,
+) -> Result<Reply, Refused> {
+    let buyer = state.buyer(&request).await?;
+    let (done, reference, id) = state.read(&buyer.owner, &payment_ref).await?;
+    answer::status(done, &reference, &id)
+}
+
+async fn payment<S: Shop, T: Store + 'static>(State(state): State<Arc<RoutesState<S, T>>>, request: Parts) -> Reply {
+    let language = language(&request);
+    let read = async {
+        let buyer = state.buyer(&request).await?;
+        let (done, reference, id) = state.read(&buyer.owner, &payment_of(&request)).await?;
+        answer::payment(done, &reference, &id, language)
+    };
+    read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
+}

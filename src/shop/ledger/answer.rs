@@ -1,0 +1,115 @@
+//! What a page gets from the ledger.
+
+use super::event::{Answer, Led};
+use super::order::{Found, FoundState, Order, Payment};
+use super::run::Done;
+use crate::protocol::Kind;
+use crate::shop::routes::{redirect, see_other, status_reply};
+use crate::shop::{Language, Owner, Reading, Reason, Refused, Reply, page::payment_page};
+use serde_json::json;
+
+/// The reply to a click: the payment, and its return nonce. A plain form's customer is redirected to where it is paid, if one of
+/// `checkout_origins` is, and from a paid order to the page that says so. `open` decrypts an address that was stored.
+///
+/// # Errors
+/// [`Refused`] as the ledger has answered.
+pub fn ticket(
+    done: &Done,
+    is_form: bool,
+    checkout_origins: &[String],
+    open: impl FnOnce(&str) -> Option<String>,
+) -> Result<Reply, Refused> {
+    let (reference, id, address) = match &done.answer {
+        Some(Answer::Lead { reference, id, address: Led::Plain(plain) }) => (reference, id, Some(plain.clone())),
+        Some(Answer::Lead { reference, id, address: Led::Sealed(sealed) }) => {
+            (reference, id, Some(open(sealed).ok_or_else(unavailable)?))
+        }
+        Some(Answer::Paid { reference, id }) => (reference, id, None),
+        Some(Answer::Error { status, code }) => return Err(refused(done, *status, code)),
+        None => return Err(unavailable()),
+    };
+    let payment = done.order.as_ref().and_then(|order| order.payment(reference));
+    let found = payment.and_then(|payment| payment.found.iter().find(|found| found.id == *id));
+    let (payment, found) = payment.zip(found).ok_or_else(unavailable)?;
+    let payment_ref = found.payment_ref.as_ref().unwrap_or(id);
+    match (is_form, &address) {
+        (true, Some(address)) => return redirect(address, checkout_origins),
+        (true, None) => {
+            let query =
+                url::form_urlencoded::Serializer::new(String::new()).append_pair("payment_ref", payment_ref).finish();
+            return Ok(see_other(["return?", &query].concat()));
+        }
+        (false, _) => {}
+    }
+    let sum = payment.body.sum();
+    let intent = json!({
+        "id": id, "checkout_url": address, "payment_ref": payment_ref, "merchant_reference": reference,
+        "status": found.status.as_str(), "amount": sum.amount, "currency": sum.currency,
+    });
+    Ok(Reply::json(200, &json!({"intent": intent, "return_nonce": payment.nonce})))
+}
+
+/// The reply with the state of a payment that was just read.
+///
+/// # Errors
+/// [`Refused`] as [`read`].
+pub fn status(done: Done, reference: &str, id: &str) -> Result<Reply, Refused> {
+    Ok(status_reply(read(done, reference, id)?, reference))
+}
+
+/// The same as a page, for a customer whose browser executes no script.
+///
+/// # Errors
+/// [`Refused`] as [`read`].
+pub fn payment(done: Done, reference: &str, id: &str, language: Language) -> Result<Reply, Refused> {
+    Ok(payment_page(&read(done, reference, id)?, reference, language))
+}
+
+/// The payment as it was read, if it is the one that was sent.
+///
+/// # Errors
+/// [`Refused`] if it could not be read, or is another one.
+fn read(done: Done, reference: &str, id: &str) -> Result<Reading, Refused> {
+    let payment = done.order.as_ref().and_then(|order| order.payment(reference));
+    let found = payment.and_then(|payment| payment.found.iter().find(|found| found.id == id));
+    let reading = done.reading.unwrap_or_else(|| Err(unavailable()))?;
+    let is_other = reading.intent.id.as_str() != id
+        || reading.intent.merchant_reference.as_deref().is_some_and(|named| named != reference)
+        || found.is_none_or(|found| found.state == FoundState::Different);
+    if is_other { Err(mismatch()) } else { Ok(reading) }
+}
+
+/// The payment of this owner that a page names: by the service's id or public reference.
+#[must_use]
+pub fn named<'a>(order: &'a Order, owner: &Owner, name: &str) -> Option<(&'a Payment, &'a Found)> {
+    let mut of_owner = order.all_found().filter(|_| order.owner == *owner);
+    of_owner.find(|(_, found)| found.id == name || found.payment_ref.as_deref() == Some(name))
+}
+
+/// A refusal in words. What the service has said of a call that brought nothing is said too.
+fn refused(done: &Done, status: u16, code: &str) -> Refused {
+    let of_service = done.reading.as_ref().and_then(|reading| reading.as_ref().err());
+    let message = match code {
+        "unavailable" | "service_failed" | "rate_limited" => match of_service {
+            Some(refused) if refused.kind() != Some(Kind::Uncertain) => return refused.clone(),
+            _ if status == 502 => "The payment service did not answer the shop as it should. Please try later.",
+            _ => "The payment service does not answer. Nothing is lost: please try again.",
+        },
+        "order_missing" => "There is no such order.",
+        "order_ended" => "The shop no longer sells this order.",
+        "payment_mismatch" => return mismatch(),
+        "too_many_open_payments" => return Refused::too_many_open_payments(),
+        _ => return Refused::broken(code),
+    };
+    Refused::new(status, Reason { code, message })
+}
+
+fn mismatch() -> Refused {
+    let message = "The payment is not the one of this order. Please ask the shop.";
+    Refused::new(409, Reason { code: "payment_mismatch", message })
+}
+
+fn unavailable() -> Refused {
+    let message = "The payment service does not answer. Nothing is lost: please try again.";
+    Refused::new(503, Reason { code: "unavailable", message })
+}

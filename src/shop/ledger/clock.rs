@@ -1,0 +1,50 @@
+use super::order::Time;
+use std::sync::{Mutex, PoisonError};
+
+/// The time of a ledger: its store's, and with a test key the service's, which tests move.
+#[derive(Debug)]
+pub struct Clock {
+    is_test: bool,
+    /// How far the service's clock is ahead of the store's, by the last reply that said its `Date`.
+    ahead: Mutex<Option<Time>>,
+    /// When the service was last asked for its time, by the store's.
+    asked_at: Mutex<Time>,
+}
+
+/// How often the service is asked for its time alone, in seconds.
+const PAUSE: Time = 2;
+
+impl Clock {
+    /// The clock of a ledger whose key is, or is not, one of a test environment.
+    #[must_use]
+    pub fn new(is_test: bool) -> Self {
+        Self { is_test, ahead: Mutex::new(None), asked_at: Mutex::new(0) }
+    }
+
+    fn ahead(&self) -> Option<Time> {
+        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn learn(&self, date: Time, of_store: Time) {
+        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = Some(date - of_store);
+    }
+
+    /// Whether to ask the service for its time, because no payment is due: with a test key a test may have moved it.
+    pub(super) fn is_to_be_asked(&self, of_store: Time) -> bool {
+        let mut asked_at = self.asked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = self.is_test && of_store - *asked_at >= PAUSE;
+        if is_due {
+            *asked_at = of_store;
+        }
+        is_due
+    }
+
+    pub(super) fn now(&self, of_store: Time) -> Time {
+        if self.is_test { of_store + self.ahead().unwrap_or_default() } else { of_store }
+    }
+
+    /// What the service's clock shows when the store's shows this.
+    pub(super) fn service_now(&self, of_store: Time) -> Option<Time> {
+        self.ahead().map(|ahead| of_store + ahead)
+    }
+}
