@@ -25,6 +25,7 @@ mod hosted_without_script;
 mod in_process;
 mod interface;
 mod late_approvals;
+mod ledger;
 mod locks;
 mod merchant_routes;
 mod names;

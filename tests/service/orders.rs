@@ -11,7 +11,7 @@ use guichet_orders::{OpenError, PostgresOrders, SqliteOrders};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{PgPool, SqlitePool, query, raw_sql};
 
-async fn sqlite(folder: &Folder) -> SqlitePool {
+pub(crate) async fn sqlite(folder: &Folder) -> SqlitePool {
     let file = SqliteConnectOptions::new().filename(folder.path.join("orders.sqlite")).create_if_missing(true);
     SqlitePoolOptions::new().max_connections(4).connect_with(file).await.unwrap()
 }

@@ -81,6 +81,12 @@ impl Body {
         Money { amount, currency: text("currency").unwrap_or("XAF").to_owned() }
     }
 
+    /// The customer's e-mail address.
+    #[must_use]
+    pub fn email(&self) -> Option<&str> {
+        self.0.get("email").and_then(Value::as_str)
+    }
+
     /// Whether the customer pays the fee on top.
     #[must_use]
     pub fn fee_is_on_top(&self) -> bool {

@@ -182,6 +182,9 @@ pub struct Seen {
     /// The mark that was sent.
     #[serde(default)]
     pub mark: Option<String>,
+    /// The customer's e-mail address.
+    #[serde(default)]
+    pub email: Option<String>,
     /// What the customer pays, with the fee.
     #[serde(default, deserialize_with = "super::amount::optional")]
     pub payable: Option<Amount>,
@@ -232,6 +235,7 @@ impl Seen {
             expires_at: intent.expires().map(Moment::unix),
             date,
             mark: intent.metadata.get(MARK).and_then(|mark| Some(mark.as_str()?.to_owned())),
+            email: Some(intent.customer.email.clone()).filter(|email| !email.is_empty()),
             payable: intent.amount_payable,
             duplicates: duplicates
                 .map(|one| Duplicate { attempt: one.attempt.to_string(), amount: one.amount })

@@ -171,6 +171,7 @@ impl World {
             expires_at: None,
             date: Some(self.now),
             mark: None,
+            email: None,
             payable: None,
             duplicates: Vec::new(),
             approvable_until: None,

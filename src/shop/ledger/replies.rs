@@ -175,6 +175,9 @@ impl Deciding<'_> {
             payment.found[place].state = FoundState::Different;
             self.different(index);
         }
+        if self.is_of_another_email(index, seen) {
+            self.alarm("email", &reference);
+        }
         if place > 0 {
             self.effects.push(Effect::StopRepeating);
             self.alarm("doubled", &reference);
@@ -191,6 +194,12 @@ impl Deciding<'_> {
         let sent_at = date - (self.now - first.at);
         let is_judged = !self.clock_is_wrong() && !first.by_wrong_clock;
         is_judged && created_at < sent_at - CLOCKS_DIFFER
+    }
+
+    /// An e-mail address that was altered is said once. It does not keep a paid order unpaid: a service may correct it.
+    fn is_of_another_email(&self, index: usize, seen: &Seen) -> bool {
+        let sent = self.order.payments[index].body.email();
+        sent.zip(seen.email.as_deref()).is_some_and(|(sent, email)| !sent.eq_ignore_ascii_case(email))
     }
 
     fn different(&mut self, index: usize) {

@@ -67,9 +67,15 @@ pub(super) async fn wrong_reference_pays_nothing(check: &Check) -> Outcome {
         let mut wrong = near_texts(reference);
         wrong.extend(["ANOTHER-ORDER".into(), format!("{reference}.1"), format!("{reference}-1")]);
         wrong.extend(subject.other.map(|other| other.reference.clone()));
-        let wrong = wrong.into_iter().map(Value::from).chain([Value::Null, json!(""), json!(true)]);
-        let lies = wrong.map(|value| Lie::succeeded("merchant_reference", value));
-        lies.chain([Lie::succeeded_without("merchant_reference")]).collect()
+        let wrong = wrong.into_iter().map(Value::from).chain([json!("")]);
+        let mut lies: Vec<Lie> = wrong.map(|value| Lie::succeeded("merchant_reference", value)).collect();
+        // A shop that marks its payments knows them without a reference, which some services do not return.
+        if mark(subject).is_none() {
+            let none = [Value::Null, json!(true)].map(|value| Lie::succeeded("merchant_reference", value));
+            lies.extend(none);
+            lies.push(Lie::succeeded_without("merchant_reference"));
+        }
+        lies
     })
     .await
 }
@@ -93,6 +99,10 @@ pub(super) async fn wrong_id_pays_nothing(check: &Check) -> Outcome {
 
 pub(super) async fn wrong_owner_pays_nothing(check: &Check) -> Outcome {
     lies_pay_nothing(check, |subject| {
+        if let Some(mark) = mark(subject) {
+            let wrong = near_texts(mark).into_iter().chain(["another".to_owned()]);
+            return wrong.map(|mark| Lie::succeeded("metadata", json!({ MARK: mark }))).collect();
+        }
         // A shop that sends no e-mail has none to compare.
         let Some(email) = subject.payment.creation.body["email"].as_str() else { return Vec::new() };
         let (name, host) = email.split_once('@').unwrap_or((email, "example.com"));
@@ -109,6 +119,13 @@ pub(super) async fn wrong_owner_pays_nothing(check: &Check) -> Outcome {
         lies.chain([Lie::succeeded_without("customer")]).collect()
     })
     .await
+}
+
+/// The member of `metadata` by which a ledger recognizes its payments, whatever e-mail address a reply has.
+const MARK: &str = "guichet_mark";
+
+fn mark<'a>(subject: &Subject<'a>) -> Option<&'a str> {
+    subject.payment.creation.body["metadata"][MARK].as_str()
 }
 
 pub(super) async fn only_succeeded_pays(check: &Check) -> Outcome {
