@@ -18,10 +18,9 @@
 //! ```
 //!
 //! - [`Client`] sends operations; [`Client::customer`] sends those of one customer's session.
-//! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of
-//!   [`Shop`]; [`settle`] marks an order paid if its customer never returned.
-//! - [`ledger`] decides what a shop does with each order and payment, over a store of orders; a shop implements three functions of it. It will
-//!   replace [`Shop`] and [`settle`].
+//! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of [`Shop`].
+//! - [`Ledger`] decides what happens to each order and its payments, over a store of orders such as those of the crate `guichet-orders`;
+//!   [`Ledger::settle_due`] reads the payments of customers who never returned.
 //! - [`Sessions`] keeps one valid session token per login, and [`SessionGuard`] admits requests with a valid token: a
 //!   customer uses the merchant's own API as [`CustomerSession`]. The crate `guichet-sessions` keeps
 //!   them in PostgreSQL or Redis, for a shop on several servers.
@@ -65,18 +64,18 @@ mod return_key;
 #[cfg(feature = "axum")]
 mod routes;
 mod sessions;
-mod settle;
 mod shop;
 mod transport;
 
 pub use crate::flow::QuoteRequest;
-pub use crate::shop::{AskAgain, Buyer, Owner, Reason, Refused, Sold};
+pub use crate::shop::{Buyer, Owner, Reason, Refused};
 pub use all::All;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use customer::CustomerClient;
 pub use http::install_crypto_provider;
 pub use key::SecretKey;
+pub use ledger::Ledger;
 pub use quotes::Quote;
 pub use reply::UnreadableReply;
 pub use return_key::ReturnKey;
@@ -87,8 +86,7 @@ pub use routes::Routes;
 #[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
 pub use sessions::Guarded;
 pub use sessions::{CustomerSession, KeepResult, KeptSession, MemoryStore, SessionGuard, SessionStore, Sessions};
-pub use settle::{Settled, settle};
-pub use shop::Shop;
+pub use shop::{Purchase, Shop};
 pub use transport::{Environment, Transport};
 
 /// The HTTP library, whose types [`ClientBuilder`] takes.

@@ -1,8 +1,10 @@
-use super::{Buyer, Client, Reason, Refused, ReturnKey, Sessions, Shop};
-use crate::operations::{CreatePaymentIntent, PaymentIntent};
+use super::ledger::Ledger;
+use super::{Buyer, Client, Reason, Refused, Sessions, Shop};
 use crate::platform::read_origin;
-use crate::shop::{self, Calls, Granted, Grants, Language, Reading, Reply, Sender};
-use crate::values::{Address, Email, IntentId, Invalid, MerchantReference, Moment};
+use crate::shop::ledger::answer::{self, named};
+use crate::shop::ledger::{Done, Store};
+use crate::shop::{self, Granted, Grants, Language, Owner, Reply, Sender};
+use crate::values::{Address, Email, Invalid};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -15,64 +17,55 @@ use axum::routing::{get, post};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The merchant's three routes, which the browser's client calls:
+/// The merchant's routes, which the browser's client calls:
 ///
 /// | route | reply |
 /// |---|---|
 /// | `POST {m}/session` | a session token for the customer who is signed in; 401 if no customer is, 403 `email_not_verified` if the shop does not know their e-mail address to be theirs |
-/// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid; 409 `too_many_open_payments` for the 21st payment of a customer without a final status |
+/// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid. 409: the order was ended, is another than the payment, or is the customer's 21st open one. 503: not known yet, nothing is lost |
 /// | `GET {m}/intents/{payment_ref}` | `{status}`, after the payment was read with the secret key and checked |
 /// | `GET {m}/return?payment_ref=…` | the same as a page without a script, which loads itself again until the status is final: the `redirect_url` of an order that a plain form pays |
 ///
 /// ```no_run
-/// # fn app<S: guichet::native::Shop>(client: guichet::Client, my_shop: S) -> Result<axum::Router, guichet::values::Invalid> {
-/// use guichet::native::Routes;
-/// let routes = Routes::new(client, my_shop).allow_origin("https://shop.example")?; // the shop's own: a proxy may change `Host`
+/// # fn app<S: guichet::native::Shop, T: guichet::native::ledger::Store + 'static>(client: guichet::Client, my_shop: S, store: T) -> Result<axum::Router, guichet::values::Invalid> {
+/// use guichet::native::{Ledger, Routes};
+/// let ledger = Ledger::new(client, store);
+/// let routes = Routes::new(ledger, my_shop).allow_origin("https://shop.example")?; // the shop's own: a proxy may change `Host`
 /// # Ok(
 /// axum::Router::new().nest("/guichet", routes.router())
 /// # ) }
 /// ```
 ///
 /// They are called with the shop's cookies, and refuse requests from pages of other sites. Only `return` answers a customer who comes
-/// from there. It changes no more than a timer does, and no other site can read or frame it. A form and `return` get their errors as a
-/// page, in French if the browser's first language is French, and else in English.
+/// from there. A form and `return` get their errors as a page, in French if the browser's first language is French, and else in English.
 #[derive(Debug)]
 #[must_use = "routes answer nothing until `router`"]
-pub struct Routes<S> {
-    client: Client,
+pub struct Routes<S, T> {
+    ledger: Ledger<T>,
     shop: S,
-    return_key: ReturnKey,
     sessions: Sessions,
     origins: Vec<String>,
     checkout_origins: Vec<String>,
 }
 
-impl<S: Shop> Routes<S> {
-    /// Creates the routes of a shop that sells through this client.
-    pub fn new(client: Client, shop: S) -> Self {
-        let return_key = client.return_key();
-        let sessions = Sessions::new(client.clone());
-        Self { client, shop, return_key, sessions, origins: Vec::new(), checkout_origins: Vec::new() }
+impl<S: Shop, T: Store + 'static> Routes<S, T> {
+    /// Creates the routes of a shop with this ledger.
+    pub fn new(ledger: Ledger<T>, shop: S) -> Self {
+        let sessions = Sessions::new(ledger.client().clone());
+        Self { ledger, shop, sessions, origins: Vec::new(), checkout_origins: Vec::new() }
     }
 
     /// Hands out the session tokens that `sessions` keeps, so that the shop can end them when a customer signs out. It
     /// requires [`Buyer::login`].
-    pub fn sessions(mut self, sessions: Sessions) -> Self {
-        self.sessions = sessions;
-        self
-    }
-
-    /// Sets a separate return key, for a shop whose secret keys rotate.
-    pub fn return_key(mut self, return_key: ReturnKey) -> Self {
-        self.return_key = return_key;
-        self
+    pub fn sessions(self, sessions: Sessions) -> Self {
+        Self { sessions, ..self }
     }
 
     /// Names an origin of the shop's own pages, for example `https://www.example.com`. It may be repeated.
     ///
     /// If an origin is named, only pages of named origins get a reply: those of another origin than the shop's by CORS, with
-    /// the shop's cookies. Otherwise the browser's `Sec-Fetch-Site`
-    /// decides; for a browser that sends none, the request's host is compared with that of its page.
+    /// the shop's cookies. Otherwise the browser's `Sec-Fetch-Site` decides; for a browser that sends none, the request's host is compared
+    /// with that of its page.
     ///
     /// # Errors
     /// [`Invalid`] if the text is no origin, for example if it has a path: a browser's `Origin` would never be equal.
@@ -82,8 +75,7 @@ impl<S: Shop> Routes<S> {
     }
 
     /// Names an origin that a `checkout_url` may have, for example `https://pay.example.com`: a plain form's customer
-    /// is redirected to no other. It may be repeated. Default: the origin of the client's base address. The page has
-    /// the same rule, as `checkoutOrigins`.
+    /// is redirected to no other. It may be repeated. Default: the origin of the client's base address.
     ///
     /// # Errors
     /// [`Invalid`] if the text is no origin.
@@ -94,110 +86,103 @@ impl<S: Shop> Routes<S> {
 
     /// The router. Nest it at the path that `createGuichet({merchant})` names.
     pub fn router(self) -> Router {
-        let Self { client, shop, return_key, sessions, origins, mut checkout_origins } = self;
+        let Self { ledger, shop, sessions, origins, mut checkout_origins } = self;
         if checkout_origins.is_empty() {
-            checkout_origins.extend(Address::new(client.base_url()).map(|address| address.origin().to_owned()));
+            checkout_origins.extend(Address::new(ledger.client().base_url()).map(|base| base.origin().to_owned()));
         }
         Router::new()
-            .route("/session", post(session::<S>))
-            .route("/intents", post(create_intent::<S>))
-            .route("/intents/{payment_ref}", get(status::<S>))
+            .route("/session", post(session::<S, T>))
+            .route("/intents", post(create_intent::<S, T>))
+            .route("/intents/{payment_ref}", get(status::<S, T>))
             .layer(DefaultBodyLimit::max(64 * 1024))
             .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), guard))
             // After the guard: a customer comes to it from the service's site.
-            .route("/return", get(payment::<S>))
-            .with_state(Arc::new(RoutesState { client, shop, return_key, sessions, checkout_origins }))
+            .route("/return", get(payment::<S, T>))
+            .with_state(Arc::new(RoutesState { ledger, shop, sessions, checkout_origins }))
     }
 }
 
-struct RoutesState<S> {
-    client: Client,
+struct RoutesState<S, T> {
+    ledger: Ledger<T>,
     shop: S,
-    return_key: ReturnKey,
     sessions: Sessions,
     /// The origins that a form's customer may be redirected to.
     checkout_origins: Vec<String>,
 }
 
-impl<S: Shop> RoutesState<S> {
+impl<S: Shop, T: Store> RoutesState<S, T> {
     /// Who sent the request.
     async fn buyer(&self, request: &Parts) -> Result<Buyer, Refused> {
         self.shop.buyer(request).await?.ok_or_else(Refused::not_signed_in)
     }
+
+    /// Reads the payment that a page names, if it is of this owner. Returns its reference and the service's id, too.
+    async fn read(&self, owner: &Owner, payment_ref: &str) -> Result<(Done, String, String), Refused> {
+        let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
+        for name in self.ledger.store().find(payment_ref).await.map_err(Refused::broken)? {
+            let Some(order) = self.ledger.order(&name).await? else { continue };
+            let Some((payment, found)) = named(&order, owner, payment_ref) else { continue };
+            let done = self.ledger.read(&self.shop, &order, &payment.reference, &found.id).await?;
+            return Ok((done, payment.reference.clone(), found.id.clone()));
+        }
+        Err(missing())
+    }
 }
 
-async fn session<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Result<Reply, Refused> {
+impl<S: Shop, T: Store> Grants for RoutesState<S, T> {
+    async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
+        granted(self.ledger.client(), &self.sessions, login, customer_email).await
+    }
+}
+
+async fn session<S: Shop, T: Store + 'static>(
+    State(state): State<Arc<RoutesState<S, T>>>,
+    request: Parts,
+) -> Result<Reply, Refused> {
     let buyer = state.buyer(&request).await?;
     shop::session(&*state, buyer).await
 }
 
-async fn create_intent<S: Shop>(
-    State(state): State<Arc<RoutesState<S>>>,
+async fn create_intent<S: Shop, T: Store + 'static>(
+    State(state): State<Arc<RoutesState<S, T>>>,
     request: Parts,
     body: Result<Bytes, BytesRejection>,
 ) -> Reply {
+    let RoutesState { ledger, shop, checkout_origins, .. } = &*state;
     let create = async {
         let buyer = state.buyer(&request).await?;
         let too_large = |_| Refused::new(413, Reason { code: "body_too_large", message: "The order is too large." });
         let body = body.map_err(too_large)?;
         let is_form = shop::is_form(text(&request, header::CONTENT_TYPE))?;
-        let purchase = state.shop.purchase(&buyer, read_order(is_form, &body)?).await?;
-        shop::create_intent((&state.shop, &*state), buyer.owner, purchase, is_form, &state.checkout_origins).await
+        let purchase = shop.purchase(&buyer, read_order(is_form, &body)?).await?;
+        let done = ledger.click(shop, buyer, purchase).await?;
+        answer::ticket(&done, is_form, checkout_origins, |sealed| ledger.open(sealed))
     };
     create.await.unwrap_or_else(|refused| refused.reply(page_of(&request)))
 }
 
-async fn payment<S: Shop>(State(state): State<Arc<RoutesState<S>>>, request: Parts) -> Reply {
-    let language = language(&request);
-    let read = async {
-        let buyer = state.buyer(&request).await?;
-        shop::payment((&state.shop, &*state), &buyer.owner, &payment_of(&request), language).await
-    };
-    read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
-}
-
-/// The payment that a customer returns to.
-pub(super) fn payment_of(request: &Parts) -> String {
-    let query = request.uri.query().unwrap_or_default().as_bytes();
-    let named = |name: &str| url::form_urlencoded::parse(query).find(|(found, _)| *found == *name);
-    let named = named("payment_ref").or_else(|| named("payment_intent"));
-    named.map(|(_, value)| value.into_owned()).unwrap_or_default()
-}
-
-pub(super) fn text(request: &Parts, name: HeaderName) -> &str {
-    request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
-/// The language of the page that a form's error is.
-pub(super) fn page_of(request: &Parts) -> Option<Language> {
-    let is_form = shop::is_form(text(request, header::CONTENT_TYPE)).unwrap_or_default();
-    is_form.then(|| language(request))
-}
-
-pub(super) fn language(request: &Parts) -> Language {
-    Language::of(text(request, header::ACCEPT_LANGUAGE))
-}
-
-async fn status<S: Shop>(
-    State(state): State<Arc<RoutesState<S>>>,
+async fn status<S: Shop, T: Store + 'static>(
+    State(state): State<Arc<RoutesState<S, T>>>,
     Path(payment_ref): Path<String>,
     request: Parts,
 ) -> Result<Reply, Refused> {
     let buyer = state.buyer(&request).await?;
-    shop::status((&state.shop, &*state), &buyer.owner, &payment_ref).await
+    let (done, reference, id) = state.read(&buyer.owner, &payment_ref).await?;
+    answer::status(done, &reference, &id)
 }
 
-pub(super) fn read_order(is_form: bool, body: &[u8]) -> Result<Value, Refused> {
-    if is_form {
-        let fields = url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
-        return Ok(Value::Object(fields.collect::<Map<_, _>>()));
-    }
-    let invalid = |_| Refused::new(400, Reason { code: "invalid_json", message: "The order is not JSON." });
-    serde_json::from_slice(body).map_err(invalid)
+async fn payment<S: Shop, T: Store + 'static>(State(state): State<Arc<RoutesState<S, T>>>, request: Parts) -> Reply {
+    let language = language(&request);
+    let read = async {
+        let buyer = state.buyer(&request).await?;
+        let (done, reference, id) = state.read(&buyer.owner, &payment_of(&request)).await?;
+        answer::payment(done, &reference, &id, language)
+    };
+    read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
 }
 
 /// A session of this customer, whose token is the one of their login.
-pub(super) async fn granted(
+async fn granted(
     client: &Client,
     sessions: &Sessions,
     login: Option<&str>,
@@ -220,28 +205,39 @@ pub(super) async fn granted(
     })
 }
 
-impl<S: Shop> Grants for RoutesState<S> {
-    async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
-        granted(&self.client, &self.sessions, login, customer_email).await
-    }
+/// The payment that a customer returns to.
+fn payment_of(request: &Parts) -> String {
+    let query = request.uri.query().unwrap_or_default().as_bytes();
+    let named = |name: &str| url::form_urlencoded::parse(query).find(|(found, _)| *found == *name);
+    let named = named("payment_ref").or_else(|| named("payment_intent"));
+    named.map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-impl<S: Shop> Calls for RoutesState<S> {
-    async fn nonce(&self, reference: &MerchantReference) -> Result<String, Refused> {
-        Ok(self.return_key.nonce(reference))
+fn text(request: &Parts, name: HeaderName) -> &str {
+    request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// The language of the page that a form's error is.
+fn page_of(request: &Parts) -> Option<Language> {
+    let is_form = shop::is_form(text(request, header::CONTENT_TYPE)).unwrap_or_default();
+    is_form.then(|| language(request))
+}
+
+fn language(request: &Parts) -> Language {
+    Language::of(text(request, header::ACCEPT_LANGUAGE))
+}
+
+fn read_order(is_form: bool, body: &[u8]) -> Result<Value, Refused> {
+    if is_form {
+        let fields = url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
+        return Ok(Value::Object(fields.collect::<Map<_, _>>()));
     }
-    async fn create(&self, purchase: &CreatePaymentIntent) -> Result<PaymentIntent, Refused> {
-        Ok(self.client.create_payment_intent(purchase).await?)
-    }
-    async fn read(&self, id: &IntentId) -> Result<Reading, Refused> {
-        let (intent, date) = self.client.read_payment_intent_with_date(id).await?;
-        let expires_at = intent.expires().map(Moment::unix);
-        Ok(Reading { intent, as_of: date.map(Moment::unix), expires_at })
-    }
+    let invalid = |_| Refused::new(400, Reason { code: "invalid_json", message: "The order is not JSON." });
+    serde_json::from_slice(body).map_err(invalid)
 }
 
 /// Refuses a request from a page of another site, and answers the preflight of one that may send it.
-pub(super) async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Next) -> Response {
+async fn guard(State(allowed): State<Arc<[String]>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let text = |name| parts.headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("unreadable"));
     let [site, asked] =
@@ -262,7 +258,7 @@ pub(super) async fn guard(State(allowed): State<Arc<[String]>>, request: Request
 }
 
 /// Normalizes an origin to the browser's form: removes a slash at its end and lowers its host. Refuses any other text.
-pub(super) fn origin(text: &str) -> Result<String, Invalid> {
+fn origin(text: &str) -> Result<String, Invalid> {
     read_origin(text).ok_or(Invalid::because(
         "An origin is scheme and host, and a port where it needs one: https://www.example.com. A `*` matches nothing: name each origin.",
     ))

@@ -4,16 +4,17 @@
 //! `cargo xtask test` builds the package and then runs these tests.
 
 use crate::support::browser::Browser;
-use crate::support::root;
 use crate::support::wait::until;
+use crate::support::{orders, root};
 use axum::Router;
 use axum::extract::Path as InPath;
 use axum::http::request::Parts;
 use axum::response::Html;
 use axum::routing::get;
-use guichet::native::{Buyer, Owner, Reason, Refused, Routes, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
-use guichet::values::{Amount, Email, MerchantReference, PaymentRef, RedirectUrl};
+use guichet::native::ledger::Changed;
+use guichet::native::{Buyer, Ledger, Purchase, Reason, Refused, Routes, Shop};
+use guichet::operations::{CreatePaymentIntent, CustomerName};
+use guichet::values::{Amount, Email, MerchantReference, RedirectUrl};
 use guichet::{Client, SecretKey};
 use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -119,9 +120,10 @@ async fn open_shop(sandbox: &Sandbox, scripts: &[(&str, String)], test_shop: &Ar
     let pages: Vec<String> = scripts.iter().map(|(_, script)| page(script, sandbox.base_url())).collect();
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a secret key");
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
+    let ledger = Ledger::new(client, orders::in_memory().await);
     let shop = Router::new()
         .route("/{number}", get(async move |InPath(number): InPath<usize>| Html(pages[number].clone())))
-        .nest("/guichet", Routes::new(client, Arc::clone(test_shop)).router())
+        .nest("/guichet", Routes::new(ledger, Arc::clone(test_shop)).router())
         .nest_service("/package", ServeDir::new(root().join("target/npm/package")));
     tokio::spawn(async move { axum::serve(listener, shop).await });
     url
@@ -158,7 +160,6 @@ fn page(script: &str, service: &str) -> String {
 struct TestShop {
     /// The address of the return page.
     back: Mutex<String>,
-    sold: Mutex<Vec<Sold>>,
 }
 
 impl Shop for TestShop {
@@ -166,7 +167,7 @@ impl Shop for TestShop {
         Ok(Some(Buyer::customer("awa").verified_email(Email::new("awa@example.com").map_err(Refused::broken)?)))
     }
 
-    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<Purchase, Refused> {
         if order["id"] != "17" {
             return Err(Refused::new(
                 404,
@@ -181,28 +182,10 @@ impl Shop for TestShop {
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .redirect_url(back);
-        Ok(buyer.verified_email.iter().fold(purchase, |purchase, email| purchase.email(email.clone())))
+        Ok(buyer.verified_email.iter().fold(purchase, |purchase, email| purchase.email(email.clone())).into())
     }
 
-    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
-        Ok(0)
-    }
-
-    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        self.sold.lock().expect("not poisoned").push(sold.clone());
-        Ok(())
-    }
-
-    async fn find(&self, payment_ref: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
-        let sold = self.sold.lock().expect("not poisoned");
-        Ok(sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
-    }
-
-    async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
-        Ok(())
-    }
-
-    async fn overpaid(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> {
+    async fn order_changed(&self, _: &Changed) -> Result<(), Refused> {
         Ok(())
     }
 }

@@ -2,14 +2,15 @@
 
 use super::command::{Running, guichet};
 use crate::support::http;
+use crate::support::orders;
 use crate::support::shop_process::shop_command;
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use guichet::native::{Buyer, Owner, Reason, Refused, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, DuplicatePayment, PaymentIntent};
+use guichet::native::ledger::Changed;
+use guichet::native::{Buyer, Ledger, Owner, Purchase, Reason, Refused, Shop};
 use guichet::protocol::Error;
-use guichet::values::{Amount, Currency, IntentId, MerchantReference, PaymentRef};
+use guichet::values::IntentId;
 use guichet::{Client, SecretKey};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -66,20 +67,14 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
     let _ = Refused::from(error);
     let _ = Refused::broken(FORGED);
     let lying = serve(StatusCode::OK, intent()).await;
-    let sold = Sold {
-        payment_ref: PaymentRef::new(FORGED).expect("a reference"),
-        intent: intent_id(FORGED),
-        merchant_reference: MerchantReference::new("ORDER-17\u{202e}").expect("a reference"),
-        amount: Amount::units(1),
-        currency: Currency::xaf(),
-        owner: Owner::Guest("1".to_owned()),
-        email: None,
-    };
-    settle(&client(&lying), &TestShop, &sold).await.expect_err("the payment is another one");
+    let (orders, name) = (orders::in_memory().await, "ORDER-17\u{202e}");
+    orders::begun(&orders, &Owner::Guest("1".to_owned()), name, ["1", "XAF"], [FORGED, FORGED]).await;
+    let ledger = Ledger::new(client(&lying), orders);
+    ledger.settle(&TestShop, name).await.expect("it is read, and is another one");
 
     let log = log.text();
     assert_steers_nothing("the merchant's log", &log);
-    for event in ["the service did not do it", "the shop has failed", "the payment is not the one that was sold"] {
+    for event in ["the service did not do it", "the shop has failed", "the ledger needs a person"] {
         let line = log.lines().find(|line| line.contains(event)).unwrap_or_else(|| panic!("no {event} in {log}"));
         assert!(line.contains("\\u{202e}"), "{line}");
     }
@@ -320,22 +315,10 @@ impl Shop for TestShop {
     async fn buyer(&self, _: &axum::http::request::Parts) -> Result<Option<Buyer>, Refused> {
         Ok(None)
     }
-    async fn purchase(&self, _: &Buyer, _: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, _: &Buyer, _: Value) -> Result<Purchase, Refused> {
         Err(Refused::new(404, Reason { code: "order_missing", message: "There is no such order." }))
     }
-    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
-        Ok(0)
-    }
-    async fn remember(&self, _: &Sold) -> Result<(), Refused> {
-        Ok(())
-    }
-    async fn find(&self, _: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
-        Ok(None)
-    }
-    async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
-        Ok(())
-    }
-    async fn overpaid(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> {
+    async fn order_changed(&self, _: &Changed) -> Result<(), Refused> {
         Ok(())
     }
 }

@@ -3,11 +3,14 @@
 
 use crate::support::api::{control, phone, send};
 use crate::support::folder::Folder;
+use crate::support::orders;
 use axum::http::request::Parts;
-use guichet::native::{AskAgain, Buyer, Owner, Reason, Refused, Settled, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
-use guichet::values::{Amount, Currency, Email, IntentStatus, MerchantReference, PaymentRef};
+use guichet::native::ledger::Changed;
+use guichet::native::{Buyer, Ledger, Owner, Purchase, Reason, Refused, Shop};
+use guichet::operations::{CreatePaymentIntent, CustomerName};
+use guichet::values::{Amount, Email, IntentId, IntentStatus, MerchantReference};
 use guichet::{Client, SecretKey};
+use guichet_orders::SqliteOrders;
 use guichet_sandbox::Sandbox;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -50,6 +53,7 @@ enum Step {
     Settle,
 }
 
+const ORDER: &str = "ORDER-17";
 /// The phones whose attempts the operator declines and approves later.
 const APPROVED_LATE: [&str; 3] = ["237670000011", "237670000012", "237670000013"];
 
@@ -87,7 +91,10 @@ struct World {
     folder: Folder,
     sandbox: Option<Sandbox>,
     shop: TestShop,
-    sold: Sold,
+    orders: SqliteOrders,
+    /// Of the shop's process, which ends with the service's.
+    ledger: Ledger<SqliteOrders>,
+    intent: IntentId,
     attempts: u64,
     /// The attempts that the operator approves late.
     approvals: BTreeSet<u32>,
@@ -97,27 +104,30 @@ impl World {
     async fn new(failures: u32) -> Self {
         let folder = Folder::new("late");
         let sandbox = Sandbox::start_with(folder.config()).await.unwrap();
-        let reference = MerchantReference::new("ORDER-17").unwrap();
-        let (amount, email) = (Amount::units(5_000), Email::new("awa@example.com").unwrap());
+        let reference = MerchantReference::new(ORDER).unwrap();
         let purchase = CreatePaymentIntent::new(
-            reference.clone(),
-            amount,
+            reference,
+            Amount::units(5_000),
             "Shoes",
             CustomerName { firstname: "Awa", lastname: "Ngono" },
         )
-        .email(email.clone());
+        .email(Email::new("awa@example.com").unwrap());
         let created = client(&sandbox).create_payment_intent(&purchase).await.unwrap();
-        let sold = Sold {
-            payment_ref: created.payment_ref.unwrap(),
-            intent: created.id,
-            merchant_reference: reference,
-            amount,
-            currency: Currency::xaf(),
-            owner: Owner::Customer("awa".to_owned()),
-            email: Some(email),
-        };
+        let (orders, awa) = (orders::in_memory().await, Owner::Customer("awa".to_owned()));
+        let names = [created.id.as_str(), created.payment_ref.as_ref().unwrap().as_str()];
+        orders::begun(&orders, &awa, ORDER, ["5000", "XAF"], names).await;
         let shop = TestShop { failures: Mutex::new(failures), ..TestShop::default() };
-        Self { folder, sandbox: Some(sandbox), shop, sold, attempts: 0, approvals: BTreeSet::new() }
+        let ledger = Ledger::new(client(&sandbox), orders.clone());
+        Self {
+            folder,
+            sandbox: Some(sandbox),
+            shop,
+            orders,
+            ledger,
+            intent: created.id,
+            attempts: 0,
+            approvals: BTreeSet::new(),
+        }
     }
 
     fn sandbox(&self) -> &Sandbox {
@@ -147,8 +157,9 @@ impl World {
             Step::Restart => {
                 self.sandbox.take().unwrap().stop().await;
                 self.sandbox = Some(Sandbox::start_with(self.folder.config()).await.unwrap());
+                self.ledger = Ledger::new(client(self.sandbox()), self.orders.clone());
             }
-            Step::Settle => drop(self.settle().await),
+            Step::Settle => self.settle().await,
         }
     }
 
@@ -160,7 +171,7 @@ impl World {
     /// The intent in the response, or null if the service refuses.
     async fn call(&self, method: &str, verb: &str, fields: Value) -> Value {
         let sandbox = self.sandbox();
-        let url = format!("{}/v1/payment-intents/{}{verb}", sandbox.base_url(), self.sold.intent);
+        let url = format!("{}/v1/payment-intents/{}{verb}", sandbox.base_url(), self.intent);
         let body = (!fields.is_null()).then(|| fields.to_string());
         let key = sandbox.secret_key().expose();
         let reply = send(&crate::support::api::client(), method, &url, Some(key), body, &[]).await;
@@ -168,19 +179,23 @@ impl World {
         reply.body["data"].clone()
     }
 
-    async fn settle(&self) -> Result<Settled, Refused> {
-        settle(&client(self.sandbox()), &self.shop, &self.sold).await
+    async fn settle(&self) {
+        let _ = self.ledger.settle(&self.shop, ORDER).await;
     }
 
-    /// Settles as a shop does without a page: until nothing more can happen, or a day after the first final reading.
+    /// Settles as a shop does without a page, until the ledger reads the payment no more.
     async fn settles_to_the_end(&self) {
-        let mut final_since = None;
-        for hour in 0..100 {
-            match self.settle().await.map(|settled| settled.ask_again) {
-                Ok(AskAgain::Never) => return,
-                Ok(AskAgain::ForADay) if hour >= *final_since.get_or_insert(hour) + 24 => return,
-                _ => self.advance(3_600).await,
+        for _ in 0..100 {
+            self.settle().await;
+            let order = self.ledger.order(ORDER).await.unwrap().unwrap();
+            if order.payments[0].found[0].is_over {
+                // What the shop could not store comes again.
+                for _ in 0..4 {
+                    self.ledger.settle_due(&self.shop).await.unwrap();
+                }
+                return;
             }
+            self.advance(3_600).await;
         }
         panic!("the shop reads forever");
     }
@@ -189,7 +204,9 @@ impl World {
         self.advance(3 * 86_400).await;
         let intent = self.call("GET", "", Value::Null).await;
         let mut counted: Vec<u32> = attempts(&intent);
-        let stored: Vec<u32> = self.shop.stored.lock().unwrap().iter().map(|(_, attempt)| *attempt).collect();
+        let last = self.shop.last.lock().unwrap().clone();
+        let refunds = last.iter().flat_map(|last| &last.refunds_due);
+        let stored = refunds.map(|due| due.key.attempt.as_ref().unwrap().parse().unwrap()).collect();
         assert_eq!(sorted(stored), sorted(counted.clone()), "the shop has stored each duplicate: {intent}");
         let phone = intent["payment_method"]["phone"].as_str().unwrap_or_default();
         let is_approved_late = APPROVED_LATE.iter().any(|number| number[8..] == phone[phone.len().min(8)..]);
@@ -203,7 +220,8 @@ impl World {
         }
         assert_eq!(sorted(counted), self.approvals.iter().copied().collect::<Vec<_>>(), "{intent}");
         let is_final = IntentStatus::from(intent["status"].as_str().unwrap().to_owned()).is_final();
-        assert!(is_final && *self.shop.settled.lock().unwrap() > 0, "{intent}");
+        assert!(is_final, "{intent}");
+        assert_eq!(last.is_some_and(|last| last.paid_by.is_some()), intent["status"] == "succeeded", "{intent}");
     }
 }
 
@@ -222,12 +240,11 @@ fn client(sandbox: &Sandbox) -> Client {
     Client::builder(sandbox.base_url(), key).build().unwrap()
 }
 
-/// A shop that fails to store the first duplicate payments that are reported to it.
+/// A shop that fails to store the first events that come.
 #[derive(Default)]
 struct TestShop {
     failures: Mutex<u32>,
-    stored: Mutex<BTreeSet<(String, u32)>>,
-    settled: Mutex<u32>,
+    last: Mutex<Option<Changed>>,
 }
 
 impl Shop for TestShop {
@@ -235,35 +252,23 @@ impl Shop for TestShop {
         Ok(None)
     }
 
-    async fn purchase(&self, _: &Buyer, _: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, _: &Buyer, _: Value) -> Result<Purchase, Refused> {
         Err(Refused::new(404, Reason { code: "order_missing", message: "There is no such order." }))
     }
 
-    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
-        Ok(0)
-    }
-
-    async fn remember(&self, _: &Sold) -> Result<(), Refused> {
-        Ok(())
-    }
-
-    async fn find(&self, _: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
-        Ok(None)
-    }
-
-    async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
-        *self.settled.lock().unwrap() += 1;
-        Ok(())
-    }
-
-    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
+    async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
         let mut failures = self.failures.lock().unwrap();
         if *failures > 0 {
             *failures -= 1;
             return Err(Refused::broken("the disk is full"));
         }
-        assert_eq!((duplicate.amount, duplicate.currency.as_str()), (Some(Amount::units(5_000)), "XAF"));
-        self.stored.lock().unwrap().insert((sold.intent.to_string(), duplicate.attempt));
+        for due in &changed.refunds_due {
+            assert_eq!((due.sum.amount, due.sum.currency.as_str()), (Amount::units(5_000), "XAF"));
+        }
+        let mut last = self.last.lock().unwrap();
+        if last.as_ref().is_none_or(|last| last.version < changed.version) {
+            *last = Some(changed.clone());
+        }
         Ok(())
     }
 }

@@ -4,13 +4,15 @@ mod description;
 
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
 use crate::support::http::{get, post};
+use crate::support::orders;
 use axum::http::request::Parts;
-use guichet::native::{AskAgain, Buyer, Owner, Reason, Refused, Routes, Shop, Sold, settle};
-use guichet::operations::{CreatePaymentIntent, CustomerName, DuplicatePayment, PaymentIntent};
-use guichet::values::{Amount, Email, IntentStatus, MerchantReference, PaymentRef, Phone, RedirectUrl};
+use guichet::native::ledger::Changed;
+use guichet::native::{Buyer, Ledger, Owner, Purchase, Reason, Refused, Routes, Shop};
+use guichet::operations::{CreatePaymentIntent, CustomerName, PaymentIntent};
+use guichet::values::{Amount, Email, MerchantReference, Phone, RedirectUrl};
 use guichet::{Client, SecretKey};
+use guichet_orders::SqliteOrders;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
 
 const AWA: &str = "Cookie: customer=awa";
 const PAUL: &str = "Cookie: customer=paul";
@@ -28,56 +30,11 @@ async fn by_default_a_plain_form_is_redirected_only_to_the_services_origin() {
     let sandbox = guichet_sandbox::Sandbox::start().await.expect("a sandbox");
     let key = SecretKey::new(sandbox.secret_key().expose()).expect("a key");
     let client = Client::builder(sandbox.base_url(), key).build().expect("a client");
-    let url = serve(Routes::new(client, Arc::new(TestShop::default())).router()).await;
+    let url = serve(routes(client).await.router()).await;
     let answer = post(&format!("{url}/intents"), &form, "id=17").await;
     let location = answer.header("location").unwrap_or_default();
     assert!(answer.status == 303 && location.starts_with(sandbox.base_url()), "{} {location}", answer.status);
     sandbox.stop().await;
-}
-
-#[tokio::test]
-async fn a_customer_who_pays_and_closes_the_page_has_paid() {
-    let answers = ["requires_action", "processing", "succeeded"].map(|status| intent(status, "45000"));
-    let merchant = Merchant::open(answers.into()).await;
-    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
-    // From here on no page sends a request: the shop settles the payments that it has stored.
-    let sold = merchant.shop.sold.lock().expect("not poisoned")[0].clone();
-    let read = settle(&merchant.client, &merchant.shop, &sold).await.expect("the payment");
-    assert_eq!((&read.intent.status, read.ask_again), (&IntentStatus::Processing, AskAgain::Soon));
-    assert!(merchant.settled().is_empty());
-    settle(&merchant.client, &merchant.shop, &sold).await.expect("the payment");
-    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"]);
-    let read = &merchant.service.requests()[2];
-    assert!(
-        read.starts_with("GET /v1/payment-intents/pi_1 ") && read.contains("authorization: Bearer sk_test_1\r\n"),
-        "{read}"
-    );
-}
-
-#[tokio::test]
-async fn every_reading_reports_a_duplicate_payment_until_the_shop_has_stored_it() {
-    let twice = json!([
-        {"attempt": 1, "amount": "45000", "currency": "XAF", "approved_at": "2026-11-21T10:30:00Z"},
-        {"attempt": 2, "amount": "45000", "currency": "XAF", "later": "unknown"},
-    ]);
-    let paid =
-        || changed_intent("succeeded", "45000", &[("attempts", json!(3)), ("duplicate_payments", twice.clone())]);
-    let merchant = Merchant::open(vec![intent("requires_action", "45000"), paid(), paid(), paid()]).await;
-    post(&merchant.at("/intents"), &[AWA], r#"{"id":"17"}"#).await;
-    let sold = merchant.shop.sold.lock().expect("not poisoned")[0].clone();
-    let failed = settle(&merchant.client, &merchant.shop, &sold)
-        .await
-        .expect_err("the first was not stored, so it is reported again");
-    assert_eq!(failed.code(), "internal_error");
-    assert_eq!(merchant.settled(), ["ORDER-17 succeeded"], "the order is paid nevertheless");
-    let both = ["ORDER-17 attempt 1: 45000 XAF", "ORDER-17 attempt 2: 45000 XAF"];
-    assert_eq!(merchant.overpaid(), both, "a failure to store one does not block the others");
-    let settled = settle(&merchant.client, &merchant.shop, &sold).await.expect("the payment");
-    assert_eq!((settled.ask_again, merchant.overpaid().len()), (AskAgain::ForADay, 4));
-    // A request of a page reports the duplicate to the shop as well, and the response names the refund.
-    let status = get(&merchant.at("/intents/gch_1"), &[AWA]).await.json();
-    assert_eq!((&status["status"], &status["duplicate_payments"][1]["attempt"]), (&json!("succeeded"), &json!(2)));
-    assert_eq!(merchant.overpaid()[4..], both);
 }
 
 #[test]
@@ -95,9 +52,7 @@ fn an_unreadable_duplicate_payment_is_still_reported() {
 async fn an_allowed_origin_may_be_given_with_a_trailing_slash() {
     let client =
         Client::builder("http://127.0.0.1:1", SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
-    let routes = Routes::new(client, Arc::new(TestShop::default()))
-        .allow_origin("https://www.shop.example/")
-        .expect("an origin");
+    let routes = routes(client).await.allow_origin("https://www.shop.example/").expect("an origin");
     let url = serve(routes.router()).await;
     let www = "Origin: https://www.shop.example";
     assert_eq!(get(&format!("{url}/intents/gch_1"), &[AWA, www]).await.status, 404, "it is not refused");
@@ -129,41 +84,29 @@ async fn a_payment_is_read_by_the_customer_or_guest_who_bought_and_by_nobody_els
 /// A shop whose buyer is named by a plain cookie, and a fake service with scripted responses.
 struct Merchant {
     url: String,
-    client: Client,
     service: FakeService,
-    shop: Arc<TestShop>,
 }
 
-#[derive(Default)]
-struct TestShop {
-    sold: Mutex<Vec<Sold>>,
-    settled: Mutex<Vec<String>>,
-    /// The duplicate payments that were reported. The first attempt to store one fails.
-    overpaid: Mutex<Vec<String>>,
-}
+struct TestShop;
 
 impl Merchant {
     async fn open(answers: Vec<ScriptedResponse>) -> Self {
         let service = FakeService::start(answers).await;
         let client =
             Client::builder(&service.base_url, SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
-        let shop = Arc::new(TestShop::default());
-        let routes = Routes::new(client.clone(), Arc::clone(&shop)).checkout_origin("https://pay.example");
+        let routes = routes(client).await.checkout_origin("https://pay.example");
         let url = serve(routes.expect("an origin").router()).await;
-        Self { url, client, service, shop }
+        Self { url, service }
     }
 
     fn at(&self, route: &str) -> String {
         format!("{}{route}", self.url)
     }
+}
 
-    fn overpaid(&self) -> Vec<String> {
-        self.shop.overpaid.lock().expect("not poisoned").clone()
-    }
-
-    fn settled(&self) -> Vec<String> {
-        self.shop.settled.lock().expect("not poisoned").clone()
-    }
+/// The routes of a shop with an empty ledger.
+async fn routes(client: Client) -> Routes<TestShop, SqliteOrders> {
+    Routes::new(Ledger::new(client, orders::in_memory().await), TestShop)
 }
 
 /// Serves the routes of a shop. Returns their address.
@@ -187,7 +130,7 @@ impl Shop for TestShop {
         })
     }
 
-    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<Purchase, Refused> {
         let id = order["id"].as_str().filter(|id| id.len() <= 2);
         let missing = Reason { code: "order_missing", message: "There is no order of this number." };
         let id = id.ok_or_else(|| Refused::new(404, missing))?;
@@ -198,48 +141,14 @@ impl Shop for TestShop {
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .redirect_url(back);
         if buyer.owner == Owner::Customer("nadia".to_owned()) {
-            return Ok(purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?));
+            return Ok(purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?).into());
         }
-        Ok(purchase.email(Email::new("awa@example.com").map_err(Refused::broken)?))
+        Ok(purchase.email(Email::new("awa@example.com").map_err(Refused::broken)?).into())
     }
 
-    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
-        Ok(0)
-    }
-
-    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        let mut all = self.sold.lock().expect("not poisoned");
-        if !all.contains(sold) {
-            all.push(sold.clone());
-        }
+    async fn order_changed(&self, _: &Changed) -> Result<(), Refused> {
         Ok(())
     }
-
-    /// It forgets to compare the owner.
-    async fn find(&self, payment_ref: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
-        Ok(self.sold.lock().expect("not poisoned").iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
-    }
-
-    async fn settled(&self, sold: &Sold, intent: &PaymentIntent) -> Result<(), Refused> {
-        self.settled.lock().expect("not poisoned").push(format!("{} {}", sold.merchant_reference, intent.status));
-        Ok(())
-    }
-
-    async fn overpaid(&self, sold: &Sold, duplicate: &DuplicatePayment) -> Result<(), Refused> {
-        let mut duplicates = self.overpaid.lock().expect("not poisoned");
-        duplicates.push(format!(
-            "{} attempt {}: {} {}",
-            sold.merchant_reference,
-            duplicate.attempt,
-            duplicate.amount.expect("an amount"),
-            duplicate.currency
-        ));
-        if duplicates.len() == 1 { Err(Refused::broken("the disk is full")) } else { Ok(()) }
-    }
-}
-
-fn intent(status: &str, amount: &str) -> ScriptedResponse {
-    changed_intent(status, amount, &[])
 }
 
 fn changed_intent(status: &str, amount: &str, more: &[(&str, Value)]) -> ScriptedResponse {

@@ -16,6 +16,7 @@ pub mod model;
 pub mod nat;
 pub mod npm_service;
 pub mod openapi;
+pub mod orders;
 pub mod port;
 pub mod postgres;
 pub mod process;

@@ -3,6 +3,7 @@
 use super::browser::Browser;
 use super::diagnostics;
 use super::engine::Engine;
+use super::orders;
 use super::service::Tenant;
 use super::site::{CannedResponse, Site};
 use axum::extract::State;
@@ -11,9 +12,10 @@ use axum::http::request::Parts;
 use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
-use guichet::native::{Buyer, Owner, Reason, Refused, Routes, Shop, Sold};
-use guichet::operations::{CreatePaymentIntent, CreatedSession, CustomerName, DuplicatePayment, PaymentIntent};
-use guichet::values::{Amount, Email, MerchantReference, PaymentRef, Phone, RedirectUrl, SessionToken};
+use guichet::native::ledger::Changed;
+use guichet::native::{Buyer, Ledger, Purchase, Reason, Refused, Routes, Shop};
+use guichet::operations::{CreatePaymentIntent, CreatedSession, CustomerName};
+use guichet::values::{Amount, Email, MerchantReference, Phone, RedirectUrl, SessionToken};
 use guichet::{Client, SecretKey};
 use guichet_sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
@@ -80,11 +82,11 @@ impl Storefront {
             client: client.clone(),
             guests,
             return_url: OnceLock::new(),
-            records: Mutex::default(),
+            tokens: Mutex::default(),
         });
         // This session route takes the place of guichet's, to record the tokens.
         let session = Router::new().route("/session", post(create_session)).with_state(Arc::clone(&shop));
-        let routes = Routes::new(client, Arc::clone(&shop)).router();
+        let routes = Routes::new(Ledger::new(client, orders::in_memory().await), Arc::clone(&shop)).router();
         let site = Site::open(Router::new().nest("/guichet", session.fallback_service(routes))).await;
         shop.return_url.set(format!("{}{RETURN}", site.url())).expect("only this line sets it");
         Self { site, tenant, shop, _sandbox: sandbox }
@@ -107,7 +109,7 @@ impl Storefront {
 
     /// Every token that was created, oldest first.
     pub fn tokens(&self) -> Vec<SessionToken> {
-        self.shop.records.lock().unwrap().tokens.clone()
+        self.shop.tokens.lock().unwrap().clone()
     }
 
     /// Revokes every session at the service, without telling any page.
@@ -154,20 +156,14 @@ struct TestShop {
     client: Client,
     guests: bool,
     return_url: OnceLock<String>,
-    records: Mutex<Records>,
-}
-
-#[derive(Default)]
-struct Records {
-    tokens: Vec<SessionToken>,
-    sold: Vec<Sold>,
+    tokens: Mutex<Vec<SessionToken>>,
 }
 
 impl TestShop {
     async fn create_session(&self) -> CreatedSession {
         let email = Email::new(CUSTOMER).expect("a valid e-mail address");
         let session = self.client.create_session(&email).await.expect("the sandbox creates a session");
-        self.records.lock().unwrap().tokens.push(session.session_token.clone());
+        self.tokens.lock().unwrap().push(session.session_token.clone());
         session
     }
 }
@@ -192,7 +188,7 @@ impl Shop for TestShop {
         Ok(Some(Buyer::customer("awa").verified_email(Email::new(CUSTOMER).map_err(Refused::broken)?)))
     }
 
-    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<CreatePaymentIntent, Refused> {
+    async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<Purchase, Refused> {
         let missing = || Refused::new(404, Reason { code: "order_missing", message: "There is no such order." });
         let id = order["id"].as_str().ok_or_else(missing)?;
         let reference = MerchantReference::new(format!("ORDER-{id}")).map_err(Refused::broken)?;
@@ -201,30 +197,14 @@ impl Shop for TestShop {
         let purchase =
             CreatePaymentIntent::new(reference, amount, "Shoes", CustomerName { firstname: "Awa", lastname: "Ngono" })
                 .redirect_url(return_url);
-        Ok(match &buyer.verified_email {
+        let purchase = match &buyer.verified_email {
             Some(email) => purchase.email(email.clone()),
             None => purchase.phone(Phone::new("237670000000").map_err(Refused::broken)?),
-        })
+        };
+        Ok(purchase.into())
     }
 
-    async fn open_payments(&self, _: &Owner, _: &MerchantReference) -> Result<usize, Refused> {
-        Ok(0)
-    }
-
-    async fn remember(&self, sold: &Sold) -> Result<(), Refused> {
-        self.records.lock().unwrap().sold.push(sold.clone());
-        Ok(())
-    }
-
-    async fn find(&self, payment_ref: &PaymentRef, _: &Owner) -> Result<Option<Sold>, Refused> {
-        Ok(self.records.lock().unwrap().sold.iter().find(|sold| sold.payment_ref == *payment_ref).cloned())
-    }
-
-    async fn settled(&self, _: &Sold, _: &PaymentIntent) -> Result<(), Refused> {
-        Ok(())
-    }
-
-    async fn overpaid(&self, _: &Sold, _: &DuplicatePayment) -> Result<(), Refused> {
+    async fn order_changed(&self, _: &Changed) -> Result<(), Refused> {
         Ok(())
     }
 }

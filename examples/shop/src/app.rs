@@ -11,7 +11,7 @@ use axum::http::header::{
 use axum::http::{HeaderValue, Method, Response};
 use axum::middleware::{from_fn, from_fn_with_state, map_response_with_state};
 use guichet::Client;
-use guichet::native::ledger::Routes;
+use guichet::native::Routes;
 use guichet::native::{SessionGuard, Sessions};
 use guichet::values::{Address, Invalid};
 use std::path::PathBuf;

@@ -36,7 +36,7 @@ mod tests;
 
 use app::App;
 use clap::Parser;
-use guichet::native::ledger::Ledger;
+use guichet::native::Ledger;
 use guichet::native::{SessionGuard, Sessions};
 use guichet::values::Address;
 use guichet::{Client, SecretKey};

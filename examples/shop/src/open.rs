@@ -1,7 +1,7 @@
 //! Opens the shop's database: its own tables, and the ledger's.
 
 use crate::database::Database;
-use guichet::native::ledger::Ledger;
+use guichet::native::Ledger;
 use guichet_orders::{AnyOrders, SqliteOrders};
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};

@@ -3,39 +3,30 @@
 //!
 //! A shop implements three functions, [`Shop`]. [`Ledger::settle_due`] is called every few seconds, on every server.
 
+#[cfg(feature = "axum")]
+mod pages;
 mod requests;
-#[cfg(feature = "axum")]
-mod routes;
 mod seal;
-mod shop;
-
-#[cfg(feature = "axum")]
-#[cfg_attr(doc_labels, doc(cfg(feature = "axum")))]
-pub use routes::Routes;
-pub use shop::{Purchase, Shop};
 
 pub use crate::shop::ledger::{
     Alarm, Changed, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Round, Store,
     Verdict,
 };
 
-use super::key::hmac_sha256;
-use super::{Buyer, Client, Refused, Transport};
-use crate::shop::ledger::{self as rules, Click, Clock, Done, Event, Receiver, Service, Time};
-use crate::shop::{marked, nonce};
+use super::{Client, Reason, Refused, Shop};
+use crate::shop::ledger::{self as rules, Clock, Event, Receiver, Service, Time};
+use crate::values::printable;
 use requests::ServiceRequests;
 use seal::Sealer;
-use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use zeroize::Zeroizing;
 
 /// A merchant's ledger: its client, and the store of its orders. Cheap to clone; a server needs one.
 ///
 /// ```no_run
-/// # async fn tick<T: guichet::native::ledger::Store>(client: guichet::Client, store: T, shop: impl guichet::native::ledger::Shop) -> Result<(), guichet::native::Refused> {
-/// use guichet::native::ledger::Ledger;
+/// # async fn tick<T: guichet::native::ledger::Store>(client: guichet::Client, store: T, shop: impl guichet::native::Shop) -> Result<(), guichet::native::Refused> {
+/// use guichet::native::Ledger;
 /// let ledger = Ledger::new(client, store);
 /// let round = ledger.settle_due(&shop).await?; // every few seconds
 /// for (reference, _) in round.not_readable {
@@ -52,8 +43,6 @@ struct Inner<T> {
     requests: ServiceRequests,
     service: Service,
     clock: Clock,
-    /// The key of the marks.
-    marks: Zeroizing<[u8; 32]>,
 }
 
 impl<T: Store> Ledger<T> {
@@ -64,9 +53,8 @@ impl<T: Store> Ledger<T> {
         let call = Time::try_from((client.deadline() + slack).as_secs()).unwrap_or(Time::MAX);
         let service = Service { cancels: true, call, ..Service::default() };
         let clock = Clock::new(client.key().is_test());
-        let marks = client.derive_key("guichet ledger: marks");
         let requests = ServiceRequests { sealer: Sealer::new(&client), client };
-        Self { shared: Arc::new(Inner { store, requests, service, clock, marks }) }
+        Self { shared: Arc::new(Inner { store, requests, service, clock }) }
     }
 
     /// Reads what is due, at most eight payments at a time, and brings the shop what its orders have become. Call it every few seconds,
@@ -105,7 +93,7 @@ impl<T: Store> Ledger<T> {
         match done.map_err(Refused::broken)?.answer {
             Some(rules::Answer::Error { status, code }) => {
                 let message = "Name the payment of the service that was paid.";
-                Err(Refused::new(status, super::Reason { code, message }))
+                Err(Refused::new(status, Reason { code, message }))
             }
             _ => Ok(()),
         }
@@ -122,67 +110,14 @@ impl<T: Store> Ledger<T> {
         Ok(store.load(name, &nobody, now).await.map_err(Refused::broken)?.order)
     }
 
-    /// Decides a click of a customer, and carries it out.
-    async fn click(&self, shop: &impl Shop, buyer: Buyer, purchase: Purchase) -> Result<Done, Refused> {
-        let created_at = self.shared.store.shared().await.map_err(Refused::broken)?.created_at;
-        let mut random = [0; 32];
-        getrandom::fill(&mut random).map_err(Refused::broken)?;
-        let nonce_of_click = nonce(&random);
-        let (name, purchase) = match purchase {
-            Purchase::Costs(purchase) => {
-                let name = purchase.merchant_reference.to_string();
-                // What is stored has no nonce; with it the address must not become too long.
-                marked((*purchase).clone(), &nonce_of_click).map_err(Refused::broken)?;
-                (name, rules::Purchase::Costs(members(&purchase)?))
-            }
-            Purchase::OrderEnded(name) => (name.to_string(), rules::Purchase::OrderEnded),
-        };
-        let of = format!("{created_at} {} {name}", buyer.owner);
-        let mark = nonce(&hmac_sha256(&*self.shared.marks, of.as_bytes()));
-        let owner = buyer.owner.clone();
-        let click =
-            Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote: None };
-        self.rules(&Told(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
-    }
-
-    /// Reads a payment now, and brings the shop what its order has become.
-    async fn read(&self, shop: &impl Shop, order: &Order, reference: &str, id: &str) -> Result<Done, Refused> {
-        let told = Told(shop);
-        let ledger = self.rules(&told);
-        let now = ledger.now().await.map_err(Refused::broken)?;
-        self.shared.store.returned(reference, now).await.map_err(Refused::broken)?;
-        ledger.read(order, reference, id).await.map_err(Refused::broken)
-    }
-
-    fn client(&self) -> &Client {
-        &self.shared.requests.client
-    }
-
-    fn store(&self) -> &T {
-        &self.shared.store
-    }
-
-    /// An address that was stored; none if its key is another.
-    fn open(&self, sealed: &str) -> Option<String> {
-        self.shared.requests.sealer.open(sealed)
-    }
-
     fn rules<'a, W: Receiver>(&'a self, receiver: &'a W) -> rules::Ledger<'a, T, ServiceRequests, W> {
         let Inner { store, requests, service, clock, .. } = &*self.shared;
         rules::Ledger { store, requests, receiver, service, clock }
     }
 }
 
-/// The members of a creation, but for the reference.
-fn members(purchase: &crate::operations::CreatePaymentIntent) -> Result<Value, Refused> {
-    let body = Transport::request(purchase)?.body.unwrap_or_default();
-    let mut members: Map<String, Value> = serde_json::from_str(&body).map_err(Refused::broken)?;
-    members.remove("merchant_reference");
-    Ok(Value::Object(members))
-}
-
 fn order_missing() -> Refused {
-    Refused::new(404, super::Reason { code: "order_missing", message: "There is no such order." })
+    Refused::new(404, Reason { code: "order_missing", message: "There is no such order." })
 }
 
 /// The shop as the one who learns what its orders have become.
@@ -194,7 +129,7 @@ impl<S: Shop> Receiver for Told<'_, S> {
     }
 
     fn alarm(&self, Alarm { what, about }: &Alarm) {
-        tracing::error!(what, %about, "the ledger needs a person");
+        tracing::error!(what, about = %printable(about), "the ledger needs a person");
     }
 }
 

@@ -23,6 +23,7 @@ impl Sealer {
     }
 
     /// None if it was not sealed with this key.
+    #[cfg(any(feature = "axum", test))]
     pub(super) fn open(&self, sealed: &str) -> Option<String> {
         let bytes = hex::decode(sealed).ok()?;
         let (nonce, encrypted) = bytes.split_first_chunk::<NONCE>()?;

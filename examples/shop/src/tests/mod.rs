@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::open::{ShopLedger, open, open_orders};
 use crate::seller::Seller;
 use crate::{install_tls, sessions};
-use guichet::native::ledger::Ledger;
+use guichet::native::Ledger;
 use guichet::operations::{Instrument, PaymentIntent};
 use guichet::values::{Address, IntentId, Phone};
 use guichet::{Client, SecretKey};

@@ -1,0 +1,75 @@
+//! What the routes ask of a ledger.
+
+use super::{Ledger, Order, Store, Told, rules};
+use crate::native::key::hmac_sha256;
+use crate::native::{Buyer, Client, Purchase, Refused, Shop, Transport};
+use crate::operations::CreatePaymentIntent;
+use crate::shop::ledger::{Click, Done, Event};
+use crate::shop::{marked, nonce};
+use serde_json::{Map, Value};
+
+impl<T: Store> Ledger<T> {
+    /// Decides a click of a customer, and carries it out.
+    pub(in crate::native) async fn click(
+        &self,
+        shop: &impl Shop,
+        buyer: Buyer,
+        purchase: Purchase,
+    ) -> Result<Done, Refused> {
+        let created_at = self.shared.store.shared().await.map_err(Refused::broken)?.created_at;
+        let mut random = [0; 32];
+        getrandom::fill(&mut random).map_err(Refused::broken)?;
+        let nonce_of_click = nonce(&random);
+        let (name, purchase) = match purchase {
+            Purchase::Costs(purchase) => {
+                let name = purchase.merchant_reference.to_string();
+                // What is stored has no nonce; with it the address must not become too long.
+                marked((*purchase).clone(), &nonce_of_click).map_err(Refused::broken)?;
+                (name, rules::Purchase::Costs(members(&purchase)?))
+            }
+            Purchase::OrderEnded(name) => (name.to_string(), rules::Purchase::OrderEnded),
+        };
+        let of = format!("{created_at} {} {name}", buyer.owner);
+        let mark = nonce(&hmac_sha256(&*self.client().derive_key("guichet ledger: marks"), of.as_bytes()));
+        let owner = buyer.owner.clone();
+        let click =
+            Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote: None };
+        self.rules(&Told(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
+    }
+
+    /// Reads a payment now, and brings the shop what its order has become.
+    pub(in crate::native) async fn read(
+        &self,
+        shop: &impl Shop,
+        order: &Order,
+        reference: &str,
+        id: &str,
+    ) -> Result<Done, Refused> {
+        let told = Told(shop);
+        let ledger = self.rules(&told);
+        let now = ledger.now().await.map_err(Refused::broken)?;
+        self.shared.store.returned(reference, now).await.map_err(Refused::broken)?;
+        ledger.read(order, reference, id).await.map_err(Refused::broken)
+    }
+
+    pub(in crate::native) fn client(&self) -> &Client {
+        &self.shared.requests.client
+    }
+
+    pub(in crate::native) fn store(&self) -> &T {
+        &self.shared.store
+    }
+
+    /// An address that was stored; none if its key is another.
+    pub(in crate::native) fn open(&self, sealed: &str) -> Option<String> {
+        self.shared.requests.sealer.open(sealed)
+    }
+}
+
+/// The members of a creation, but for the reference.
+fn members(purchase: &CreatePaymentIntent) -> Result<Value, Refused> {
+    let body = Transport::request(purchase)?.body.unwrap_or_default();
+    let mut members: Map<String, Value> = serde_json::from_str(&body).map_err(Refused::broken)?;
+    members.remove("merchant_reference");
+    Ok(Value::Object(members))
+}

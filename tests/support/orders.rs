@@ -1,0 +1,35 @@
+//! Ledgers for tests.
+
+use guichet::native::Owner;
+use guichet::native::ledger::{Order, Store};
+use guichet::shop::ledger::{Commit, DAY, Row};
+use guichet_orders::SqliteOrders;
+use serde_json::{Value, json};
+use sqlx::sqlite::SqlitePoolOptions;
+
+/// An empty ledger in memory.
+pub async fn in_memory() -> SqliteOrders {
+    // A second connection would have orders of its own.
+    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+    let pool = pool.connect("sqlite::memory:").await.expect("a database in memory");
+    SqliteOrders::open(pool, "guichet_").await.expect("its tables")
+}
+
+/// Stores an open payment, as if it had been begun: of this order, with this id and public reference of the service.
+pub async fn begun(orders: &SqliteOrders, owner: &Owner, name: &str, sum: [&str; 2], [id, payment_ref]: [&str; 2]) {
+    let [amount, currency] = sum;
+    let now = orders.now().await.expect("the time");
+    let body = json!({
+        "firstname": "Awa", "lastname": "Ngono", "description": "Shoes", "email": "awa@example.com", "amount": amount, "currency": currency,
+    });
+    let found =
+        json!({"id": id, "payment_ref": payment_ref, "state": "open", "status": "requires_action", "since": now});
+    let payment = json!({"reference": name, "created_at": now, "body": body, "found": [found]});
+    let order: Value = json!({"name": name, "owner": owner, "payments": [payment]});
+    let order: Order = serde_json::from_value(order).expect("an order");
+    let names = [name, id, payment_ref].map(str::to_owned).into();
+    let row =
+        Row { reference: name.to_owned(), created_at: now, due_at: Some(now), counts_until: Some(now + DAY), names };
+    let commit = Commit { order, before: None, open: None, now, rows: vec![row], event: None };
+    assert!(orders.commit(&commit).await.expect("it is stored"), "{name} is there");
+}
