@@ -87,13 +87,16 @@ pub struct Reading {
     pub as_of: Option<i64>,
     /// When the payment expires, if the service says so.
     pub expires_at: Option<i64>,
+    /// When its final status was first seen, if that is known.
+    pub final_since: Option<i64>,
 }
 
 impl Reading {
     /// Whether an attempt that was declined may still become money.
     #[must_use]
     pub fn late_approval(&self) -> LateApproval {
-        let Self { intent, as_of, expires_at } = self;
-        late_approval(&PaymentAsRead { as_of: *as_of, expires_at: *expires_at, ..PaymentAsRead::from(intent) })
+        let Self { intent, as_of, expires_at, final_since } = self;
+        let (as_of, expires_at, final_since) = (*as_of, *expires_at, *final_since);
+        late_approval(&PaymentAsRead { as_of, expires_at, final_since, ..PaymentAsRead::from(intent) })
     }
 }

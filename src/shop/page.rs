@@ -229,7 +229,11 @@ mod tests {
                 "duplicate_payments": [{"attempt": 1, "amount": "45000", "currency": "XAF"}],
             });
             let intent = PaymentIntent::deserialize(&intent).expect("an intent");
-            payment_page(&Reading { intent, as_of: Some(1_000), expires_at: Some(2_000) }, "ORDER-1", Language::English)
+            payment_page(
+                &Reading { intent, as_of: Some(1_000), expires_at: Some(2_000), final_since: None },
+                "ORDER-1",
+                Language::English,
+            )
         };
         let says = |reply: &Reply, sentence: &str| reply.body.contains(sentence);
         let asks_again = |reply: &Reply| reply.headers.iter().any(|(name, _)| *name == "refresh");

@@ -5,7 +5,7 @@ use crate::values::{IntentStatus, printable};
 /// Whether, and for how long, a shop continues to read a payment.
 ///
 /// ```
-/// use guichet::native::AskAgain;
+/// use guichet::shop::AskAgain;
 /// fn is_over(intent: &guichet::operations::PaymentIntent) -> bool {
 ///     AskAgain::about(intent) == AskAgain::Never
 /// }

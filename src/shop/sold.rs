@@ -91,7 +91,7 @@ impl Buyer {
 /// A sale: the payment is compared with it before its order is paid.
 ///
 /// ```
-/// use guichet::native::{Owner, Sold};
+/// use guichet::shop::{Owner, Sold};
 /// use guichet::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
 /// # fn stored() -> Result<Sold, guichet::values::Invalid> {
 /// let sold = Sold {

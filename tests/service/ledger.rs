@@ -17,7 +17,8 @@ use sqlx::{Row, SqlitePool, query};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-const KEY: &str = "sk_test_1";
+/// Of no test environment: the ledger's time is the machine's.
+const KEY: &str = "sk_live_1";
 const PAID: &str = "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2";
 
 #[tokio::test]
@@ -68,7 +69,7 @@ async fn an_address_that_comes_once_is_kept_encrypted() {
     let stored = world.stored().await;
     assert!(stored.contains("sealed") && !stored.contains("secret") && !stored.contains("pay.example"), "{stored}");
     // After another key, it cannot be opened: nothing wrong is handed out.
-    let other = ledger(&world.service.base_url, "sk_test_2", &world.pool).await;
+    let other = ledger(&world.service.base_url, "sk_live_2", &world.pool).await;
     let refused = click(&serve(&other, &world.shop).await).await;
     assert_eq!(refused.status, 503, "{}", refused.body);
 }
@@ -135,6 +136,30 @@ async fn a_person_decides_what_cannot_be_read() {
     assert_eq!(missing.unwrap_err().code(), "order_missing");
 }
 
+/// An operator may approve a declined attempt for a day after the final word was first seen: by the service's clock.
+#[tokio::test]
+async fn whether_a_decline_may_still_become_money_is_judged_by_when_its_end_was_seen() {
+    let failed = || json!({"attempts": 1, "payment_method": {"type": "mobile_money", "phone": "237*****0002"}, "last_payment_error": {"code": "payer_timeout"}});
+    let at = |date: &'static [&'static str], status, more| match intent(status, more) {
+        ScriptedResponse::Reply(status, _, body) => ScriptedResponse::Reply(status, date, body),
+        other => other,
+    };
+    let (first, second) = (&["Date: Wed, 25 Nov 2026 18:40:00 GMT"], &["Date: Thu, 26 Nov 2026 18:40:01 GMT"]);
+    let responses = vec![
+        // The payment methods, for the time alone.
+        ScriptedResponse::Reply("200 OK", first, "{}".to_owned()),
+        at(first, "requires_action", json!({})),
+        at(first, "failed", failed()),
+        at(second, "failed", failed()),
+    ];
+    let world = World::with_key("sk_test_1", "late", responses).await;
+    world.click().await;
+    for state in ["open", "never"] {
+        let read = world.get("/intents/gch_1").await;
+        assert_eq!(read.json()["late"]["state"], state, "{}", read.body);
+    }
+}
+
 /// A service that answers every read with 429 and `Retry-After` is left alone for so long.
 #[tokio::test]
 async fn a_service_that_asks_for_a_pause_gets_it() {
@@ -160,10 +185,14 @@ struct World {
 impl World {
     /// A shop with an empty ledger, at a service that answers so.
     async fn of(name: &str, responses: Vec<ScriptedResponse>) -> Self {
+        Self::with_key(KEY, name, responses).await
+    }
+
+    async fn with_key(key: &str, name: &str, responses: Vec<ScriptedResponse>) -> Self {
         let folder = Folder::new(&format!("ledger-{name}"));
         let service = FakeService::start(responses).await;
         let pool = sqlite(&folder).await;
-        let (shop, ledger) = (Arc::default(), ledger(&service.base_url, KEY, &pool).await);
+        let (shop, ledger) = (Arc::default(), ledger(&service.base_url, key, &pool).await);
         let url = serve(&ledger, &shop).await;
         Self { service, ledger, shop, pool, url, _folder: folder }
     }

@@ -51,7 +51,7 @@ fn an_unreadable_duplicate_payment_is_still_reported() {
 #[tokio::test]
 async fn an_allowed_origin_may_be_given_with_a_trailing_slash() {
     let client =
-        Client::builder("http://127.0.0.1:1", SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
+        Client::builder("http://127.0.0.1:1", SecretKey::new("sk_live_1").expect("a key")).build().expect("a client");
     let routes = routes(client).await.allow_origin("https://www.shop.example/").expect("an origin");
     let url = serve(routes.router()).await;
     let www = "Origin: https://www.shop.example";
@@ -93,7 +93,7 @@ impl Merchant {
     async fn open(answers: Vec<ScriptedResponse>) -> Self {
         let service = FakeService::start(answers).await;
         let client =
-            Client::builder(&service.base_url, SecretKey::new("sk_test_1").expect("a key")).build().expect("a client");
+            Client::builder(&service.base_url, SecretKey::new("sk_live_1").expect("a key")).build().expect("a client");
         let routes = routes(client).await.checkout_origin("https://pay.example");
         let url = serve(routes.expect("an origin").router()).await;
         Self { url, service }

@@ -50,7 +50,7 @@ impl Calls for Host {
         let request = assemble(&ReadPaymentIntent::new(id.clone())).map_err(Refused::broken)?;
         let data = self.call(spec, &request.target, JsValue::UNDEFINED).await?;
         let expires_at = get_text(&data, "expires_at").and_then(|at| seconds(&at));
-        Ok(Reading { intent: self.payment(spec, data)?, as_of: *lock(&self.as_of), expires_at })
+        Ok(Reading { intent: self.payment(spec, data)?, as_of: *lock(&self.as_of), expires_at, final_since: None })
     }
 }
 

@@ -62,7 +62,7 @@ impl ServiceRequests {
                 let as_of = reply.date().map(Moment::unix);
                 let intent = reply.into_output::<O>()?;
                 let expires_at = intent.expires().map(Moment::unix);
-                Ok(Reading { intent, as_of, expires_at })
+                Ok(Reading { intent, as_of, expires_at, final_since: None })
             }),
             Err(error) => Err(error),
         };

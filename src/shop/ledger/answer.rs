@@ -52,7 +52,7 @@ pub fn ticket(
 /// The reply with the state of a payment that was just read.
 ///
 /// # Errors
-/// [`Refused`] as [`read`].
+/// [`Refused`] if it could not be read, or is another one.
 pub fn status(done: Done, reference: &str, id: &str) -> Result<Reply, Refused> {
     Ok(status_reply(read(done, reference, id)?, reference))
 }
@@ -60,7 +60,7 @@ pub fn status(done: Done, reference: &str, id: &str) -> Result<Reply, Refused> {
 /// The same as a page, for a customer whose browser executes no script.
 ///
 /// # Errors
-/// [`Refused`] as [`read`].
+/// [`Refused`] if it could not be read, or is another one.
 pub fn payment(done: Done, reference: &str, id: &str, language: Language) -> Result<Reply, Refused> {
     Ok(payment_page(&read(done, reference, id)?, reference, language))
 }

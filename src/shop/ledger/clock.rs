@@ -1,4 +1,5 @@
 use super::order::Time;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The time of a ledger: its store's, and with a test key the service's, which tests move.
@@ -7,8 +8,10 @@ pub struct Clock {
     is_test: bool,
     /// How far the service's clock is ahead of the store's, by the last reply that said its `Date`.
     ahead: Mutex<Option<Time>>,
-    /// When the service was last asked for its time, by the store's.
+    /// When the service was last asked for its time alone, by the store's.
     asked_at: Mutex<Time>,
+    /// Whether the service is still to be asked before anything is decided.
+    is_unknown: AtomicBool,
 }
 
 /// How often the service is asked for its time alone, in seconds.
@@ -18,11 +21,16 @@ impl Clock {
     /// The clock of a ledger whose key is, or is not, one of a test environment.
     #[must_use]
     pub fn new(is_test: bool) -> Self {
-        Self { is_test, ahead: Mutex::new(None), asked_at: Mutex::new(0) }
+        Self { is_test, ahead: Mutex::new(None), asked_at: Mutex::new(0), is_unknown: AtomicBool::new(is_test) }
     }
 
     fn ahead(&self) -> Option<Time> {
         *self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the service is to be asked for its time now: once, and with a test key.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.is_unknown.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn learn(&self, date: Time, of_store: Time) {
@@ -41,6 +49,11 @@ impl Clock {
 
     pub(super) fn now(&self, of_store: Time) -> Time {
         if self.is_test { of_store + self.ahead().unwrap_or_default() } else { of_store }
+    }
+
+    /// What the service's clock showed at this time of the ledger.
+    pub(super) fn of_service(&self, at: Time) -> Option<Time> {
+        if self.is_test { Some(at) } else { self.service_now(at) }
     }
 
     /// What the service's clock shows when the store's shows this.

@@ -302,6 +302,14 @@ impl Deciding<'_> {
 }
 
 impl Found {
+    /// When its final word was first seen; none while there is none.
+    pub(super) fn final_since(&self) -> Option<Time> {
+        match self.state {
+            FoundState::Ended { at, why: Why::Word } | FoundState::Paid { at } => Some(at),
+            _ => None,
+        }
+    }
+
     /// Until when it is read at least; none while it has not ended.
     fn read_until(&self) -> Option<Time> {
         match self.state {

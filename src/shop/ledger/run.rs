@@ -133,7 +133,14 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// # Errors
     /// Those of the store.
     pub async fn now(&self) -> Result<Time, S::Error> {
-        Ok(self.clock.now(self.store.now().await?))
+        let of_store = self.store.now().await?;
+        // Before anything is decided by it.
+        if self.clock.is_unknown()
+            && let Some(date) = self.requests.date().await
+        {
+            self.clock.learn(date, of_store);
+        }
+        Ok(self.clock.now(of_store))
     }
 
     /// Decides an event, and carries out what follows from it. `owner` is whose payments count; the shop receives what has changed, and
@@ -142,6 +149,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// # Errors
     /// Those of the store. Then the same event may be given once more.
     pub async fn handle(&self, name: &str, owner: &Owner, event: Event) -> Result<Done, S::Error> {
+        self.now().await?;
         let click = Some(&event).filter(|event| matches!(event, Event::Click(_))).cloned();
         let (mut done, mut clicks, mut events) = (Done::default(), 0, VecDeque::from([event]));
         while let Some(event) = events.pop_front() {
@@ -195,8 +203,12 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// # Errors
     /// Those of the store.
     pub async fn read(&self, order: &Order, reference: &str, id: &str) -> Result<Done, S::Error> {
-        let (event, reading) = self.ask(reference, &Asked::Read(id.to_owned()), false).await?;
+        let (event, mut reading) = self.ask(reference, &Asked::Read(id.to_owned()), false).await?;
         let done = self.handle(&order.name, &order.owner, event).await?;
+        let found = done.order.as_ref().and_then(|order| order.all_found().find(|(_, found)| found.id == id));
+        if let (Ok(reading), Some((_, found))) = (&mut reading, found) {
+            reading.final_since = found.final_since().and_then(|at| self.clock.of_service(at));
+        }
         Ok(Done { reading: Some(reading), ..done })
     }
 
