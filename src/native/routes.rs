@@ -3,8 +3,8 @@ use super::{Buyer, Client, Reason, Refused, Sessions, Shop};
 use crate::platform::read_origin;
 use crate::shop::ledger::answer::{self, named};
 use crate::shop::ledger::{Done, Store};
-use crate::shop::{self, Granted, Grants, Language, Owner, Reply, Sender};
-use crate::values::{Address, Email, Invalid};
+use crate::shop::{self, Granted, Grants, Language, Reply, Sender};
+use crate::values::{Address, Email, Invalid, PaymentRef};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use tracing::Instrument as _;
 
 /// The merchant's routes, which the browser's client calls:
 ///
@@ -117,11 +118,12 @@ impl<S: Shop, T: Store> RoutesState<S, T> {
     }
 
     /// Reads the payment that a page names, if it is of this owner. Returns its reference and the service's id, too.
-    async fn read(&self, owner: &Owner, payment_ref: &str) -> Result<(Done, String, String), Refused> {
+    async fn read(&self, buyer: &Buyer, payment_ref: &str) -> Result<(Done, String, String), Refused> {
         let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
+        PaymentRef::new(payment_ref).map_err(|_| missing())?;
         for name in self.ledger.store().find(payment_ref).await.map_err(Refused::broken)? {
             let Some(order) = self.ledger.order(&name).await? else { continue };
-            let Some((payment, found)) = named(&order, owner, payment_ref) else { continue };
+            let Some((payment, found)) = named(&order, buyer, payment_ref) else { continue };
             let done = self.ledger.read(&self.shop, &order, &payment.reference, &found.id).await?;
             return Ok((done, payment.reference.clone(), found.id.clone()));
         }
@@ -133,6 +135,13 @@ impl<S: Shop, T: Store> Grants for RoutesState<S, T> {
     async fn session(&self, login: Option<&str>, customer_email: &Email) -> Result<Granted, Refused> {
         granted(self.ledger.client(), &self.sessions, login, customer_email).await
     }
+}
+
+/// Carries out what a ledger has begun, also if the page goes away: a dropped request would leave it to a later round.
+async fn to_its_end<R: Send + 'static>(
+    work: impl Future<Output = Result<R, Refused>> + Send + 'static,
+) -> Result<R, Refused> {
+    tokio::spawn(work.in_current_span()).await.unwrap_or_else(|panicked| Err(Refused::broken(panicked)))
 }
 
 async fn session<S: Shop, T: Store + 'static>(
@@ -155,7 +164,8 @@ async fn create_intent<S: Shop, T: Store + 'static>(
         let body = body.map_err(too_large)?;
         let is_form = shop::is_form(text(&request, header::CONTENT_TYPE))?;
         let purchase = shop.purchase(&buyer, read_order(is_form, &body)?).await?;
-        let done = ledger.click(shop, buyer, purchase).await?;
+        let own = Arc::clone(&state);
+        let done = to_its_end(async move { own.ledger.click(&own.shop, buyer, purchase).await }).await?;
         answer::ticket(&done, is_form, checkout_origins, |sealed| ledger.open(sealed))
     };
     create.await.unwrap_or_else(|refused| refused.reply(page_of(&request)))
@@ -167,7 +177,7 @@ async fn status<S: Shop, T: Store + 'static>(
     request: Parts,
 ) -> Result<Reply, Refused> {
     let buyer = state.buyer(&request).await?;
-    let (done, reference, id) = state.read(&buyer.owner, &payment_ref).await?;
+    let (done, reference, id) = to_its_end(async move { state.read(&buyer, &payment_ref).await }).await?;
     answer::status(done, &reference, &id)
 }
 
@@ -175,7 +185,8 @@ async fn payment<S: Shop, T: Store + 'static>(State(state): State<Arc<RoutesStat
     let language = language(&request);
     let read = async {
         let buyer = state.buyer(&request).await?;
-        let (done, reference, id) = state.read(&buyer.owner, &payment_of(&request)).await?;
+        let (payment_ref, own) = (payment_of(&request), Arc::clone(&state));
+        let (done, reference, id) = to_its_end(async move { own.read(&buyer, &payment_ref).await }).await?;
         answer::payment(done, &reference, &id, language)
     };
     read.await.unwrap_or_else(|refused| refused.reply(Some(language)))

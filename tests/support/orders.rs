@@ -10,7 +10,8 @@ use sqlx::sqlite::SqlitePoolOptions;
 /// An empty ledger in memory.
 pub async fn in_memory() -> SqliteOrders {
     // A second connection would have orders of its own.
-    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+    let pool =
+        SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None).test_before_acquire(false);
     let pool = pool.connect("sqlite::memory:").await.expect("a database in memory");
     SqliteOrders::open(pool, "guichet_").await.expect("its tables")
 }

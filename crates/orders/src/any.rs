@@ -48,8 +48,11 @@ impl Store for AnyOrders {
     async fn returned(&self, reference: &str, now: Time) -> Result<(), OrdersError> {
         either!(self, returned(reference, now))
     }
-    async fn due(&self, now: Time) -> Result<Vec<Due>, OrdersError> {
-        either!(self, due(now))
+    async fn due(&self, now: Time, beyond: Time) -> Result<Vec<Due>, OrdersError> {
+        either!(self, due(now, beyond))
+    }
+    async fn postpone(&self, reference: &str, due_at: Time) -> Result<(), OrdersError> {
+        either!(self, postpone(reference, due_at))
     }
     async fn shared(&self) -> Result<Shared, OrdersError> {
         either!(self, shared())

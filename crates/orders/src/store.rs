@@ -168,9 +168,11 @@ macro_rules! orders {
                 Ok(())
             }
 
-            async fn due(&self, now: Time) -> Result<Vec<Due>, OrdersError> {
-                let due = self.sql("SELECT reference, owner, created_at, returned_at, due_at FROM {p}payments WHERE due_at <= $1");
-                let due = query(due).bind(now).fetch_all(&self.pool).await?;
+            async fn due(&self, now: Time, beyond: Time) -> Result<Vec<Due>, OrdersError> {
+                let due = self.sql(
+                    "SELECT reference, owner, created_at, returned_at, due_at FROM {p}payments WHERE due_at <= $1 OR due_at > $2",
+                );
+                let due = query(due).bind(now).bind(beyond).fetch_all(&self.pool).await?;
                 let due = due.iter().map(|row| Due {
                     reference: row.get(0),
                     owner: row.get(1),
@@ -181,14 +183,21 @@ macro_rules! orders {
                 Ok(due.collect())
             }
 
+            async fn postpone(&self, reference: &str, due_at: Time) -> Result<(), OrdersError> {
+                let postpone = self.sql("UPDATE {p}payments SET due_at = $2 WHERE reference = $1");
+                query(postpone).bind(reference).bind(due_at).execute(&self.pool).await?;
+                Ok(())
+            }
+
             async fn shared(&self) -> Result<Shared, OrdersError> {
                 let shared = query(self.sql("SELECT shared FROM {p}ledger WHERE id = 1")).fetch_one(&self.pool).await?;
-                Ok(serde_json::from_str(shared.get(0))?)
+                let stored: String = shared.get(0);
+                Ok(Shared { stored: Some(stored.clone()), ..serde_json::from_str(&stored)? })
             }
 
             async fn replace_shared(&self, before: &Shared, after: &Shared) -> Result<bool, OrdersError> {
                 let replaced = query(self.sql("UPDATE {p}ledger SET shared = $2 WHERE id = 1 AND shared = $1"))
-                    .bind(serde_json::to_string(before)?)
+                    .bind(before.stored.as_deref().unwrap_or_default())
                     .bind(serde_json::to_string(after)?)
                     .execute(&self.pool)
                     .await?;

@@ -81,11 +81,11 @@ impl Database {
         self.row(query_as("SELECT * FROM orders WHERE id = $1 AND customer = $2").bind(id).bind(customer)).await
     }
 
-    /// Stores what the ledger says of an order, once: it says it at least once, and not always in order.
+    /// Stores what the ledger says of an order, once: it says it at least once, and not always in order. Returns whether it is new.
     ///
     /// Another job ships the orders that are paid and not shipped: if a server shipped it here, and were killed just before, the order
     /// would stay in the shop.
-    pub(crate) async fn store(&self, id: &str, changed: &Changed) -> Result<(), Refused> {
+    pub(crate) async fn store(&self, id: &str, changed: &Changed) -> Result<bool, Refused> {
         let status = match changed.state {
             OrderState::Unpaid => "unpaid",
             OrderState::Paid => "paid",
@@ -94,7 +94,7 @@ impl Database {
         let refunds = serde_json::to_string(&changed.refunds_due).map_err(Refused::broken)?;
         let sql = "UPDATE orders SET status = $2, refunds_due = $3, version = $4 WHERE id = $1 AND version < $4";
         let update = query(sql).bind(id).bind(status).bind(refunds).bind(changed.version);
-        self.execute(update).await.map(drop)
+        Ok(self.execute(update).await? == 1)
     }
 
     async fn execute(&self, statement: Query<'_, Any, AnyArguments>) -> Result<u64, Refused> {

@@ -42,7 +42,7 @@ use guichet::values::Address;
 use guichet::{Client, SecretKey};
 use seller::Seller;
 use serde_json::json;
-use settler::keep_settling;
+use settler::settle_for_ever;
 use std::error::Error;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::net::SocketAddr;
@@ -133,7 +133,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let shop_url = format!("http://{}", listener.local_addr()?);
     let url = public_url.unwrap_or_else(|| shop_url.clone());
     let seller = Seller { database: own, url: url.clone() };
-    tokio::spawn(keep_settling(ledger.clone(), seller.clone(), settle_every)); // every server settles
+    tokio::spawn(settle_for_ever(ledger.clone(), seller.clone(), settle_every)); // every server settles
     let page_origin = std::env::var("SHOP_ORIGIN").ok().filter(|origin| !origin.is_empty());
     let page_origin = page_origin.map(|origin| Address::new(&origin)).transpose();
     let page_origin =

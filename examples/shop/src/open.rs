@@ -25,7 +25,9 @@ pub(crate) async fn open_orders(address: &str) -> Result<AnyOrders, String> {
         return Ok(AnyOrders::Postgres(orders.map_err(|error| error.to_string())?));
     }
     let address = if address == "memory:" { "sqlite::memory:" } else { address };
-    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None).connect(address).await;
+    // As below: with its one connection, orders in memory would be lost.
+    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+    let pool = pool.test_before_acquire(false).connect(address).await;
     let orders = SqliteOrders::open(pool.map_err(|error| error.to_string())?, "guichet_").await;
     Ok(AnyOrders::Sqlite(orders.map_err(|error| error.to_string())?))
 }

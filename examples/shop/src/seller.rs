@@ -57,18 +57,20 @@ impl Shop for Seller {
     }
 
     async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
-        for refund in &changed.refunds_due {
-            let (id, amount, currency) = (&refund.key.id, refund.sum.amount.to_string(), &refund.sum.currency);
-            tracing::warn!(
-                order = changed.name,
-                id,
-                amount,
-                currency,
-                "a refund is due: make it with the payment company"
-            );
-        }
         let id = changed.name.strip_prefix(NAME).unwrap_or_default();
-        self.database.store(id, changed).await
+        if self.database.store(id, changed).await? {
+            for refund in &changed.refunds_due {
+                let (id, amount, currency) = (&refund.key.id, refund.sum.amount.to_string(), &refund.sum.currency);
+                tracing::warn!(
+                    order = changed.name,
+                    id,
+                    amount,
+                    currency,
+                    "a refund is due: make it with the payment company"
+                );
+            }
+        }
+        Ok(())
     }
 }
 

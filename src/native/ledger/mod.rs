@@ -16,11 +16,19 @@ pub use crate::shop::ledger::{
 use super::{Client, Reason, Refused, Shop};
 use crate::shop::ledger::{self as rules, Clock, Event, Receiver, Service, Time};
 use crate::values::printable;
+use futures_util::future::join_all;
 use requests::ServiceRequests;
 use seal::Sealer;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How often [`Ledger::settle_due`] claims eight payments.
+const ROUNDS: usize = 6;
+/// The longest time for which a call is taken to be executed.
+const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
+/// The longest time that the shop has to store an event, before others are brought.
+const LONGEST_EVENT: Duration = Duration::from_secs(10);
 
 /// A merchant's ledger: its client, and the store of its orders. Cheap to clone; a server needs one.
 ///
@@ -49,38 +57,61 @@ impl<T: Store> Ledger<T> {
     /// The ledger of the orders in this store, whose payments are made with this client.
     #[must_use]
     pub fn new(client: Client, store: T) -> Self {
-        let slack = Duration::from_secs(30);
-        let call = Time::try_from((client.deadline() + slack).as_secs()).unwrap_or(Time::MAX);
+        // A request may still be executed for a while after its deadline.
+        let call = client.deadline().saturating_add(Duration::from_secs(30)).min(LONGEST_CALL).as_secs();
+        let call = Time::try_from(call).unwrap_or_default();
         let service = Service { cancels: true, call, ..Service::default() };
         let clock = Clock::new(client.key().is_test());
         let requests = ServiceRequests { sealer: Sealer::new(&client), client };
         Self { shared: Arc::new(Inner { store, requests, service, clock }) }
     }
 
-    /// Reads what is due, at most eight payments at a time, and brings the shop what its orders have become. Call it every few seconds,
-    /// on every server: of several one reads. Without it the order of a customer who pays and closes the tab stays unpaid.
+    /// Reads what is due, eight payments at a time and at most 48, and brings the shop what its orders have become. Call it every few
+    /// seconds, on every server: of several one reads. Without it the order of a customer who pays and closes the tab stays unpaid.
     ///
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
     pub async fn settle_due(&self, shop: &impl Shop) -> Result<Round, Refused> {
-        self.rules(&Told(shop)).round().await.map_err(Refused::broken)
+        let told = Told(shop);
+        let ledger = self.rules(&told);
+        let (mut round, mut claimed) = ledger.begin_round().await.map_err(Refused::broken)?;
+        for _ in 0..ROUNDS {
+            let reads = join_all(claimed.iter().map(|one| ledger.read_due(one, round.until))).await;
+            for (one, read) in claimed.iter().zip(reads) {
+                match read {
+                    Ok(read) => round.add(read),
+                    Err(error) => {
+                        tracing::error!(reference = %printable(&one.reference), error = %printable(error), "a payment was not handled");
+                        round.not_readable.push((one.reference.clone(), None));
+                    }
+                }
+            }
+            if claimed.is_empty() {
+                break;
+            }
+            ledger.end_round(round.until).await.map_err(Refused::broken)?;
+            let next = ledger.begin_round().await.map_err(Refused::broken)?;
+            (round.until, claimed) = (next.0.until, next.1);
+        }
+        ledger.end_round(round.until).await.map_err(Refused::broken)?;
+        round.not_received = ledger.deliver(None).await.map_err(Refused::broken)?;
+        Ok(round)
     }
 
     /// Reads the payments of one order now, and brings the shop what it has become.
     ///
     /// # Errors
-    /// [`Refused`] if the store fails, if there is no such order, or if a payment cannot be read.
+    /// [`Refused`] if the store fails, if there is no such order, or if a payment cannot be read: the others are read nevertheless.
     pub async fn settle(&self, shop: &impl Shop, order: &str) -> Result<(), Refused> {
         let told = Told(shop);
         let ledger = self.rules(&told);
         let order = self.order(order).await?.ok_or_else(order_missing)?;
-        for payment in &order.payments {
-            for found in &payment.found {
-                let done = ledger.read(&order, &payment.reference, &found.id).await.map_err(Refused::broken)?;
-                done.reading.transpose()?;
-            }
+        let mut outcome = Ok(());
+        for (payment, found) in order.all_found() {
+            let done = ledger.read(&order, &payment.reference, &found.id).await.map_err(Refused::broken)?;
+            outcome = outcome.and(done.reading.transpose().map(drop));
         }
-        Ok(())
+        outcome
     }
 
     /// Stores what a person has decided about a payment of this order, and brings the shop what it has become.
@@ -92,7 +123,10 @@ impl<T: Store> Ledger<T> {
         let done = self.rules(&Told(shop)).handle(&order.name, &order.owner, Event::Resolve(resolve)).await;
         match done.map_err(Refused::broken)?.answer {
             Some(rules::Answer::Error { status, code }) => {
-                let message = "Name the payment of the service that was paid.";
+                let message = match status {
+                    404 => "There is no such payment.",
+                    _ => "Name the payment of the service, by its id.",
+                };
                 Err(Refused::new(status, Reason { code, message }))
             }
             _ => Ok(()),
@@ -125,7 +159,8 @@ struct Told<'a, S>(&'a S);
 
 impl<S: Shop> Receiver for Told<'_, S> {
     async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
-        self.0.order_changed(changed).await
+        let late = |_| Err(Refused::broken("order_changed has taken longer than ten seconds"));
+        tokio::time::timeout(LONGEST_EVENT, self.0.order_changed(changed)).await.unwrap_or_else(late)
     }
 
     fn alarm(&self, Alarm { what, about }: &Alarm) {

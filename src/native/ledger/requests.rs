@@ -3,13 +3,10 @@ use crate::native::{Client, Transport};
 use crate::operations::{
     CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods, PaymentIntent, ReadPaymentIntent,
 };
-use crate::protocol::{Error, Kind, Method, Operation, Repeat, Request, Spec};
+use crate::protocol::{Error, Kind, Method, Operation, Request, Spec};
 use crate::shop::Reading;
-use crate::shop::ledger::{Asked, Outcome, Payment, Requests, Time};
+use crate::shop::ledger::{Asked, ONCE, Outcome, Payment, Requests, Time};
 use crate::values::{IntentId, Moment};
-
-/// A creation that is not retried.
-const ONCE: &Spec = &Spec { repeat: Repeat::Never, ..CreatePaymentIntent::SPEC };
 
 /// Asks the service with the secret key.
 pub(super) struct ServiceRequests {

@@ -5,7 +5,7 @@ use super::order::{Found, FoundState, Order, Payment};
 use super::run::Done;
 use crate::protocol::Kind;
 use crate::shop::routes::{redirect, see_other, status_reply};
-use crate::shop::{Language, Owner, Reading, Reason, Refused, Reply, page::payment_page};
+use crate::shop::{Buyer, Language, Reading, Reason, Refused, Reply, page::payment_page};
 use serde_json::json;
 
 /// The reply to a click: the payment, and its return nonce. A plain form's customer is redirected to where it is paid, if one of
@@ -79,10 +79,11 @@ fn read(done: Done, reference: &str, id: &str) -> Result<Reading, Refused> {
     if is_other { Err(mismatch()) } else { Ok(reading) }
 }
 
-/// The payment of this owner that a page names: by the service's id or public reference.
+/// The payment of this buyer that a page names: by the service's id or public reference.
 #[must_use]
-pub fn named<'a>(order: &'a Order, owner: &Owner, name: &str) -> Option<(&'a Payment, &'a Found)> {
-    let mut of_owner = order.all_found().filter(|_| order.owner == *owner);
+pub fn named<'a>(order: &'a Order, buyer: &Buyer, name: &str) -> Option<(&'a Payment, &'a Found)> {
+    let is_theirs = order.owner == buyer.owner || Some(&order.owner) == buyer.visit.as_ref();
+    let mut of_owner = order.all_found().filter(|_| is_theirs);
     of_owner.find(|(_, found)| found.id == name || found.payment_ref.as_deref() == Some(name))
 }
 
@@ -91,7 +92,12 @@ fn refused(done: &Done, status: u16, code: &str) -> Refused {
     let of_service = done.reading.as_ref().and_then(|reading| reading.as_ref().err());
     let message = match code {
         "unavailable" | "service_failed" | "rate_limited" => match of_service {
-            Some(refused) if refused.kind() != Some(Kind::Uncertain) => return refused.clone(),
+            // That the service does not know a payment which was read is no answer to a click.
+            Some(refused)
+                if refused.kind() != Some(Kind::Uncertain) && (code != "unavailable" || refused.status() != 404) =>
+            {
+                return refused.clone();
+            }
             _ if status == 502 => "The payment service did not answer the shop as it should. Please try later.",
             _ => "The payment service does not answer. Nothing is lost: please try again.",
         },

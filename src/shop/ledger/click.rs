@@ -23,6 +23,9 @@ impl Deciding<'_> {
             Purchase::Costs(purchase) => Body::new(purchase),
             Purchase::OrderEnded => return self.end_order(),
         };
+        if self.order.state() == Some(State::Paid) {
+            return self.answer_paid();
+        }
         self.order.has_ended = false;
         match (self.order.state(), body) {
             (None | Some(State::Ended), Err(member)) => self.refuse_purchase(member),
@@ -55,8 +58,12 @@ impl Deciding<'_> {
 
     /// An order that the shop has ended is refused in every state but paid.
     fn end_order(&mut self) {
+        // What was paid before is not touched by what is sold now.
+        if self.order.state() == Some(State::Paid) {
+            return self.answer_paid();
+        }
         self.order.has_ended = !self.order.payments.is_empty();
-        if self.order.state() == Some(State::Paid) { self.answer_paid() } else { self.answer_error(409, "order_ended") }
+        self.answer_error(409, "order_ended");
     }
 
     /// The sum that the shop named last is kept: it is compared with what pays. A payment that exists keeps its own; the difference is

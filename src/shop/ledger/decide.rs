@@ -5,6 +5,9 @@ use crate::values::IntentStatus;
 /// How far the service's clock may be from ours, in seconds.
 pub(super) const CLOCKS_DIFFER: Time = 5 * 60;
 
+/// How long after a cancellation the next is asked for, in seconds.
+const CANCEL_AGAIN: Time = 60 * 60;
+
 /// An order as it is after an event, and what is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
@@ -75,10 +78,14 @@ impl Deciding<'_> {
     /// A person's decision holds for a payment of the service, and without an id for a payment that is not known to be there. It is kept
     /// with who and why.
     fn resolve(&mut self, Resolve { reference, id, verdict, who, why }: &Resolve) {
-        let Some(index) = self.index(reference) else { return };
+        let Some(index) = self.index(reference) else { return self.answer_error(404, "payment_missing") };
+        let found = &self.order.payments[index].found;
         match (id, verdict) {
-            (None, Verdict::Paid(_)) => return self.answer_error(422, "payment_id_missing"),
-            (None, _) => self.close(index, Why::Decided),
+            (None, Verdict::Ended) if found.is_empty() => self.close(index, Why::Decided),
+            (None, _) => return self.answer_error(422, "payment_id_missing"),
+            (Some(id), Verdict::Ended | Verdict::Refunded) if found.iter().all(|found| found.id != *id) => {
+                return self.answer_error(404, "payment_missing");
+            }
             (Some(id), verdict) => self.decide_found(index, id, verdict),
         }
         self.enter(index, format!("{}: {why}", verdict.word()), Some(who.clone()));
@@ -142,7 +149,11 @@ impl Deciding<'_> {
             return;
         }
         for index in 0..self.order.payments.len() {
-            let is_due = |found: &&mut Found| found.state == FoundState::Open && found.cancel_at.is_none();
+            // A request may be lost. A service that refuses is asked on, while the payment can still be paid.
+            let now = self.now;
+            let is_asked =
+                move |found: &Found| found.cancel_at.is_some_and(|at| (0..CANCEL_AGAIN).contains(&(now - at)));
+            let is_due = |found: &&mut Found| found.state == FoundState::Open && !is_asked(found);
             let due: Vec<String> = self.order.payments[index]
                 .found
                 .iter_mut()

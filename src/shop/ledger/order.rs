@@ -312,7 +312,7 @@ impl Order {
     }
 
     /// Everything that the service has of it, with its payment.
-    pub(super) fn all_found(&self) -> impl Iterator<Item = (&Payment, &Found)> {
+    pub fn all_found(&self) -> impl Iterator<Item = (&Payment, &Found)> {
         self.payments.iter().flat_map(|payment| payment.found.iter().map(move |found| (payment, found)))
     }
 }

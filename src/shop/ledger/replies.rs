@@ -106,12 +106,13 @@ impl Deciding<'_> {
 
     /// When it was last asked for, also in vain.
     fn tried(&mut self, index: usize, id: Option<&str>, at: Time) {
+        let now = self.now;
         let payment = &mut self.order.payments[index];
         match id {
-            None => payment.sought_at = payment.sought_at.max(Some(at)),
+            None => payment.sought_at = payment.sought_at.filter(|at| *at <= now).max(Some(at)),
             Some(id) => {
                 for found in payment.found.iter_mut().filter(|found| found.id == id) {
-                    found.tried_at = found.tried_at.max(at);
+                    found.tried_at = later(found.tried_at, at, now);
                 }
             }
         }
@@ -149,7 +150,9 @@ impl Deciding<'_> {
         }
         let place = payment.found.iter().position(|found| found.id == seen.id);
         let place = place.unwrap_or_else(|| self.first_seen(index, seen, asked == Some(&Asked::Find)));
-        let is_old = Some(asked_at) < self.order.payments[index].found[place].asked_at;
+        // One that lies ahead was asked for by a clock that was.
+        let last = self.order.payments[index].found[place].asked_at.filter(|at| *at <= self.now);
+        let is_old = Some(asked_at) < last;
         if !is_old || seen.status == IntentStatus::Succeeded {
             self.update(index, place, seen, asked_at);
         }
@@ -209,6 +212,7 @@ impl Deciding<'_> {
 
     /// Stores what the service says of a payment now.
     fn update(&mut self, index: usize, place: usize, seen: &Seen, asked_at: Time) {
+        let now = self.now;
         let payment = &mut self.order.payments[index];
         let is_known = payment.found[place].asked_at.is_some();
         let sum = payment.body.sum();
@@ -217,8 +221,8 @@ impl Deciding<'_> {
             || seen.mark.as_ref().is_some_and(|mark| *mark != payment.mark);
         let found = &mut payment.found[place];
         let word_before = std::mem::replace(&mut found.status, seen.status.clone());
-        found.asked_at = found.asked_at.max(Some(asked_at));
-        found.tried_at = found.tried_at.max(asked_at);
+        found.asked_at = found.asked_at.filter(|at| *at <= now).max(Some(asked_at));
+        found.tried_at = later(found.tried_at, asked_at, now);
         found.is_missing = false;
         found.expires_at = seen.expires_at.or(found.expires_at);
         found.payable = seen.payable.or(found.payable);
@@ -294,11 +298,19 @@ impl Deciding<'_> {
         let payment = &mut self.order.payments[index];
         for found in payment.found.iter_mut().filter(|found| found.asked_at == Some(asked_at) || found.is_missing) {
             found.is_over |= found.read_until().is_some_and(|until| asked_at >= until);
+            if found.is_over {
+                found.sealed = None;
+            }
         }
         if payment.found.is_empty() && payment.sought_at == Some(asked_at) {
             payment.is_over |= payment.closed.is_some_and(|closed| asked_at >= closed.at + DAY);
         }
     }
+}
+
+/// The later of two times. One that lies ahead was stored by a clock that was.
+fn later(old: Time, new: Time, now: Time) -> Time {
+    if old > now { new } else { old.max(new) }
 }
 
 impl Found {

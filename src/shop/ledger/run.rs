@@ -6,15 +6,18 @@ use super::due::{Due, claim_until, hold_until, is_free, is_held, not_readable, r
 use super::event::{Alarm, Answer, Asked, Changed, Effect, Event, Got, Reading, Reply, Seen, Service};
 use super::order::{DAY, Order, Payment, SendResult, Time};
 use super::store::{Shared, Store};
-use crate::protocol::{AttemptResult, Error};
+use crate::operations::CreatePaymentIntent;
+use crate::protocol::{AttemptResult, Error, Operation as _, Repeat, Spec};
 use crate::shop::{self, Owner, Refused};
-use futures_util::future::join_all;
 use std::collections::VecDeque;
 
 /// How often one click is decided anew because a payment of its order has ended in it.
 const MOST_CLICKS: usize = 3;
 /// Longer than any payment waits for its next reading, in seconds.
 const LONG: Time = 31 * DAY;
+
+/// A creation that is not retried.
+pub const ONCE: &Spec = &Spec { repeat: Repeat::Never, ..CreatePaymentIntent::SPEC };
 
 /// What is asked of the service, with the merchant's key.
 pub trait Requests: Sync {
@@ -110,6 +113,16 @@ pub struct Round {
     pub until: Time,
     /// What could not be read, or is not what was sent: by reference, and the service's id.
     pub not_readable: Vec<(String, Option<String>)>,
+    /// How many events the shop has not received. They come again.
+    pub not_received: usize,
+}
+
+impl Round {
+    /// Adds what was read of one payment.
+    pub fn add(&mut self, one: Self) {
+        self.read += one.read;
+        self.not_readable.extend(one.not_readable);
+    }
 }
 
 /// A ledger: where its orders are kept, whom it asks, and who learns of it.
@@ -193,7 +206,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
             done.order = Some(decision.order);
         }
         if done.has_changed {
-            self.deliver(Some(name)).await?;
+            // It is stored: what cannot be brought now comes with a round.
+            let _ = self.deliver(Some(name)).await;
         }
         Ok(done)
     }
@@ -212,46 +226,49 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(Done { reading: Some(reading), ..done })
     }
 
-    /// Reads what is due, of at most eight payments at a time, and brings the shop every event that it has not received. Of several servers
-    /// one has the round.
+    /// Begins a round: claims what is due, of at most eight payments. Nothing is claimed while the service holds the round back, or another
+    /// server has it.
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn round(&self) -> Result<Round, S::Error> {
-        self.deliver(None).await?;
+    pub async fn begin_round(&self) -> Result<(Round, Vec<Due>), S::Error> {
         let (mut now, mut due) = self.due().await?;
         if due.is_empty() && self.has_moved(now).await? {
             (now, due) = self.due().await?;
         }
         let oldest = due.iter().map(|one| one.since).min();
-        let mut done = Round { due: due.len(), oldest, until: now, ..Round::default() };
+        let done = Round { due: due.len(), oldest, until: now, ..Round::default() };
         let shared = self.store.shared().await?;
         if due.is_empty() || is_held(shared.held_until, now) || !is_free(shared.round_until, now) {
-            return Ok(done);
+            return Ok((done, Vec::new()));
         }
         let claimed = Shared { round_until: claim_until(now), ..shared.clone() };
-        if !self.store.replace_shared(&shared, &claimed).await? {
-            return Ok(done);
-        }
-        let reads = join_all(round(due, now).iter().map(|one| self.read_due(one, now))).await;
-        self.share(|shared| shared.round_until = 0).await?;
-        for read in reads {
-            let (count, named) = read?;
-            done.read += count;
-            done.not_readable.extend(named);
-        }
-        Ok(done)
+        let is_ours = self.store.replace_shared(&shared, &claimed).await?;
+        Ok((done, if is_ours { round(due, now) } else { Vec::new() }))
+    }
+
+    /// Ends a round that has claimed something at this time, so that the next begins at once. Another server's claim stays.
+    ///
+    /// # Errors
+    /// Those of the store. Then the claim ends by itself.
+    pub async fn end_round(&self, begun: Time) -> Result<(), S::Error> {
+        self.share(|shared| {
+            if shared.round_until == claim_until(begun) {
+                shared.round_until = 0;
+            }
+        })
+        .await
     }
 
     async fn due(&self) -> Result<(Time, Vec<Due>), S::Error> {
         let now = self.now().await?;
-        Ok((now, self.store.due(now).await?))
+        Ok((now, self.store.due(now, now + LONG).await?))
     }
 
     /// Whether the service's clock was asked, because a test may have moved it and a payment waits for a later time.
     async fn has_moved(&self, now: Time) -> Result<bool, S::Error> {
         let of_store = self.store.now().await?;
-        if !self.clock.is_to_be_asked(of_store) || self.store.due(now + LONG).await?.is_empty() {
+        if !self.clock.is_to_be_asked(of_store) || self.store.due(now + LONG, now + LONG).await?.is_empty() {
             return Ok(false);
         }
         let date = self.requests.date().await;
@@ -261,27 +278,45 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(date.is_some())
     }
 
-    /// Reads what is due of one payment. Returns how much of it was read, and what of its order cannot be.
-    async fn read_due(&self, due: &Due, now: Time) -> Result<(usize, Vec<(String, Option<String>)>), S::Error> {
-        let (mut read, mut named) = (0, Vec::new());
+    /// Reads what is due of one payment. Returns what is to be added to the round. One that cannot be handled waits for a minute, so that
+    /// others come before it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn read_due(&self, due: &Due, now: Time) -> Result<Round, S::Error> {
+        let read = self.read_payment(due, now).await;
+        if read.is_err() {
+            self.receiver.alarm(&Alarm { what: "not_handled", about: due.reference.clone() });
+            let _ = self.store.postpone(&due.reference, now + 60).await;
+        }
+        read
+    }
+
+    async fn read_payment(&self, due: &Due, now: Time) -> Result<Round, S::Error> {
+        let mut done = Round::default();
         for name in self.store.find(&due.reference).await? {
             let Some(order) = self.load(&name, now).await? else { continue };
             let Some(payment) = order.payment(&due.reference) else { continue };
             let mut after = None;
             for asked in to_read(payment, &self.service().await?, now) {
                 let (event, reading) = self.ask(&due.reference, &asked, false).await?;
-                read += usize::from(reading.is_ok());
+                done.read += usize::from(reading.is_ok());
                 after = self.handle(&name, &order.owner, event).await?.order;
             }
             let order = after.unwrap_or(order);
             let of_it = not_readable(&order, now).into_iter();
-            named.extend(of_it.map(|(reference, id)| (reference.to_owned(), id.map(str::to_owned))));
+            done.not_readable.extend(of_it.map(|(reference, id)| (reference.to_owned(), id.map(str::to_owned))));
         }
-        Ok((read, named))
+        Ok(done)
     }
 
-    /// Brings the shop the events of this order, or of every one, that it has not received. One that it refuses stays for the next round.
-    async fn deliver(&self, name: Option<&str>) -> Result<(), S::Error> {
+    /// Brings the shop the events of this order, or of every one, that it has not received. One that it refuses is alarmed, and comes again.
+    /// Returns how many it has not received.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn deliver(&self, name: Option<&str>) -> Result<usize, S::Error> {
+        let mut refused = 0;
         for event in self.store.events().await?.iter().filter(|event| name.is_none_or(|name| event.name == name)) {
             let is_received = match serde_json::from_str(&event.body) {
                 Ok(changed) => self.receiver.order_changed(&changed).await.is_ok(),
@@ -289,9 +324,12 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
             };
             if is_received {
                 self.store.close(event).await?;
+            } else {
+                refused += 1;
+                self.receiver.alarm(&Alarm { what: "not_received", about: event.name.clone() });
             }
         }
-        Ok(())
+        Ok(refused)
     }
 
     /// An order, whoever its owner is.
@@ -325,8 +363,13 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
                 }
             }
             Got::Status(429) => {
-                let until = hold_until(outcome.retry_after, self.now().await?);
-                self.share(|shared| shared.held_until = until).await?;
+                let now = self.now().await?;
+                let until = hold_until(outcome.retry_after, now);
+                self.share(|shared| {
+                    let is_longer = is_held(shared.held_until, now) && shared.held_until > until;
+                    shared.held_until = if is_longer { shared.held_until } else { until };
+                })
+                .await?;
             }
             _ => {}
         }
@@ -335,14 +378,16 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
 
     /// Changes what all servers share.
     async fn share(&self, change: impl Fn(&mut Shared) + Send + Sync) -> Result<(), S::Error> {
-        loop {
+        // Each refusal means that another server has changed it; what stays undone does no more than delay.
+        for _ in 0..100 {
             let before = self.store.shared().await?;
             let mut after = before.clone();
             change(&mut after);
             if after == before || self.store.replace_shared(&before, &after).await? {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     async fn service(&self) -> Result<Service, S::Error> {

@@ -31,8 +31,11 @@ pub trait Store: Send + Sync {
     /// Notes that the customer of this payment has asked for it.
     fn returned(&self, reference: &str, now: Time) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Every payment that is to be read by now.
-    fn due(&self, now: Time) -> impl Future<Output = Result<Vec<Due>, Self::Error>> + Send;
+    /// Every payment that is to be read by now, or only after `beyond`: then a clock was ahead when it was stored.
+    fn due(&self, now: Time, beyond: Time) -> impl Future<Output = Result<Vec<Due>, Self::Error>> + Send;
+
+    /// Sets when a payment is read again. No order is read for it.
+    fn postpone(&self, reference: &str, due_at: Time) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// What all servers of this ledger share.
     fn shared(&self) -> impl Future<Output = Result<Shared, Self::Error>> + Send;
@@ -62,13 +65,16 @@ pub struct Shared {
     pub held_until: Time,
     /// Whether the service brings the payment that exists when its creation is sent again.
     pub repeats: bool,
+    /// The text that a store has of it, with which it is compared when it is replaced.
+    #[serde(skip)]
+    pub stored: Option<String>,
 }
 
 impl Shared {
     /// That of a ledger which is created now.
     #[must_use]
     pub fn new(now: Time) -> Self {
-        Self { created_at: now, epoch: now * 1_000_000, round_until: 0, held_until: 0, repeats: true }
+        Self { created_at: now, epoch: now * 1_000_000, round_until: 0, held_until: 0, repeats: true, stored: None }
     }
 }
 
