@@ -82,3 +82,9 @@ fn the_stores_in_sqlite_and_postgresql_keep_the_same() {
         running::run_in_node("tests/shop/orders.mjs", &database);
     }
 }
+
+#[test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+fn the_stores_of_the_ledger_in_javascript_keep_its_contract() {
+    running::run_in_node("tests/shop/ledger-stores.mjs", &PostgresServer::shared().create_database());
+}

@@ -33,3 +33,7 @@ declare const payment: import("guichet-server").Payment;
 declare const stored: import("guichet-server/examples/orders.mjs").StoredOrders;
 declare const price: import("guichet-server/examples/orders.mjs").Price;
 declare const duplicate: import("guichet-server").Duplicate;
+
+// The store of a ledger, and the time in seconds.
+declare const store: import("guichet-server/orders").LedgerStore;
+declare const now: number;
