@@ -2,7 +2,8 @@
 import embedded from "#wasm";
 import { __wbg_reset_state, initSync } from "./core/guichet_server.js";
 
-let generation = 0;
+/** Rises when the wasm is made anew: what it kept between tasks is gone. */
+export let generation = 0;
 
 /** Starts a task and does what it names, one after the other. Resolves with its result. */
 export async function run(start, actions, module) {

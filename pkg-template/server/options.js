@@ -1,6 +1,7 @@
 // The options are checked at once: a mistake shows at the start, and not at the first purchase.
 const ORDERS = ["remember", "find", "settled", "overpaid", "openPayments", "open", "claim"];
 const SESSIONS = ["keepSession", "endSessions"];
+const LEDGER = ["open", "now", "load", "commit", "find", "returned", "due", "postpone", "shared", "replaceShared", "events", "close"];
 const FUNCTION = [(value) => typeof value === "function", "a function"];
 const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a list of whole origins: https://www.example.com (a `*` matches nothing)"];
 
@@ -10,7 +11,8 @@ const OPTIONS = {
   secretKey: [isKey, "the merchant's secret key, without spaces, line ends and quotes, and no session token, client secret or publishable key"],
   customer: FUNCTION,
   purchase: FUNCTION,
-  orders: [isOrders, `an object with the functions ${ORDERS.join(", ")}, and both or none of ${SESSIONS.join(" and ")}`],
+  orders: [isOrders, `the ledger's orders (guichet-server/orders), or an object with the functions ${ORDERS.join(", ")}, and both or none of ${SESSIONS.join(" and ")}`],
+  orderChanged: FUNCTION,
   origins: ORIGINS,
   checkoutOrigins: ORIGINS,
   plainHosts: [(value) => Array.isArray(value) && value.every(isHost), 'a list of host names, without port: "sandbox"'],
@@ -36,18 +38,27 @@ export function checked(options) {
   for (const name of REQUIRED) {
     if (options[name] === undefined) throw new TypeError(`Missing option \`${name}\`. Pass ${OPTIONS[name][1]}.`);
   }
+  const isLedger = isLedgers(options.orders);
+  if (isLedger !== (options.orderChanged !== undefined)) {
+    throw new TypeError("Pass `orderChanged`, a function, with the orders of guichet-server/orders, and with no others.");
+  }
   const { baseUrl, origins = [], checkoutOrigins = [new URL(baseUrl).origin], path = "/guichet" } = options;
   const isTest = /^(sk_test_|rk_test_|FLWSECK_TEST)/.test(options.secretKey);
   const plainHosts = (isTest && options.plainHosts) || [];
   if (!isSafe(baseUrl, plainHosts)) {
     throw new TypeError("Option `baseUrl` must begin with https:// (http:// is for localhost). For a sandbox on another host, use a test key and name the host in `plainHosts`.");
   }
-  return { ...options, root: rootOf(baseUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
+  return { ...options, isLedger, isTest, root: rootOf(baseUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
 }
 
 function isOrders(value) {
   const isThere = (name) => typeof value?.[name] === "function";
-  return ORDERS.every(isThere) && SESSIONS.every((name) => isThere(name) === isThere(SESSIONS[0]));
+  return (isLedgers(value) || ORDERS.every(isThere)) && SESSIONS.every((name) => isThere(name) === isThere(SESSIONS[0]));
+}
+
+/** Whether they are a ledger's, which decides itself what is kept. */
+export function isLedgers(orders) {
+  return LEDGER.every((name) => typeof orders?.[name] === "function");
 }
 
 function isKey(text) {

@@ -52,12 +52,19 @@ export interface LedgerStore {
    */
   returned(reference: string, now: number): Promise<void>;
   /**
-   * Every payment that is to be read by now.
+   * Every payment that is to be read by now, or only after `beyond`: then a clock was ahead when it was stored.
    *
    * @example
-   * for (const { reference } of await store.due(now)) console.log(reference);
+   * for (const { reference } of await store.due(now, now + 31 * 86_400)) console.log(reference);
    */
-  due(now: number): Promise<DuePayment[]>;
+  due(now: number, beyond: number): Promise<DuePayment[]>;
+  /**
+   * Sets when a payment is read again. No order is read for it.
+   *
+   * @example
+   * await store.postpone("ORDER-17", now + 60);
+   */
+  postpone(reference: string, dueAt: number): Promise<void>;
   /**
    * What all servers of this ledger share.
    *

@@ -207,12 +207,15 @@ function ordersBy(prefix, { query, transact, prepare, text, lock, now, tables })
     async returned(reference, now) {
       await execute("UPDATE {p}payments SET returned_at = $2 WHERE reference = $1", reference, now);
     },
-    async due(now) {
-      const sql = "SELECT reference, owner, created_at, returned_at, due_at FROM {p}payments WHERE due_at <= $1";
-      return (await execute(sql, now)).map(({ reference, owner, created_at, returned_at, due_at }) => {
+    async due(now, beyond) {
+      const sql = "SELECT reference, owner, created_at, returned_at, due_at FROM {p}payments WHERE due_at <= $1 OR due_at > $2";
+      return (await execute(sql, now, beyond)).map(({ reference, owner, created_at, returned_at, due_at }) => {
         const returned = returned_at === null ? null : Number(returned_at);
         return { reference, owner, created_at: Number(created_at), returned_at: returned, since: Number(due_at) };
       });
+    },
+    async postpone(reference, dueAt) {
+      await execute("UPDATE {p}payments SET due_at = $2 WHERE reference = $1", reference, dueAt);
     },
     async shared() {
       return (await execute("SELECT shared FROM {p}ledger WHERE id = 1"))[0].shared;

@@ -3,6 +3,8 @@
  * holds the merchant's secret key, and does not run in a page.
  */
 
+import type { LedgerStore } from "./orders.js";
+
 type Awaitable<T> = T | Promise<T>;
 
 /**
@@ -22,6 +24,8 @@ export interface Customer {
    * session tokens of a customer who has one.
    */
   login?: string;
+  /** Over a ledger: the `login` of the visit in which the customer was a guest until they signed in. Its orders become theirs. */
+  visit?: string;
 }
 
 /**
@@ -278,6 +282,108 @@ export interface ShopOptions<C extends Customer = Customer> {
 }
 
 /**
+ * What an order is and costs, over a ledger: the members of a creation, without the reference.
+ *
+ * @example
+ * const shoes: PricedOrder = { name: "ORDER-17", amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono", email: "awa@example.com" };
+ */
+export interface PricedOrder extends Omit<Purchase, "merchant_reference" | "return_nonce"> {
+  /** The order's own name, the same on each click, at most 44 characters. Its payments are `ORDER-17`, `ORDER-17-1`. */
+  name: string;
+}
+
+/**
+ * An order that is no longer sold. It is refused (409 `order_ended`) unless it is paid.
+ *
+ * @example
+ * const gone: EndedOrder = { name: "ORDER-17", ended: true };
+ */
+export interface EndedOrder {
+  name: string;
+  ended: true;
+}
+
+/**
+ * The whole state of an order. Store it by one statement, and ignore a `version` that the order has passed.
+ *
+ * @example
+ * const isPaid = ({ state }: OrderChanged) => state === "paid";
+ */
+export interface OrderChanged {
+  name: string;
+  version: number;
+  /** On `paid` goods leave. `paid_other_sum`: with another sum than `purchase` named last; a person decides. */
+  state: "unpaid" | "paid" | "paid_other_sum";
+  /** What paid it; `status`: what the service says of it now, if that is not `succeeded`. */
+  paid_by?: { reference: string; id: string; amount: string; currency: string; status?: string };
+  /** What it cost when the shop was asked last. */
+  asked?: { amount: string; currency: string };
+  /** It was paid although the shop had ended it. */
+  has_ended?: true;
+  /** What is to be given back, with the payment company. `plus_fee`: and the fee, which only the payment company knows. */
+  refunds_due: ReadonlyArray<{ id: string; attempt?: string; amount: string; currency: string; plus_fee?: true }>;
+  restored?: true;
+}
+
+/**
+ * The options of a shop over a ledger, which decides what happens to each order and its payments.
+ *
+ * @example
+ * const options: LedgerShopOptions = {
+ *   baseUrl: "https://api.example.com",
+ *   secretKey: "sk_test_1",
+ *   customer: () => null,
+ *   purchase: () => ({ name: "ORDER-17", amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono", email: "awa@example.com" }),
+ *   orderChanged: ({ name, state }) => console.log(name, state),
+ *   orders: store,
+ * };
+ */
+export interface LedgerShopOptions<C extends Customer = Customer> extends Omit<ShopOptions<C>, "orders" | "purchase"> {
+  /** A store of `guichet-server/orders`. */
+  orders: LedgerStore;
+  /**
+   * What an order is and costs: never what the page says. It is asked on every click and changes nothing.
+   *
+   * @example
+   * const purchase: LedgerShopOptions["purchase"] = () => ({ name: "ORDER-17", ended: true });
+   */
+  purchase(order: unknown, customer: C): Awaitable<PricedOrder | EndedOrder>;
+  /**
+   * Stores what an order has become. It comes at least once, in no promised order; one that rejects comes again with a round.
+   *
+   * @example
+   * const orderChanged: LedgerShopOptions["orderChanged"] = ({ name, state }) => console.log(name, state);
+   */
+  orderChanged(changed: OrderChanged): Awaitable<unknown>;
+}
+
+/**
+ * A shop over a ledger.
+ *
+ * @example
+ * const { notReadable } = await overLedger.settle();
+ */
+export interface LedgerShopServer extends Omit<ShopServer, "settle"> {
+  /**
+   * One round: reads what is due, at most eight payments, and brings the shop what it has not received. Call it every second or so, on every
+   * server. `notReadable` names what a person looks for at the payment company, by reference and the service's id.
+   *
+   * @example
+   * for (const [reference] of (await overLedger.settle()).notReadable) console.error(reference);
+   */
+  readonly settle: () => Promise<{
+    read: number;
+    due: number;
+    /** Since when the oldest of them is due, in Unix seconds. */
+    oldest?: number | null;
+    until: number;
+    notReadable: ReadonlyArray<readonly [reference: string, id: string | null]>;
+    notReceived: number;
+    failed: readonly Error[];
+  }>;
+}
+
+/**
  * A shop. Its functions need no `this`.
  *
  * @example
@@ -324,6 +430,7 @@ export interface ShopServer {
  * });
  */
 export function createShop<C extends Customer>(options: ShopOptions<C>): ShopServer;
+export function createShop<C extends Customer>(options: LedgerShopOptions<C>): LedgerShopServer;
 
 /**
  * Checks what the rules read of a purchase, before you store it: a stored body is repeated as it is. Throws a `ShopError` for what a

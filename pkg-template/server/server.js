@@ -1,8 +1,9 @@
 import { LARGEST_BODY, textOf } from "./body.js";
-import { check, respond, revoke, settle } from "./core/guichet_server.js";
-import { run } from "./core.js";
+import { begin_round, check, end_round, first_shared, read_due, respond, revoke, settle, ShopLedger } from "./core/guichet_server.js";
+import { generation, run } from "./core.js";
 import { ShopError } from "./error.js";
 import { checked } from "./options.js";
+import { Seal } from "./seal.js";
 import { Service } from "./service.js";
 import { Sessions } from "./sessions.js";
 
@@ -28,23 +29,29 @@ class Shop {
   #sessions;
   #returnKey;
   #round;
+  #addresses;
+  #opened;
+  #ledger;
+  #generation;
 
   constructor(options) {
     this.#options = options;
     this.#service = new Service(options);
     this.#sessions = new Sessions(options);
+    this.#addresses = new Seal(options.secretKey, "guichet ledger: addresses");
     this.path = options.path;
     // Fields, so that they need no `this`.
     this.fetch = (request) => this.#respond(request);
     this.signOut = (login) => this.#signOut(login);
-    this.settle = () => (this.#round ??= this.#settle().finally(() => (this.#round = undefined)));
+    this.settle = () => (this.#round ??= (options.isLedger ? this.#settleDue() : this.#settle()).finally(() => (this.#round = undefined)));
   }
 
   async #respond(request) {
-    const { origins, checkoutOrigins, wasm } = this.#options;
+    const { origins, checkoutOrigins, wasm, isLedger } = this.#options;
     const url = new URL(request.url);
     const header = (name) => request.headers.get(name) ?? undefined;
     const read = {
+      isLedger,
       // The server that sends the response drops its body.
       method: request.method === "HEAD" ? "GET" : request.method,
       route: url.pathname.startsWith(`${this.path}/`) ? decoded(url.pathname.slice(this.path.length + 1)) : "",
@@ -56,8 +63,9 @@ class Shop {
       returned: url.searchParams.get("payment_ref") ?? url.searchParams.get("payment_intent"),
       requestedHeaders: header("access-control-request-headers"),
     };
-    const reply = await run(() => respond(read, origins, checkoutOrigins), this.#actions(request), wasm).catch((e) => this.#failed(e));
+    const reply = await run(() => respond(read, origins, checkoutOrigins, this.#kept()), this.#actions(request), wasm).catch((e) => this.#failed(e));
     if (reply.cause) this.#log(reply.cause);
+    this.#alarm(reply);
     return new Response(reply.body || null, { status: reply.status, headers: reply.headers });
   }
 
@@ -96,6 +104,29 @@ class Shop {
     return due.length;
   }
 
+  /** A round of the ledger. Another process may have it: then nothing is read. */
+  async #settleDue() {
+    const failed = [];
+    const fail = (e) => void failed.push(e instanceof Error ? e : new Error(String(e)));
+    const execute = (start) => this.#execute(start).then(JSON.parse).catch(fail);
+    const { due = 0, oldest, until = 0, claimed = [] } = (await execute(() => begin_round(this.#kept()))) ?? {};
+    const reads = await Promise.all(claimed.map((one) => execute(() => read_due(this.#kept(), JSON.stringify(one), until))));
+    const { notReceived = 0 } = (await execute(() => end_round(this.#kept(), until))) ?? {};
+    const done = reads.filter(Boolean);
+    return { read: done.reduce((sum, { read }) => sum + read, 0), due, oldest, until, notReadable: done.flatMap(({ notReadable }) => notReadable), notReceived, failed };
+  }
+
+  /** What the wasm keeps of this shop between its tasks. */
+  #kept() {
+    if (this.#generation !== generation) this.#ledger = new ShopLedger(this.#options.isTest);
+    this.#generation = generation;
+    return this.#ledger;
+  }
+
+  #alarm({ alarms = [] }) {
+    for (const alarm of alarms) this.#log(`the ledger needs a person: ${alarm}`);
+  }
+
   /** Ends the session tokens of a login. */
   async #signOut(login) {
     if (typeof login !== "string" || login === "") throw new TypeError("`signOut` takes the `login` that `customer` has returned, a text.");
@@ -108,8 +139,10 @@ class Shop {
 
   /** Executes a task that answers no page. */
   async #execute(start) {
-    const { refused } = await run(start, this.#actions(), this.#options.wasm);
-    if (!refused) return;
+    const result = await run(start, this.#actions(), this.#options.wasm);
+    this.#alarm(result);
+    const { refused } = result;
+    if (!refused) return result.value;
     const { status, code, message, cause, ...more } = refused;
     throw new ShopError(status, code, message, { ...more, cause: cause && this.#service.redact(cause) });
   }
@@ -131,6 +164,7 @@ class Shop {
       },
       purchase: async (isForm) => {
         const purchase = await options.purchase(await orderOf(request, isForm), customer);
+        if (options.isLedger) return textOfPurchase(purchase);
         await checkPurchase(purchase);
         return purchase;
       },
@@ -144,6 +178,11 @@ class Shop {
       find: async (reference, owner) => (await orders.find(reference, { id: customer.id, login: customer.login, owner })) ?? undefined,
       settled: (sold, intent, askAgain) => orders.settled(sold, intent, askAgain),
       overpaid: (sold, duplicate) => orders.overpaid(sold, duplicate),
+      random: () => crypto.getRandomValues(new Uint8Array(32)),
+      seal: (address) => this.#addresses.seal(address),
+      open: (sealed) => this.#addresses.open(sealed).catch(() => undefined),
+      orderChanged: (changed) => options.orderChanged(JSON.parse(changed)),
+      ...(options.isLedger && this.#store()),
       send: (...call) => this.#service.send(...call),
       wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       called: (operation, attempt, { ms, status, requestId }, kind) => {
@@ -153,6 +192,29 @@ class Shop {
           this.#log(e);
         }
       },
+    };
+  }
+
+  /** What the wasm asks of the ledger's orders. They are opened first. */
+  #store() {
+    const { orders } = this.#options;
+    const opened = () => (this.#opened ??= orders.open((now) => first_shared(now)).catch((e) => {
+      this.#opened = undefined;
+      throw e;
+    }));
+    const action = (work) => async (...values) => (await opened(), work(...values));
+    return {
+      now: action(() => orders.now()),
+      load: action(async (...values) => JSON.stringify(await orders.load(...values))),
+      commit: action((commit) => orders.commit(JSON.parse(commit))),
+      findNames: action(async (payment) => JSON.stringify(await orders.find(payment))),
+      returned: action((...values) => orders.returned(...values)),
+      due: action(async (...times) => JSON.stringify(await orders.due(...times))),
+      postpone: action((...values) => orders.postpone(...values)),
+      shared: action(() => orders.shared()),
+      replaceShared: action((...values) => orders.replaceShared(...values)),
+      events: action(async () => JSON.stringify(await orders.events())),
+      close: action((...values) => orders.close(...values)),
     };
   }
 
@@ -189,6 +251,13 @@ async function orderOf(request, isForm) {
   } catch {
     throw new ShopError(400, "invalid_json", "The order is not JSON.");
   }
+}
+
+/** What a shop says of an order, for the ledger. Numbers that are whole are amounts, too. */
+function textOfPurchase(purchase) {
+  if (typeof purchase !== "object" || purchase === null) throw new TypeError("`purchase` must return an object.");
+  const { amount } = purchase;
+  return JSON.stringify(Number.isSafeInteger(amount) ? { ...purchase, amount: String(amount) } : purchase, unicode);
 }
 
 /** Half a character (a lone surrogate) is no Unicode text: no database or service takes it. */

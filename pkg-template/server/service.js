@@ -19,7 +19,7 @@ export class Service {
     const headers = { accept: "application/json", authorization: `Bearer ${token}` };
     if (body) headers["content-type"] = "application/json";
     const begun = performance.now();
-    const init = { method, headers, body: body && JSON.stringify(body), redirect: "manual", signal: AbortSignal.timeout(within) };
+    const init = { method, headers, body: typeof body === "string" ? body : body && JSON.stringify(body), redirect: "manual", signal: AbortSignal.timeout(within) };
     const answer = await this.#attempt(this.#root + target, init, token).catch((e) => this.#lost(e));
     const [random] = crypto.getRandomValues(new Uint32Array(1));
     return { ...answer, ms: Math.round(performance.now() - begun), random };

@@ -77,7 +77,7 @@ function orderOf(name, more = {}) {
 async function isStored(store, name) {
   const { order } = await store.load(name, AWA, 1_000);
   const is = { order: order !== null };
-  is.due = (await store.due(Number.MAX_SAFE_INTEGER)).some(({ reference }) => reference === name);
+  is.due = (await store.due(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)).some(({ reference }) => reference === name);
   for (const payment of [name, `pi_${name}`, `gch_${name}`]) is[payment] = (await store.find(payment)).length === 1;
   is.event = (await store.events()).some((event) => event.name === name);
   assert.equal(new Set(Object.values(is)).size, 1, `half of a commit is stored: ${JSON.stringify(is)}`);
@@ -212,20 +212,24 @@ const everywhere = {
     assert.deepEqual(await one.events(), [], "an order that was refused has an event");
 
     // A payment is due from its time on, and not any more when it says so.
-    const references = async (now) => (await other.due(now)).map(({ reference }) => reference).sort();
+    const references = async (now) => (await other.due(now, Number.MAX_SAFE_INTEGER)).map(({ reference }) => reference).sort();
     const due_at = now + 3;
     assert.deepEqual(await references(due_at - 1), [], "a payment is due before its time");
     assert.deepEqual(await references(due_at), ["ORDER-1", "ORDER-3"], "a payment is not due at its time");
     await one.returned("ORDER-1", now);
-    const due = (await other.due(due_at)).find(({ reference }) => reference === "ORDER-1");
+    const due = (await other.due(due_at, Number.MAX_SAFE_INTEGER)).find(({ reference }) => reference === "ORDER-1");
     assert.deepEqual(due, { reference: "ORDER-1", owner: AWA, created_at: now, returned_at: now, since: due_at });
-    assert.equal((await other.due(due_at)).find(({ reference }) => reference === "ORDER-3").returned_at, null);
+    assert.equal((await other.due(due_at, Number.MAX_SAFE_INTEGER)).find(({ reference }) => reference === "ORDER-3").returned_at, null);
+    await one.postpone("ORDER-1", due_at + 60);
+    assert.deepEqual(await references(due_at + 59), ["ORDER-3"], "a payment that was postponed is due");
+    assert.deepEqual((await other.due(0, due_at + 59)).map(({ reference }) => reference), ["ORDER-1"], "one whose time lies too far ahead is lost");
+    await one.postpone("ORDER-1", due_at);
 
     // An event stays until it is closed, on each server; when a payment was stored and its customer asked for it stays as it was.
     const paid = { ...reply("pi_1"), version: 3, before: 2, owner: "customer:eve", event: { version: 3, body: '{"state":"paid"}' } };
     paid.rows = [{ ...paid.rows[0], created_at: now + 50, due_at: due_at + 1, counts_until: null }];
     assert.equal(await other.commit(paid), true);
-    assert.deepEqual((await other.due(due_at + 1)).find(({ reference }) => reference === "ORDER-1"), { ...due, owner: "customer:eve", since: due_at + 1 });
+    assert.deepEqual((await other.due(due_at + 1, Number.MAX_SAFE_INTEGER)).find(({ reference }) => reference === "ORDER-1"), { ...due, owner: "customer:eve", since: due_at + 1 });
     assert.equal((await one.load("ORDER-1", "customer:eve", now)).open, 0);
     assert.equal(await other.commit({ ...paid, version: 4, before: 3, rows: [{ ...paid.rows[0], due_at: null }], event: null }), true);
     assert.deepEqual(await references(now + DAY), ["ORDER-3"]);
@@ -348,8 +352,8 @@ const everywhere = {
     assert.ok((await Promise.all(commits)).every((is) => is));
     assert.equal((await one.load("ORDER", AWA, 1_000)).open, 1_000);
     assert.deepEqual((await one.load("ORDER", AWA, 1_000)).taken, names);
-    assert.deepEqual((await other.due(1_003)).map(({ reference }) => reference).sort(), names);
-    assert.deepEqual(await other.due(1_002), []);
+    assert.deepEqual((await other.due(1_003, Number.MAX_SAFE_INTEGER)).map(({ reference }) => reference).sort(), names);
+    assert.deepEqual(await other.due(1_002, Number.MAX_SAFE_INTEGER), []);
     const events = await one.events();
     assert.deepEqual(events.map(({ name }) => name), names);
     for (const connection of connections) await connection.close();

@@ -13,7 +13,7 @@ const loaded: LoadedOrder = await store.load("ORDER-17", "customer:awa", now);
 const row: PaymentRow = { reference: "ORDER-17", created_at: now, due_at: null, counts_until: now + 60, names: ["pi_1"] };
 const commit: LedgerCommit = { name: "ORDER-17", version: 1, body: "{}", owner: "customer:awa", before: null, open: loaded.open, now, rows: [row], event: null };
 export const isStored: boolean = await store.commit(commit);
-export const due: DuePayment[] = await store.due(now);
+export const due: DuePayment[] = await store.due(now, now + 60);
 export const events: OpenEvent[] = await store.events();
 // @ts-expect-error: a version is a number
 await store.close("ORDER-17", "1");

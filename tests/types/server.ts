@@ -1,6 +1,7 @@
 // Every name that guichet-server exports, as a user's TypeScript uses it.
 import { checkPurchase, createShop, ShopError } from "guichet-server";
-import type { AskAgain, CallReport, Customer, Duplicate, ShopErrorKind, ShopOptions, Orders, Payment, Purchase, ShopServer, Sold } from "guichet-server";
+import type { AskAgain, CallReport, Customer, Duplicate, EndedOrder, LedgerShopOptions, LedgerShopServer, OrderChanged, Orders, Payment, PricedOrder, Purchase, ShopErrorKind, ShopOptions, ShopServer, Sold } from "guichet-server";
+import type { LedgerStore } from "guichet-server/orders";
 import { postgresOrders, sqliteOrders } from "guichet-server/examples/orders.mjs";
 import type { Postgres, Price, Sqlite, StoredOrders, StoreOptions } from "guichet-server/examples/orders.mjs";
 import { toNode, type Incoming, type Outgoing } from "guichet-server/node";
@@ -32,6 +33,15 @@ export const answered: Promise<Response> = shop.fetch(new Request("https://shop.
 export const ended: readonly Error[] = (await shop.signOut("9f86")).failed;
 export const kinds: (ShopErrorKind | undefined)[] = (await shop.settle()).failed.map((error) => (error instanceof ShopError ? error.kind : undefined));
 export const handler: (request: Incoming, response: Outgoing) => void = toNode(shop);
+// Over a ledger.
+declare const ledger: LedgerStore;
+const named = (order: unknown): PricedOrder | EndedOrder => (order ? { ...price, name: "ORDER-17", firstname: "Awa", lastname: "Ngono" } : { name: "ORDER-17", ended: true });
+const changed = ({ name, state, paid_by, refunds_due }: OrderChanged) => `${name} ${state} ${paid_by?.id ?? ""} ${refunds_due.length}`;
+const overLedger: LedgerShopOptions = { baseUrl: "https://api.example.com", secretKey: "sk_test_1", customer: () => ({ ...awa, visit: "9f85" }), purchase: named, orderChanged: changed, orders: ledger };
+const ledgerShop: LedgerShopServer = createShop(overLedger);
+export const due: number = (await ledgerShop.settle()).due;
+// @ts-expect-error: what an order has become is stored
+createShop({ ...overLedger, orderChanged: undefined });
 // @ts-expect-error: an order is kept somewhere
 createShop({ baseUrl: "https://api.example.com", secretKey: "sk_test_1", customer: () => null, purchase: () => purchase });
 // @ts-expect-error: a price is a must

@@ -9,6 +9,7 @@ use guichet::operations::{
 use guichet::protocol::{
     Action, AttemptResult, Call, DEFAULT_DEADLINE, Error, FieldError, Kind, Operation, Refusal, Spec, assemble,
 };
+use guichet::shop::ledger::MARK;
 use guichet::shop::{Calls, Granted, Grants, Reading, Refused};
 use guichet::values::{Amount, CheckoutUrl, Email, IntentId, MerchantReference, Moment, PaymentRef, printable};
 use js_sys::Array;
@@ -43,14 +44,13 @@ impl Calls for Host {
         let spec = const { &CreatePaymentIntent::SPEC };
         let body = self.body(purchase);
         let data = self.call(spec, spec.path, body).await?;
-        self.payment(spec, data)
+        Ok(self.payment(spec, data)?)
     }
     async fn read(&self, id: &IntentId) -> Result<Reading, Refused> {
         let spec = const { &ReadPaymentIntent::SPEC };
         let request = assemble(&ReadPaymentIntent::new(id.clone())).map_err(Refused::broken)?;
         let data = self.call(spec, &request.target, JsValue::UNDEFINED).await?;
-        let expires_at = get_text(&data, "expires_at").and_then(|at| seconds(&at));
-        Ok(Reading { intent: self.payment(spec, data)?, as_of: *lock(&self.as_of), expires_at, final_since: None })
+        Ok(self.reading(spec, data)?)
     }
 }
 
@@ -77,31 +77,33 @@ impl Host {
         let spec = const { &RevokeSession::SPEC };
         match self.call_as(Some(token), spec, spec.path, JsValue::UNDEFINED).await {
             // A session that the service does not know needs no end.
-            Err(refused) if refused.kind() != Some(Kind::Session) => Err(refused),
+            Err(error) if error.kind() != Kind::Session => Err(error.into()),
             _ => Ok(()),
         }
     }
 
     /// Sends a request with the secret key until there is a final result. Returns `data`, or else the whole reply.
-    async fn call(&self, spec: &'static Spec, target: &str, body: JsValue) -> Result<JsValue, Refused> {
-        self.call_as(None, spec, target, body).await
+    pub async fn call(&self, spec: &'static Spec, target: &str, body: JsValue) -> Result<JsValue, Refused> {
+        Ok(self.call_as(None, spec, target, body).await?)
     }
 
-    /// The same, with a session token in the place of the key.
-    async fn call_as(
+    /// The same, with a session token in the place of the key. The result of each attempt is added to those of the host.
+    pub async fn call_as(
         &self,
         token: Option<&str>,
         spec: &'static Spec,
         target: &str,
         body: JsValue,
-    ) -> Result<JsValue, Refused> {
+    ) -> Result<JsValue, Error> {
+        // JavaScript's own functions do not fail here.
+        let failed = |refused: Refused| Error::new(Kind::Offline, refused.message()).of(spec.name);
         let mut call = Call::new(spec.repeat, DEFAULT_DEADLINE);
         let mut elapsed = Duration::ZERO;
         let mut last = None;
         loop {
             let (answer, result) = match call.next(elapsed) {
                 Action::Wait(pause) => {
-                    self.ask("wait", &[millis(pause)]).await?;
+                    self.ask("wait", &[millis(pause)]).await.map_err(failed)?;
                     elapsed += pause;
                     continue;
                 }
@@ -109,7 +111,7 @@ impl Host {
                 Action::Send(within) => {
                     let method = spec.method.as_str().into();
                     let arguments = [method, target.into(), body.clone(), millis(within), optional(token)];
-                    let answer = self.ask("send", &arguments).await?;
+                    let answer = self.ask("send", &arguments).await.map_err(failed)?;
                     let result = read(spec, &call, &answer);
                     (answer, result)
                 }
@@ -117,7 +119,9 @@ impl Host {
             elapsed += Duration::from_millis(get_number(&answer, "ms").unwrap_or_default().into());
             *lock(&self.as_of) = get_text(&answer, "date").and_then(|date| seconds(&date));
             DRAWN.store(get_number(&answer, "random").unwrap_or(u32::MAX), Ordering::Relaxed);
-            call.record(&attempt(&answer), || DRAWN.load(Ordering::Relaxed));
+            let attempt = attempt(&answer);
+            call.record(&attempt, || DRAWN.load(Ordering::Relaxed));
+            lock(&self.attempts).push(attempt);
             // After `record`, since a conflict is judged by the attempts before it.
             last = Some(match result {
                 Err(_) if get_number(&answer, "status").is_some() => read(spec, &call, &answer),
@@ -125,14 +129,19 @@ impl Host {
             });
             let kind = last.as_ref().and_then(|result| result.as_ref().err()).map(|error| error.kind().as_str());
             let arguments = [spec.name.into(), call.attempt().into(), answer, optional(kind)];
-            self.ask("called", &arguments).await?;
+            self.ask("called", &arguments).await.map_err(failed)?;
         }
         last.unwrap_or_else(|| Err(Error::new(Kind::Timeout, "The deadline passed before anything was sent.")))
-            .map_err(Refused::from)
+    }
+
+    /// A payment with the times of its reply, which JavaScript reads.
+    pub fn reading(&self, spec: &'static Spec, data: JsValue) -> Result<Reading, Error> {
+        let expires_at = get_text(&data, "expires_at").and_then(|at| seconds(&at));
+        Ok(Reading { intent: self.payment(spec, data)?, as_of: *lock(&self.as_of), expires_at, final_since: None })
     }
 
     /// Reads what the rules need of a payment, and keeps the whole.
-    fn payment(&self, spec: &'static Spec, data: JsValue) -> Result<PaymentIntent, Refused> {
+    fn payment(&self, spec: &'static Spec, data: JsValue) -> Result<PaymentIntent, Error> {
         let text = |name| get_text(&data, name);
         let read = || {
             let (id, amount) = (IntentId::new(text("id")?).ok()?, Amount::new(&text("amount")?).ok()?);
@@ -142,6 +151,9 @@ impl Host {
             intent.checkout_url = text("checkout_url").map(CheckoutUrl::new);
             intent.customer.email =
                 get(&data, "customer").and_then(|customer| get_text(&customer, "email")).unwrap_or_default();
+            if let Some(mark) = get(&data, "metadata").and_then(|metadata| get_text(&metadata, MARK)) {
+                intent.metadata.insert(MARK.to_owned(), mark.into());
+            }
             intent.attempts = get_number(&data, "attempts");
             intent.created_at = get_number(&data, "created_at").map(Into::into);
             intent.amount_payable = text("amount_payable").and_then(|amount| Amount::new(&amount).ok());

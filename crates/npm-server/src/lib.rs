@@ -4,14 +4,17 @@
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
 mod calls;
+mod ledger;
 mod orders;
 mod value;
 
+use guichet::protocol::AttemptResult;
 use guichet::shop::{AskAgain, Calls, Reason};
-use guichet::shop::{Buyer, Language, Refused, Reply, Sender};
+use guichet::shop::{Buyer, Language, Owner, Refused, Reply, Sender};
 use guichet::shop::{create_intent, is_form, payment, session, status, verify_and_settle};
 use guichet::values::{Email, Invalid};
 use js_sys::Array;
+use ledger::{ShopLedger, Work};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -39,26 +42,27 @@ impl Task {
 
 /// Answers a request: `{method, route, origin, site, host, type, language, returned, requestedHeaders}`. Its result is a reply.
 #[wasm_bindgen]
-pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>) -> Task {
+pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>, ledger: &ShopLedger) -> Task {
+    let ledger = ledger.clone();
     task(|host| async move {
         let text = |name| get_text(&request, name);
         let (origin, site, sent_to) = (text("origin"), text("site"), text("host").unwrap_or_default());
         let sender = Sender { origin: origin.as_deref(), site: site.as_deref(), host: &sent_to };
         let language = Language::of(&text("language").unwrap_or_default());
         if (text("method").as_deref(), text("route").as_deref()) == (Some("GET"), Some("return")) {
-            return written(host.returned(&request, language).await, Vec::new(), Some(language));
+            return host.written(host.returned(&request, &ledger, language).await, Vec::new(), Some(language));
         }
         let is_form = is_form(&text("type").unwrap_or_default()).unwrap_or_default();
         let page = is_form.then_some(language);
         let reply = match sender.admit(&origins) {
-            Err(refused) => return written(Err(refused), Vec::new(), page),
+            Err(refused) => return host.written(Err(refused), Vec::new(), page),
             Ok(()) if text("method").as_deref() == Some("OPTIONS") && !origins.is_empty() => {
                 let asked = text("requestedHeaders").unwrap_or_default();
-                return written(Ok(sender.preflight(&origins, &asked)), Vec::new(), None);
+                return host.written(Ok(sender.preflight(&origins, &asked)), Vec::new(), None);
             }
-            Ok(()) => host.route(&request, &checkout_origins).await,
+            Ok(()) => host.route(&request, &checkout_origins, &ledger).await,
         };
-        written(reply, sender.cors(&origins), page)
+        host.written(reply, sender.cors(&origins), page)
     })
 }
 
@@ -85,6 +89,27 @@ pub fn settle(sold: JsValue) -> Task {
     })
 }
 
+/// Begins a round of a ledger. Its result is `{value}`, the round as JSON with what is to be read (`claimed`), or `{refused}`.
+#[wasm_bindgen]
+pub fn begin_round(ledger: &ShopLedger) -> Task {
+    let ledger = ledger.clone();
+    task(|host| async move { host.worked(Work::new(&host, &ledger).begin_round().await) })
+}
+
+/// Reads what is due of one payment that a round has claimed.
+#[wasm_bindgen]
+pub fn read_due(ledger: &ShopLedger, due: String, until: f64) -> Task {
+    let ledger = ledger.clone();
+    task(|host| async move { host.worked(Work::new(&host, &ledger).read_due(&due, until as i64).await) })
+}
+
+/// Ends a round, and brings the shop what it has not received.
+#[wasm_bindgen]
+pub fn end_round(ledger: &ShopLedger, until: f64) -> Task {
+    let ledger = ledger.clone();
+    task(|host| async move { host.worked(Work::new(&host, &ledger).end_round(until as i64).await) })
+}
+
 /// Ends a session of the service. Its result is `{}`, or `{refused}`.
 #[wasm_bindgen]
 pub fn revoke(token: String) -> Task {
@@ -101,15 +126,6 @@ fn task<W: Future<Output = JsValue> + 'static>(work: impl FnOnce(Arc<Host>) -> W
     Task { work: Box::pin(work(Arc::clone(&host))), host }
 }
 
-/// `{status, headers, body, cause}`, with more headers. An error is a page if `page` names its language.
-fn written(reply: Result<Reply, Refused>, more: Vec<(&'static str, String)>, page: Option<Language>) -> JsValue {
-    let cause = optional(reply.as_ref().err().and_then(Refused::cause));
-    let reply = reply.unwrap_or_else(|refused| refused.reply(page));
-    let headers = reply.headers.iter().chain(&more).map(|(name, value)| list(&[(*name).into(), value.into()]));
-    let headers: Array = headers.collect();
-    object(&[("status", &reply.status.into()), ("headers", &headers), ("body", &reply.body.into()), ("cause", &cause)])
-}
-
 /// JavaScript, as the rules see it.
 #[derive(Default)]
 struct Host {
@@ -123,6 +139,10 @@ struct Host {
     as_of: Mutex<Option<i64>>,
     /// The sale, as the shop keeps it.
     sold: Mutex<JsValue>,
+    /// The results of the attempts of its calls.
+    attempts: Mutex<Vec<AttemptResult>>,
+    /// What a person must know.
+    alarms: Mutex<Vec<String>>,
 }
 
 /// Nothing panics while it is locked, and a module that has panicked is not used again.
@@ -143,7 +163,46 @@ impl Host {
         }
     }
 
-    async fn route(&self, request: &JsValue, checkout_origins: &[String]) -> Result<Reply, Refused> {
+    /// `{status, headers, body, cause, alarms}`, with more headers. An error is a page if `page` names its language.
+    fn written(
+        &self,
+        reply: Result<Reply, Refused>,
+        more: Vec<(&'static str, String)>,
+        page: Option<Language>,
+    ) -> JsValue {
+        let cause = optional(reply.as_ref().err().and_then(Refused::cause));
+        let reply = reply.unwrap_or_else(|refused| refused.reply(page));
+        let headers = reply.headers.iter().chain(&more).map(|(name, value)| list(&[(*name).into(), value.into()]));
+        let headers: Array = headers.collect();
+        object(&[
+            ("status", &reply.status.into()),
+            ("headers", &headers),
+            ("body", &reply.body.into()),
+            ("cause", &cause),
+            ("alarms", &self.alarms()),
+        ])
+    }
+
+    /// `{value, alarms}`, the value as JSON, or `{refused, alarms}`.
+    fn worked(&self, result: Result<serde_json::Value, Refused>) -> JsValue {
+        let (name, value) = match result {
+            Ok(value) => ("value", value.to_string().into()),
+            Err(refusal) => ("refused", refused(&refusal)),
+        };
+        object(&[(name, &value), ("alarms", &self.alarms())])
+    }
+
+    fn alarms(&self) -> JsValue {
+        lock(&self.alarms).iter().map(JsValue::from).collect::<Array>().into()
+    }
+
+    async fn route(
+        &self,
+        request: &JsValue,
+        checkout_origins: &[String],
+        ledger: &ShopLedger,
+    ) -> Result<Reply, Refused> {
+        let work = is_ledger(request).then(|| Work::new(self, ledger));
         let text = |name| get_text(request, name).unwrap_or_default();
         let missing = |status, code, message| Err(Refused::new(status, Reason { code, message }));
         let route = text("route");
@@ -157,16 +216,24 @@ impl Host {
                 }
             }
             ("POST", "intents") => {
-                let Buyer { owner, .. } = self.buyer().await?;
+                let buyer = self.buyer().await?;
                 let is_form = is_form(&text("type"))?;
+                if let Some(work) = work {
+                    return work.click(buyer, is_form, checkout_origins).await;
+                }
+                let Buyer { owner, .. } = buyer;
                 let purchase = self.ask("purchase", &[is_form.into()]).await?;
                 let create = orders::read_purchase(&purchase)?;
                 *lock(&self.purchase) = purchase;
                 create_intent((self, self), owner, create, is_form, checkout_origins).await
             }
             ("GET", route) if route.starts_with("intents/") => {
-                let Buyer { owner, .. } = self.buyer().await?;
-                status((self, self), &owner, route.trim_start_matches("intents/")).await
+                let buyer = self.buyer().await?;
+                let payment_ref = route.trim_start_matches("intents/");
+                match work {
+                    Some(work) => work.status(&buyer, payment_ref).await,
+                    None => status((self, self), &buyer.owner, payment_ref).await,
+                }
             }
             (_, "return") => missing(405, "method_not_allowed", "This address takes GET."),
             (_, "session" | "intents") => missing(405, "method_not_allowed", "This address takes POST."),
@@ -175,16 +242,24 @@ impl Host {
     }
 
     /// The page of a payment.
-    async fn returned(&self, request: &JsValue, language: Language) -> Result<Reply, Refused> {
-        let Buyer { owner, .. } = self.buyer().await?;
+    async fn returned(&self, request: &JsValue, ledger: &ShopLedger, language: Language) -> Result<Reply, Refused> {
+        let buyer = self.buyer().await?;
         let returned = get_text(request, "returned").unwrap_or_default();
-        payment((self, self), &owner, &returned, language).await
+        if is_ledger(request) {
+            return Work::new(self, ledger).payment(&buyer, &returned, language).await;
+        }
+        payment((self, self), &buyer.owner, &returned, language).await
     }
 
     /// Who sent the request.
     async fn buyer(&self) -> Result<Buyer, Refused> {
         buyer(&self.ask("customer", &[]).await?)
     }
+}
+
+/// Whether the shop's orders are a ledger's.
+fn is_ledger(request: &JsValue) -> bool {
+    get(request, "isLedger").is_some_and(|is_ledger| is_ledger.is_truthy())
 }
 
 fn buyer(customer: &JsValue) -> Result<Buyer, Refused> {
@@ -194,6 +269,7 @@ fn buyer(customer: &JsValue) -> Result<Buyer, Refused> {
         (Some(id), _) => Buyer::customer(id),
     };
     buyer.login = text("login");
+    buyer.visit = text("visit").map(Owner::Guest);
     // An address that no session can be created for ends no purchase.
     buyer.verified_email = verified_email(customer).and_then(Result::ok);
     Ok(buyer)

@@ -1,8 +1,7 @@
 use super::body::Money;
 use super::order::{Duplicate, RefundKey, SendResult, Time};
-use crate::operations::PaymentIntent;
-use crate::shop::Owner;
-use crate::values::{Amount, CheckoutUrl, IntentStatus, Moment};
+use crate::shop::{self, Owner};
+use crate::values::{Amount, CheckoutUrl, IntentStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -219,9 +218,10 @@ impl std::fmt::Debug for Address {
 pub const MARK: &str = "guichet_mark";
 
 impl Seen {
-    /// A payment as it was read, with the `Date` of its reply, and how an address is encrypted.
+    /// A payment as it was read, and how an address is encrypted.
     #[must_use]
-    pub fn new(intent: &PaymentIntent, date: Option<Time>, seal: impl FnOnce(&str) -> String) -> Self {
+    pub fn new(reading: &shop::Reading, seal: impl FnOnce(&str) -> String) -> Self {
+        let shop::Reading { intent, as_of, expires_at, .. } = reading;
         let address = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
         let duplicates = intent.duplicate_payments.iter();
         Self {
@@ -232,8 +232,8 @@ impl Seen {
             currency: Some(intent.currency.clone()).filter(|currency| !currency.is_empty()),
             status: intent.status.clone(),
             created_at: intent.created_at,
-            expires_at: intent.expires().map(Moment::unix),
-            date,
+            expires_at: *expires_at,
+            date: *as_of,
             mark: intent.metadata.get(MARK).and_then(|mark| Some(mark.as_str()?.to_owned())),
             email: Some(intent.customer.email.clone()).filter(|email| !email.is_empty()),
             payable: intent.amount_payable,

@@ -63,7 +63,7 @@ impl Outcome {
     ) -> Self {
         let (last, earlier) = attempts.split_last().unwrap_or((&AttemptResult::NotSent, &[]));
         let got = match (&reading, SendResult::from(last)) {
-            (Ok(shop::Reading { intent, as_of, .. }), _) => Got::Payment(Box::new(Seen::new(intent, *as_of, seal))),
+            (Ok(reading), _) => Got::Payment(Box::new(Seen::new(reading, seal))),
             (Err(_), SendResult::Status(status)) => Got::Status(status),
             (Err(_), _) => Got::Lost,
         };

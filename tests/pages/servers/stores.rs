@@ -88,3 +88,9 @@ fn the_stores_in_sqlite_and_postgresql_keep_the_same() {
 fn the_stores_of_the_ledger_in_javascript_keep_its_contract() {
     running::run_in_node("tests/shop/ledger-stores.mjs", &PostgresServer::shared().create_database());
 }
+
+#[test]
+#[ignore = "needs files that `cargo xtask test` builds"]
+fn a_shop_in_javascript_over_a_ledger_passes_the_cases() {
+    running::run_in_node("tests/shop/ledger-shop.mjs", "");
+}

@@ -36,4 +36,5 @@ declare const duplicate: import("guichet-server").Duplicate;
 
 // The store of a ledger, and the time in seconds.
 declare const store: import("guichet-server/orders").LedgerStore;
+declare const overLedger: import("guichet-server").LedgerShopServer;
 declare const now: number;

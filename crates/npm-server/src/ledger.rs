@@ -1,0 +1,302 @@
+//! A shop's ledger, whose store, requests and shop are JavaScript's.
+
+use crate::{Host, lock};
+use guichet::operations::{CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
+use guichet::protocol::{Error, Kind, Operation, Spec, assemble};
+use guichet::shop::ledger::answer::{self, named};
+use guichet::shop::ledger::{
+    Alarm, Answer, Asked, Changed, Click, Clock, Commit, Done, Due, Event, Led, Ledger, Loaded, ONCE, OpenEvent,
+    Outcome, Payment, Purchase, Receiver, Requests, Round, Service, Shared, Store, Time,
+};
+use guichet::shop::{Buyer, Language, Owner, Reason, Refused, Reply, nonce};
+use guichet::values::{IntentId, PaymentRef};
+use js_sys::Uint8Array;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use wasm_bindgen::prelude::*;
+
+/// What a shop keeps between its tasks: the time of its ledger.
+#[wasm_bindgen]
+#[derive(Clone)]
+pub struct ShopLedger {
+    clock: Arc<Clock>,
+}
+
+#[wasm_bindgen]
+impl ShopLedger {
+    /// Of a shop whose key is, or is not, one of a test environment.
+    #[wasm_bindgen(constructor)]
+    pub fn new(is_test: bool) -> Self {
+        Self { clock: Arc::new(Clock::new(is_test)) }
+    }
+}
+
+/// What all servers of a ledger share when it is created now, as JSON.
+#[wasm_bindgen]
+pub fn first_shared(now: f64) -> String {
+    json!(Shared::new(now as Time)).to_string()
+}
+
+/// What the ledger in JavaScript can do at the service.
+fn service() -> Service {
+    Service { cancels: true, ..Service::default() }
+}
+
+/// The work of a ledger in one task.
+pub(crate) struct Work<'a> {
+    host: &'a Host,
+    ledger: &'a ShopLedger,
+    service: Service,
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(host: &'a Host, ledger: &'a ShopLedger) -> Self {
+        Self { host, ledger, service: service() }
+    }
+
+    fn rules(&self) -> Ledger<'_, Host, Host, Host> {
+        let (store, clock) = (self.host, &*self.ledger.clock);
+        Ledger { store, requests: store, receiver: store, service: &self.service, clock }
+    }
+
+    /// `POST {m}/intents`.
+    pub(crate) async fn click(&self, buyer: Buyer, is_form: bool, origins: &[String]) -> Result<Reply, Refused> {
+        let said: Said = read(&self.host.ask("purchase", &[is_form.into()]).await?)?;
+        let name =
+            said.name.ok_or_else(|| Refused::broken("`purchase` must return `name`, the order's own, a text"))?;
+        let created_at = self.host.shared().await?.created_at;
+        let bytes = async |action: &str, text: &str| {
+            let bytes = Uint8Array::new(&self.host.ask(action, &[text.into()]).await?).to_vec();
+            bytes.try_into().map_err(|_| Refused::broken("32 bytes are needed"))
+        };
+        let return_nonce = nonce(&bytes("random", "").await?);
+        let mark = nonce(&bytes("hmac", &format!("{created_at} {} {name}", buyer.owner)).await?);
+        let purchase = match said.ended {
+            true => Purchase::OrderEnded,
+            false => Purchase::Costs(said.costs),
+        };
+        let owner = buyer.owner.clone();
+        let click = Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: return_nonce, mark, quote: None };
+        let done = self.rules().handle(&name, &owner, Event::Click(click)).await?;
+        let opened = match &done.answer {
+            Some(Answer::Lead { address: Led::Sealed(sealed), .. }) => {
+                self.host.ask("open", &[sealed.into()]).await?.as_string()
+            }
+            _ => None,
+        };
+        answer::ticket(&done, is_form, origins, |_| opened)
+    }
+
+    /// `GET {m}/intents/{payment_ref}`.
+    pub(crate) async fn status(&self, buyer: &Buyer, payment_ref: &str) -> Result<Reply, Refused> {
+        let (done, reference, id) = self.read(buyer, payment_ref).await?;
+        answer::status(done, &reference, &id)
+    }
+
+    /// `GET {m}/return`.
+    pub(crate) async fn payment(&self, buyer: &Buyer, payment_ref: &str, language: Language) -> Result<Reply, Refused> {
+        let (done, reference, id) = self.read(buyer, payment_ref).await?;
+        answer::payment(done, &reference, &id, language)
+    }
+
+    /// Reads the payment that a page names, if it is of this owner. Returns its reference and the service's id, too.
+    async fn read(&self, buyer: &Buyer, payment_ref: &str) -> Result<(Done, String, String), Refused> {
+        let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
+        PaymentRef::new(payment_ref).map_err(|_| missing())?;
+        let ledger = self.rules();
+        let now = ledger.now().await?;
+        for name in self.host.find(payment_ref).await? {
+            let Some(order) = ledger.load(&name, now).await? else { continue };
+            let Some((payment, found)) = named(&order, buyer, payment_ref) else { continue };
+            Store::returned(self.host, &payment.reference, now).await?;
+            let done = ledger.read(&order, &payment.reference, &found.id).await?;
+            return Ok((done, payment.reference.clone(), found.id.clone()));
+        }
+        Err(missing())
+    }
+
+    /// Begins a round. Returns it as JSON, with what is to be read of it.
+    pub(crate) async fn begin_round(&self) -> Result<Value, Refused> {
+        let (Round { due, oldest, until, .. }, claimed) = self.rules().begin_round().await?;
+        Ok(json!({"due": due, "oldest": oldest, "until": until, "claimed": claimed}))
+    }
+
+    /// Reads what is due of one payment, by the round's time.
+    pub(crate) async fn read_due(&self, due: &str, until: Time) -> Result<Value, Refused> {
+        let Round { read, not_readable, .. } = self.rules().read_due(&self::read::<Due>(&due.into())?, until).await?;
+        Ok(json!({"read": read, "notReadable": not_readable}))
+    }
+
+    /// Ends a round, and brings the shop what it has not received.
+    pub(crate) async fn end_round(&self, until: Time) -> Result<Value, Refused> {
+        let ledger = self.rules();
+        ledger.end_round(until).await?;
+        Ok(json!({"notReceived": ledger.deliver(None).await?}))
+    }
+}
+
+/// What `purchase` says of an order.
+#[derive(Deserialize)]
+struct Said {
+    name: Option<String>,
+    #[serde(default)]
+    ended: bool,
+    #[serde(flatten)]
+    costs: Value,
+}
+
+/// Reads a JSON text that JavaScript gives.
+fn read<T: DeserializeOwned>(text: &JsValue) -> Result<T, Refused> {
+    serde_json::from_str(&text.as_string().unwrap_or_default()).map_err(Refused::broken)
+}
+
+impl Store for Host {
+    type Error = Refused;
+
+    async fn now(&self) -> Result<Time, Refused> {
+        let now = self.ask("now", &[]).await?.as_f64();
+        now.map(|now| now as Time).ok_or_else(|| Refused::broken("`now` of the orders must return a number"))
+    }
+
+    async fn load(&self, name: &str, owner: &Owner, now: Time) -> Result<Loaded, Refused> {
+        #[derive(Deserialize)]
+        struct Row {
+            order: Option<String>,
+            open: usize,
+            taken: BTreeSet<String>,
+        }
+        let row: Row = read(&self.ask("load", &[name.into(), owner.to_string().into(), number(now)]).await?)?;
+        let order = row.order.map(|order| serde_json::from_str(&order).map_err(Refused::broken)).transpose()?;
+        Ok(Loaded { order, open: row.open, taken: row.taken })
+    }
+
+    async fn commit(&self, Commit { order, before, open, now, rows, event }: &Commit) -> Result<bool, Refused> {
+        let event = event.as_ref().map(|event| json!({"version": event.version, "body": json!(event).to_string()}));
+        let rows = rows.iter().map(|row| {
+            json!({
+                "reference": row.reference, "created_at": row.created_at, "due_at": row.due_at, "counts_until": row.counts_until,
+                "names": row.names,
+            })
+        });
+        let commit = json!({
+            "name": order.name, "version": order.version, "body": json!(order).to_string(), "owner": order.owner.to_string(),
+            "before": before, "open": open, "now": now, "rows": rows.collect::<Vec<_>>(), "event": event,
+        });
+        Ok(self.ask("commit", &[commit.to_string().into()]).await?.is_truthy())
+    }
+
+    async fn find(&self, payment: &str) -> Result<Vec<String>, Refused> {
+        read(&self.ask("findNames", &[payment.into()]).await?)
+    }
+
+    async fn returned(&self, reference: &str, now: Time) -> Result<(), Refused> {
+        self.ask("returned", &[reference.into(), number(now)]).await.map(drop)
+    }
+
+    async fn due(&self, now: Time, beyond: Time) -> Result<Vec<Due>, Refused> {
+        read(&self.ask("due", &[number(now), number(beyond)]).await?)
+    }
+
+    async fn postpone(&self, reference: &str, due_at: Time) -> Result<(), Refused> {
+        self.ask("postpone", &[reference.into(), number(due_at)]).await.map(drop)
+    }
+
+    async fn shared(&self) -> Result<Shared, Refused> {
+        let stored = self.ask("shared", &[]).await?;
+        Ok(Shared { stored: stored.as_string(), ..read(&stored)? })
+    }
+
+    async fn replace_shared(&self, before: &Shared, after: &Shared) -> Result<bool, Refused> {
+        let texts = [before.stored.clone().unwrap_or_default(), json!(after).to_string()].map(JsValue::from);
+        Ok(self.ask("replaceShared", &texts).await?.is_truthy())
+    }
+
+    async fn events(&self) -> Result<Vec<OpenEvent>, Refused> {
+        #[derive(Deserialize)]
+        struct Row {
+            name: String,
+            version: i64,
+            body: String,
+        }
+        let rows: Vec<Row> = read(&self.ask("events", &[]).await?)?;
+        Ok(rows.into_iter().map(|Row { name, version, body }| OpenEvent { name, version, body }).collect())
+    }
+
+    async fn close(&self, event: &OpenEvent) -> Result<(), Refused> {
+        self.ask("close", &[event.name.as_str().into(), number(event.version)]).await.map(drop)
+    }
+}
+
+impl Requests for Host {
+    async fn create(&self, payment: &Payment, may_retry: bool) -> Outcome {
+        let spec = if may_retry { const { &CreatePaymentIntent::SPEC } } else { ONCE };
+        let body = payment.body.creation(payment);
+        self.outcome(spec, Ok(CreatePaymentIntent::SPEC.path.to_owned()), body.into()).await
+    }
+
+    async fn ask(&self, _: &str, asked: &Asked) -> Outcome {
+        let id = |id: &str| IntentId::new(id).map_err(Error::from);
+        match asked {
+            Asked::Read(named) => {
+                let target = id(named).and_then(|id| target(&ReadPaymentIntent::new(id)));
+                self.outcome(const { &ReadPaymentIntent::SPEC }, target, JsValue::UNDEFINED).await
+            }
+            Asked::Cancel(named) => {
+                let target = id(named).and_then(|id| target(&CancelPaymentIntent::new(id)));
+                self.outcome(const { &CancelPaymentIntent::SPEC }, target, JsValue::UNDEFINED).await
+            }
+            Asked::Find => {
+                let message = "This service does not find a payment by its reference.";
+                Outcome::new(&[], Err(Error::new(Kind::Unsupported, message)), |_| String::new())
+            }
+        }
+    }
+
+    async fn date(&self) -> Option<Time> {
+        let spec = const { &ListPaymentMethods::SPEC };
+        self.call(spec, spec.path, JsValue::UNDEFINED).await.ok()?;
+        *lock(&self.as_of)
+    }
+}
+
+impl Host {
+    /// What comes of a call about a payment.
+    async fn outcome(&self, spec: &'static Spec, target: Result<String, Error>, body: JsValue) -> Outcome {
+        lock(&self.attempts).clear();
+        let reading = match target {
+            Ok(target) => self.call_as(None, spec, &target, body).await.and_then(|data| self.reading(spec, data)),
+            Err(error) => Err(error),
+        };
+        let address = reading.as_ref().ok().and_then(|reading| reading.intent.checkout_url.as_ref());
+        let sealed = match address {
+            Some(address) => {
+                Host::ask(self, "seal", &[address.expose().into()]).await.ok().and_then(|it| it.as_string())
+            }
+            None => None,
+        };
+        let attempts = std::mem::take(&mut *lock(&self.attempts));
+        Outcome::new(&attempts, reading, |_| sealed.unwrap_or_default())
+    }
+}
+
+impl Receiver for Host {
+    async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
+        Host::ask(self, "orderChanged", &[json!(changed).to_string().into()]).await.map(drop)
+    }
+
+    fn alarm(&self, Alarm { what, about }: &Alarm) {
+        lock(&self.alarms).push([what, " ", about.as_str()].concat());
+    }
+}
+
+fn target<O: Operation>(operation: &O) -> Result<String, Error> {
+    let request = assemble(operation).map_err(|_| Error::new(Kind::Input, "A value in a path cannot be sent."))?;
+    Ok(request.target)
+}
+
+fn number(time: Time) -> JsValue {
+    (time as f64).into()
+}
