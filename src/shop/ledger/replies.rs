@@ -1,6 +1,6 @@
 use super::decide::{CLOCKS_DIFFER, Deciding};
 use super::event::{Asked, Effect, Got, Reading, Reply, Seen};
-use super::order::{DAY, Duplicate, Found, FoundState, Payment, SendResult, State, Time, Why};
+use super::order::{DAY, Found, FoundState, Payment, SendResult, State, Time, Why};
 use crate::values::IntentStatus;
 
 /// For how long a payment is read after its end if that was not the service's word, or the service does not know it any more.
@@ -227,9 +227,12 @@ impl Deciding<'_> {
         found.expires_at = seen.expires_at.or(found.expires_at);
         found.payable = seen.payable.or(found.payable);
         found.approvable_until = seen.approvable_until;
-        let is_new = |new: &&Duplicate| found.duplicates.iter().all(|old| old.attempt != new.attempt);
-        let new: Vec<_> = seen.duplicates.iter().filter(is_new).cloned().collect();
-        found.duplicates.extend(new);
+        for one in &seen.duplicates {
+            // A service may name it twice, also in one reply.
+            if found.duplicates.iter().all(|old| old.attempt != one.attempt) {
+                found.duplicates.push(one.clone());
+            }
+        }
         if is_known && seen.address.is_some() {
             found.sealed = None;
         }
