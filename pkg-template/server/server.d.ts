@@ -430,6 +430,19 @@ export interface ShopServer {
  * });
  */
 export function createShop<C extends Customer>(options: ShopOptions<C>): ShopServer;
+/**
+ * Creates a shop over a ledger. It sends nothing, and throws a `TypeError` if an option is wrong.
+ *
+ * @example
+ * const made = createShop({
+ *   baseUrl: "https://api.example.com",
+ *   secretKey: "sk_test_1",
+ *   customer: () => ({ id: 17 }),
+ *   purchase: () => ({ name: "ORDER-17", amount: "45000", description: "Shoes", firstname: "Awa", lastname: "Ngono", email: "awa@example.com" }),
+ *   orderChanged: ({ name, state }) => console.log(name, state),
+ *   orders: store,
+ * });
+ */
 export function createShop<C extends Customer>(options: LedgerShopOptions<C>): LedgerShopServer;
 
 /**

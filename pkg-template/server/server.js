@@ -111,7 +111,7 @@ class Shop {
     const execute = (start) => this.#execute(start).then(JSON.parse).catch(fail);
     const { due = 0, oldest, until = 0, claimed = [] } = (await execute(() => begin_round(this.#kept()))) ?? {};
     const reads = await Promise.all(claimed.map((one) => execute(() => read_due(this.#kept(), JSON.stringify(one), until))));
-    const { notReceived = 0 } = (await execute(() => end_round(this.#kept(), until))) ?? {};
+    const { notReceived = 0 } = (await execute(() => end_round(this.#kept(), until, claimed.length > 0))) ?? {};
     const done = reads.filter(Boolean);
     return { read: done.reduce((sum, { read }) => sum + read, 0), due, oldest, until, notReadable: done.flatMap(({ notReadable }) => notReadable), notReceived, failed };
   }
@@ -181,7 +181,7 @@ class Shop {
       random: () => crypto.getRandomValues(new Uint8Array(32)),
       seal: (address) => this.#addresses.seal(address),
       open: (sealed) => this.#addresses.open(sealed).catch(() => undefined),
-      orderChanged: (changed) => options.orderChanged(JSON.parse(changed)),
+      orderChanged: (changed) => inTime(async () => options.orderChanged(JSON.parse(changed))),
       ...(options.isLedger && this.#store()),
       send: (...call) => this.#service.send(...call),
       wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -251,6 +251,15 @@ async function orderOf(request, isForm) {
   } catch {
     throw new ShopError(400, "invalid_json", "The order is not JSON.");
   }
+}
+
+/** A shop that hangs must not keep others from what their orders have become. */
+function inTime(work) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error("`orderChanged` has taken longer than ten seconds.")), 10_000);
+  });
+  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
 /** What a shop says of an order, for the ledger. Numbers that are whole are amounts, too. */

@@ -16,8 +16,11 @@ pub(crate) async fn sqlite(folder: &Folder) -> SqlitePool {
     SqlitePoolOptions::new().max_connections(4).connect_with(file).await.unwrap()
 }
 
+/// Of a shop whose own transactions are of another isolation.
 async fn postgres() -> [PgPool; 2] {
-    let address = PostgresServer::shared().create_database();
+    let (server, address) = (PostgresServer::shared(), PostgresServer::shared().create_database());
+    let database = address.rsplit('/').next().unwrap();
+    server.psql(database, &format!("ALTER DATABASE {database} SET default_transaction_isolation = 'repeatable read'"));
     [PgPool::connect(&address).await.unwrap(), PgPool::connect(&address).await.unwrap()]
 }
 

@@ -27,6 +27,37 @@ for (const name of ["guard", "session", "intents", "status", "return"]) {
 assert.ok(count > 150);
 assert.ok(!logged.some((text) => text.includes(KEY) || text.includes("client_secret=")), "no log has the key or a client secret");
 
+// A round reads what is due, and brings the shop what it could not store before. A paid order leads to what was paid, and nothing is asked.
+{
+  const store = sqliteOrders(new sqlite.Database(":memory:"));
+  let [time, status, isFull] = [1_795_000_000, "requires_action", false];
+  const [events, sent] = [[], []];
+  const intent = { id: "pi_1", payment_ref: "gch_1", amount: "45000", currency: "XAF", checkout_url: "https://pay.example/#1" };
+  const shop = createShop({
+    ...options({ shop: { customer: { id: "awa" }, purchase: { merchant_reference: "ORDER-17", amount: 45_000, description: "Shoes", firstname: "Awa", lastname: "Ngono", email: "awa@example.com" } } }, []),
+    orders: { ...store, now: async () => time },
+    orderChanged(changed) {
+      if (isFull) throw new Error("the disk is full");
+      events.push(changed);
+    },
+    fetch: async (url, { method }) => {
+      sent.push(method);
+      return Response.json({ data: { ...intent, status } }, { headers: { date: new Date(time * 1000).toUTCString() } });
+    },
+  });
+  const click = async () => (await shop.fetch(new Request("http://shop.example/guichet/intents", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }))).json();
+  assert.equal((await click()).intent.checkout_url, intent.checkout_url);
+  assert.deepEqual([(await shop.settle()).due, events], [0, []]);
+  [time, status, isFull] = [time + 10, "succeeded", true];
+  const { read, due, notReceived, failed } = await shop.settle();
+  assert.deepEqual([read, due, notReceived, failed], [1, 1, 1, []]);
+  isFull = false;
+  assert.equal((await shop.settle()).notReceived, 0);
+  assert.deepEqual(events.map(({ name, state, paid_by }) => [name, state, paid_by.amount]), [["ORDER-17", "paid", "45000"]]);
+  const { intent: paid } = await click();
+  assert.deepEqual([paid.status, paid.checkout_url, sent], ["succeeded", null, ["POST", "GET"]]);
+}
+
 async function run(test) {
   const [calls, sent, bodies] = [[], [], []];
   const orders = sqliteOrders(new sqlite.Database(":memory:"));

@@ -267,6 +267,8 @@ const everywhere = {
     assert.deepEqual(await store.events(), events, "the oldest is first");
     await store.close("LARGE", version);
     assert.deepEqual(await store.events(), events.slice(1));
+    for (const [name, version] of [["Y", 5], ["X", 6], ["Z", 4]]) await store.commit(orderOf(name, { version, event: { version, body: "" } }));
+    assert.deepEqual((await store.events()).map(({ name }) => name), ["Z", "Y", "X", "LARGE"], "the oldest is first");
     await connection.close();
   },
 
@@ -493,6 +495,28 @@ const only = {
       await Promise.all([owner.close(), connection.close()]);
     },
 
+    async a_commit_is_on_the_disk_whatever_the_shop_has_set({ empty, connect }) {
+      const address = await empty();
+      const connection = connect(address, { options: "-c synchronous_commit=off" });
+      const settings = [];
+      const observed = async () => {
+        const client = await connection.pool.connect();
+        const query = client.query.bind(client);
+        client.query = async (sql, ...rest) => {
+          if (sql === "COMMIT") settings.push((await query("SHOW synchronous_commit")).rows[0].synchronous_commit);
+          return query(sql, ...rest);
+        };
+        return client;
+      };
+      const store = postgresOrders({ query: connection.pool.query.bind(connection.pool), connect: observed });
+      await store.open(first);
+      settings.length = 0;
+      assert.equal(await store.commit(orderOf("ORDER-1")), true);
+      assert.deepEqual([...new Set(settings)], ["on"]);
+      assert.deepEqual(await connection.query("SHOW synchronous_commit"), [{ synchronous_commit: "off" }]);
+      await connection.close();
+    },
+
     async a_commit_whose_connection_is_lost_fails_and_the_next_one_is_stored({ empty, connect }) {
       const address = await empty();
       const [connection, other] = [connect(address, { max: 1 }), connect(address)];
@@ -517,14 +541,14 @@ const only = {
       const connectAndCut = async () => {
         const client = await connection.pool.connect();
         const query = client.query.bind(client);
-        client.query = async (sql, values) => {
+        client.query = async (sql, ...rest) => {
           if (!isCut && sql.includes("guichet_payments AS old")) {
             isCut = true;
             const { rows } = await query("SELECT pg_backend_pid() AS pid");
             await other.query(`SELECT pg_terminate_backend(${rows[0].pid})`);
             await new Promise((resolve) => setTimeout(resolve, 200));
           }
-          return query(sql, values);
+          return query(sql, ...rest);
         };
         return client;
       };

@@ -130,10 +130,12 @@ impl<'a> Work<'a> {
         Ok(json!({"read": read, "notReadable": not_readable}))
     }
 
-    /// Ends a round, and brings the shop what it has not received.
-    pub(crate) async fn end_round(&self, until: Time) -> Result<Value, Refused> {
+    /// Ends a round, if it has claimed something, and brings the shop what it has not received.
+    pub(crate) async fn end_round(&self, until: Time, has_claimed: bool) -> Result<Value, Refused> {
         let ledger = self.rules();
-        ledger.end_round(until).await?;
+        if has_claimed {
+            ledger.end_round(until).await?;
+        }
         Ok(json!({"notReceived": ledger.deliver(None).await?}))
     }
 }

@@ -103,11 +103,11 @@ pub fn read_due(ledger: &ShopLedger, due: String, until: f64) -> Task {
     task(|host| async move { host.worked(Work::new(&host, &ledger).read_due(&due, until as i64).await) })
 }
 
-/// Ends a round, and brings the shop what it has not received.
+/// Ends a round, if it has claimed something, and brings the shop what it has not received.
 #[wasm_bindgen]
-pub fn end_round(ledger: &ShopLedger, until: f64) -> Task {
+pub fn end_round(ledger: &ShopLedger, until: f64, has_claimed: bool) -> Task {
     let ledger = ledger.clone();
-    task(|host| async move { host.worked(Work::new(&host, &ledger).end_round(until as i64).await) })
+    task(|host| async move { host.worked(Work::new(&host, &ledger).end_round(until as i64, has_claimed).await) })
 }
 
 /// Ends a session of the service. Its result is `{}`, or `{refused}`.

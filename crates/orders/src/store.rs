@@ -239,8 +239,10 @@ orders!(
     PostgresOrders,
     sqlx::PgPool,
     r#"TEXT COLLATE "C""#,
-    "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL idle_in_transaction_session_timeout = '5s'",
+    // In another isolation an owner's payments would be counted as they were before the lock.
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL idle_in_transaction_session_timeout = '5s'",
     "SELECT pg_advisory_xact_lock(hashtextextended($1, 7267631045223164514))",
     "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
-    "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()"
+    // Also those that the role may not read: they are not missing.
+    "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = current_schema()"
 );

@@ -93,7 +93,10 @@ impl<T: Store> Ledger<T> {
             let next = ledger.begin_round().await.map_err(Refused::broken)?;
             (round.until, claimed) = (next.0.until, next.1);
         }
-        ledger.end_round(round.until).await.map_err(Refused::broken)?;
+        // Only what is ours: another server may have claimed it.
+        if !claimed.is_empty() {
+            ledger.end_round(round.until).await.map_err(Refused::broken)?;
+        }
         round.not_received = ledger.deliver(None).await.map_err(Refused::broken)?;
         Ok(round)
     }
