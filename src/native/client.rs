@@ -124,7 +124,7 @@ impl Client {
         credential: &(dyn Credential + Sync),
     ) -> Result<Reply, Error> {
         if credential.bearer() == self.key.secret.bearer() {
-            return self.transport.fetch(spec, request, credential, Some(&self.key.authorization)).await;
+            return self.fetch_recorded(spec, request, &mut Vec::new()).await;
         }
         self.transport.send_with(spec, request, credential).await
     }
@@ -137,7 +137,7 @@ impl Client {
         attempts: &mut Vec<AttemptResult>,
     ) -> Result<Reply, Error> {
         let Key { secret, authorization } = &*self.key;
-        self.transport.fetch_recorded(spec, request, secret, Some(authorization), attempts).await
+        self.transport.fetch(spec, request, secret, Some(authorization), attempts).await
     }
 
     /// What sends the client's requests, with any credential.

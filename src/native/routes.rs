@@ -1,10 +1,9 @@
 use super::ledger::Ledger;
 use super::{Buyer, Client, Reason, Refused, Sessions, Shop};
 use crate::platform::read_origin;
-use crate::shop::ledger::answer::{self, named};
-use crate::shop::ledger::{Done, Store};
+use crate::shop::ledger::{Store, answer};
 use crate::shop::{self, Granted, Grants, Language, Reply, Sender};
-use crate::values::{Address, Email, Invalid, PaymentRef};
+use crate::values::{Address, Email, Invalid};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -116,19 +115,6 @@ impl<S: Shop, T: Store> RoutesState<S, T> {
     async fn buyer(&self, request: &Parts) -> Result<Buyer, Refused> {
         self.shop.buyer(request).await?.ok_or_else(Refused::not_signed_in)
     }
-
-    /// Reads the payment that a page names, if it is of this owner. Returns its reference and the service's id, too.
-    async fn read(&self, buyer: &Buyer, payment_ref: &str) -> Result<(Done, String, String), Refused> {
-        let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
-        PaymentRef::new(payment_ref).map_err(|_| missing())?;
-        for name in self.ledger.store().find(payment_ref).await.map_err(Refused::broken)? {
-            let Some(order) = self.ledger.order(&name).await? else { continue };
-            let Some((payment, found)) = named(&order, buyer, payment_ref) else { continue };
-            let done = self.ledger.read(&self.shop, &order, &payment.reference, &found.id).await?;
-            return Ok((done, payment.reference.clone(), found.id.clone()));
-        }
-        Err(missing())
-    }
 }
 
 impl<S: Shop, T: Store> Grants for RoutesState<S, T> {
@@ -177,8 +163,7 @@ async fn status<S: Shop, T: Store + 'static>(
     request: Parts,
 ) -> Result<Reply, Refused> {
     let buyer = state.buyer(&request).await?;
-    let (done, reference, id) = to_its_end(async move { state.read(&buyer, &payment_ref).await }).await?;
-    answer::status(done, &reference, &id)
+    answer::status(to_its_end(async move { state.ledger.read(&state.shop, &buyer, &payment_ref).await }).await?)
 }
 
 async fn payment<S: Shop, T: Store + 'static>(State(state): State<Arc<RoutesState<S, T>>>, request: Parts) -> Reply {
@@ -186,8 +171,8 @@ async fn payment<S: Shop, T: Store + 'static>(State(state): State<Arc<RoutesStat
     let read = async {
         let buyer = state.buyer(&request).await?;
         let (payment_ref, own) = (payment_of(&request), Arc::clone(&state));
-        let (done, reference, id) = to_its_end(async move { own.read(&buyer, &payment_ref).await }).await?;
-        answer::payment(done, &reference, &id, language)
+        let read = to_its_end(async move { own.ledger.read(&own.shop, &buyer, &payment_ref).await }).await?;
+        answer::payment(read, language)
     };
     read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
 }

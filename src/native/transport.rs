@@ -110,22 +110,11 @@ impl Transport {
         credential: &(dyn Credential + Sync),
     ) -> Result<Reply, Error> {
         let header = credential.bearer().map(authorization).transpose().map_err(|error| error.of(spec.name))?;
-        self.fetch(spec, request, credential, header.as_ref()).await
+        self.fetch(spec, request, credential, header.as_ref(), &mut Vec::new()).await
     }
 
-    /// Sends a request with a credential, whose header was made before.
+    /// Sends a request with a credential, whose header was made before. The result of each attempt is added to `attempts`.
     pub(super) async fn fetch(
-        &self,
-        spec: &'static Spec,
-        request: Request,
-        credential: &(dyn Credential + Sync),
-        header: Option<&HeaderValue>,
-    ) -> Result<Reply, Error> {
-        self.fetch_recorded(spec, request, credential, header, &mut Vec::new()).await
-    }
-
-    /// The same. The result of each attempt is added to `attempts`.
-    pub(super) async fn fetch_recorded(
         &self,
         spec: &'static Spec,
         request: Request,

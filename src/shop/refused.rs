@@ -97,6 +97,25 @@ impl Refused {
         Self::email_not_verified().because("no session for the verified e-mail address", cause)
     }
 
+    /// Another owner's payment is refused like an unknown one.
+    pub(super) fn payment_missing() -> Self {
+        Self::new(404, Reason { code: "resource_missing", message: "There is no such payment." })
+    }
+
+    pub(super) fn payment_mismatch() -> Self {
+        let message = "The payment is not the one of this order. Please ask the shop.";
+        Self::new(409, Reason { code: "payment_mismatch", message })
+    }
+
+    pub(crate) fn order_missing() -> Self {
+        Self::new(404, Reason { code: "order_missing", message: "There is no such order." })
+    }
+
+    pub(super) fn unavailable() -> Self {
+        let message = "The payment service does not answer. Nothing is lost: please try again.";
+        Self::new(503, Reason { code: "unavailable", message })
+    }
+
     /// The owner has [`MAX_OPEN_PAYMENTS`](super::routes::MAX_OPEN_PAYMENTS).
     pub(super) fn too_many_open_payments() -> Self {
         let message = "You have 20 unpaid payments. Pay or cancel one of them first.";
@@ -187,11 +206,9 @@ impl From<Error> for Refused {
         }
         let ours = |status, code, message| Self::new(status, Reason { code, message });
         let refused = match (error.kind(), error.status()) {
-            (Kind::Offline | Kind::Timeout, _) => {
-                ours(503, "unavailable", "The payment service does not answer. Nothing is lost: please try again.")
-            }
+            (Kind::Offline | Kind::Timeout, _) => Self::unavailable(),
             (Kind::Unsupported, _) => ours(404, "unsupported", "The payment service does not have this operation."),
-            (Kind::NotFound, _) => ours(404, "resource_missing", "There is no such payment."),
+            (Kind::NotFound, _) => Self::payment_missing(),
             (Kind::Uncertain, _) => {
                 ours(409, "uncertain", "It is not certain whether the payment was begun. Please ask the shop.")
             }

@@ -187,11 +187,10 @@ async fn read(
     owner: &Owner,
     payment_ref: &str,
 ) -> Result<(Sold, Reading), Refused> {
-    let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
-    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| missing())?;
+    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| Refused::payment_missing())?;
     let sold = orders.find(&payment_ref, owner).await?;
     // Compared again, for a shop that forgets it.
-    let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(missing)?;
+    let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(Refused::payment_missing)?;
     let reading = calls.read(&sold.intent).await?;
     verify_and_settle(orders, &sold, &reading.intent).await?;
     Ok((sold, reading))

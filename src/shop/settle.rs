@@ -1,4 +1,4 @@
-use super::{Orders, Reason, Refused, Report, Sold};
+use super::{Orders, Refused, Report, Sold};
 use crate::operations::PaymentIntent;
 use crate::values::{IntentStatus, printable};
 
@@ -48,10 +48,9 @@ impl AskAgain {
 /// [`Refused`] if the payment is not the one that was sold (code `payment_mismatch`), or if a report was not stored.
 pub async fn verify_and_settle(orders: &impl Orders, sold: &Sold, intent: &PaymentIntent) -> Result<AskAgain, Refused> {
     if !sold.is(intent) {
-        let message = "The payment is not the one of this order. Please ask the shop.";
         let cause = [intent.id.as_str(), " for ", sold.merchant_reference.as_str()].concat();
-        let refused = Refused::new(409, Reason { code: "payment_mismatch", message });
-        return Err(refused.because("the payment is not the one that was sold", printable(cause).to_string()));
+        return Err(Refused::payment_mismatch()
+            .because("the payment is not the one that was sold", printable(cause).to_string()));
     }
     let ask_again = AskAgain::about(intent);
     let mut outcome = Ok(ask_again);

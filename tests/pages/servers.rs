@@ -832,13 +832,13 @@ for case in json.load(open(sys.argv[2]))["cases"]:
 #[test]
 #[ignore = "needs files that `cargo xtask test` builds"]
 fn the_ledger_in_php_passes_every_case_and_no_mutant_of_it_does() {
-    for (script, said) in
+    for (script, expected) in
         [("ledger.php", " cases pass, 0 fail"), ("ledger-mutants.php", " mutants are caught, 0 are not")]
     {
         let script = crate::support::root().join("tests/shop").join(script);
         let output = std::process::Command::new("php").arg(&script).output().unwrap();
         let printed = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && printed.contains(said), "{}: {printed}", script.display());
+        assert!(output.status.success() && printed.contains(expected), "{}: {printed}", script.display());
     }
 }
 

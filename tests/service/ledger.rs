@@ -39,7 +39,7 @@ async fn a_creation_whose_replies_are_lost_is_sent_again_with_the_same_body_and_
     assert!(mark.len() == 22 && mark != nonce, "{mark}");
 }
 
-/// No page gets the address of a payment of another sum, and a person is told.
+/// No page gets the address of a payment of another sum, and the log alarms a person.
 #[tokio::test]
 async fn a_payment_of_another_sum_is_never_handed_out_and_pays_nothing() {
     let other = || intent("requires_action", json!({"amount": "1"}));
@@ -99,7 +99,11 @@ async fn an_event_that_the_shop_cannot_store_comes_again_with_the_next_round() {
     assert_eq!((paid.name.as_str(), paid.state), ("ORDER-17", OrderState::Paid));
     assert_eq!(paid.paid_by.map(|paid| paid.id).as_deref(), Some("pi_1"));
     world.ledger.settle_due(&world.shop).await.unwrap();
-    assert_eq!(world.events().iter().filter(|event| event.state == OrderState::Paid).count(), 1, "it came twice");
+    assert_eq!(
+        world.events().iter().filter(|event| event.state == OrderState::Paid).count(),
+        1,
+        "the event was delivered twice"
+    );
 }
 
 /// A paid order leads to what was paid, from what is stored: the service is not asked.

@@ -1,12 +1,11 @@
 // The rules of a merchant's server over a ledger: the cases of this folder, but those for a shop that keeps its payments itself, and rounds.
 // `Routes` passes the same (`tests/service/shop_rules.rs`). The stores have a contract of their own (`ledger-stores.mjs`).
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createShop, ShopError } from "guichet-server";
+import { createShop } from "guichet-server";
 import { sqliteOrders } from "guichet-server/orders";
 import sqlite from "node-sqlite3-wasm";
+import { calling, casesOf, contains, fail, requestOf, serviceOf, usualOptions, verify, withNonces } from "./cases.mjs";
 
-const DATE = "Wed, 25 Nov 2026 18:40:00 GMT"; // the service's time
 // Of no test environment, where the service is also asked for its time.
 const KEY = "sk_live_1";
 const logged = [];
@@ -14,15 +13,9 @@ console.error = (text) => logged.push(text);
 let count = 0;
 
 for (const name of ["guard", "session", "intents", "status", "return"]) {
-  const file = JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), "utf8"));
-  for (const one of file.cases.filter(({ no_ledger }) => !no_ledger)) {
-    const merged = Object.fromEntries(["shop", "request"].map((member) => [member, { ...file[member], ...one[member] }]));
-    await run({ ...file, ...one, ...merged }).catch((e) => {
-      e.message = `${name}.json: ${one.name}: ${e.message}`;
-      throw e;
-    });
-    count += 1;
-  }
+  const tests = casesOf(name).filter(({ no_ledger }) => !no_ledger);
+  for (const test of tests) await run(test).catch((e) => fail(test, e));
+  count += tests.length;
 }
 assert.ok(count > 150);
 assert.ok(!logged.some((text) => text.includes(KEY) || text.includes("client_secret=")), "no log has the key or a client secret");
@@ -65,15 +58,11 @@ async function run(test) {
   const { kept, open = 0, purchase } = test.shop;
   if (kept) await begun(orders, { ...kept, name: kept.merchant_reference, id: kept.intent });
   for (let i = 0; i < open; i++) await begun(orders, { owner: "customer:awa", name: `OPEN-${i}`, id: `pi_open_${i}`, payment_ref: `OPEN-${i}`, amount: "1", currency: "XAF" });
-  const shop = createShop({ ...options(test, calls), orders, fetch: serviceOf(test, sent, bodies) });
-  const { method, path, headers, body } = test.request;
-  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-  const request = new Request(`http://shop.example:4242/guichet${path}`, { method, headers, body: text });
-  if (!headers["content-type"]) request.headers.delete("content-type");
-  const response = await shop.fetch(request);
+  const shop = createShop({ ...options(test, calls), orders, fetch: serviceOf(test, KEY, sent, bodies) });
+  const response = await shop.fetch(requestOf(test));
   const { order } = await orders.load(purchase?.merchant_reference ?? "", "", 0);
   const nonce = order ? JSON.parse(order).payments[0].nonce : "";
-  const filled = (value) => value && JSON.parse(JSON.stringify(value).replaceAll("{nonce}", nonce).replaceAll("{nonce ORDER-18}", nonce));
+  const filled = (expected) => withNonces(expected, nonce, nonce);
   await verify(response, filled(test.reply));
   assert.deepEqual(sent, test.sent);
   (filled(test.bodies) ?? []).forEach((body, i) => contains(bodies[i], body, "body"));
@@ -93,19 +82,9 @@ async function begun(orders, { owner, name, id, payment_ref, amount, currency })
 }
 
 function options({ shop }, calls) {
-  const call = (name, ...values) => {
-    calls.push(`${name} ${values.join(" ")}`);
-    if (shop.fails?.includes(name)) throw new Error("the disk is full");
-    const { status, code, message } = shop.refuses?.[name] ?? {};
-    if (status) throw new ShopError(status, code, message);
-  };
+  const call = calling(shop, calls);
   return {
-    baseUrl: "http://127.0.0.1:1",
-    secretKey: KEY,
-    origins: shop.origins,
-    checkoutOrigins: shop.checkoutOrigins,
-    guests: true,
-    customer: () => shop.customer,
+    ...usualOptions(shop, KEY),
     purchase(order) {
       call("purchase", JSON.stringify(order));
       const { merchant_reference: name, ...costs } = shop.purchase;
@@ -113,33 +92,4 @@ function options({ shop }, calls) {
     },
     orderChanged() {},
   };
-}
-
-function serviceOf({ service = [], intent }, sent, bodies) {
-  const replies = service.values();
-  return async (url, { method, headers, body }) => {
-    assert.equal(headers.authorization, `Bearer ${KEY}`);
-    sent.push(`${method} ${url.replace("http://127.0.0.1:1", "")}`);
-    bodies.push(body && JSON.parse(body));
-    const { value } = replies.next();
-    if (value === "lost" || value === undefined) throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
-    const date = value.has_no_date ? {} : { date: DATE };
-    const { status = 200, headers: more, body: reply } = value.intent ? { headers: date, body: { data: { ...intent, ...value.intent } } } : value;
-    return new Response(typeof reply === "string" ? reply : JSON.stringify(reply), { status, headers: more });
-  };
-}
-
-async function verify(response, { status, headers = {}, body, has = [], not = [] }) {
-  const text = await response.text();
-  assert.equal(response.status, status, text);
-  for (const [name, value] of Object.entries(headers)) assert.equal(response.headers.get(name), value, name);
-  if (body) contains(JSON.parse(text), body, "body");
-  for (const part of has) assert.ok(text.includes(part), `the reply lacks ${part}: ${text}`);
-  for (const secret of not) assert.ok(!text.includes(secret), `the reply contains ${secret}: ${text}`);
-}
-
-/** Compares the members that are expected. */
-function contains(found, expected, what) {
-  if (typeof expected !== "object" || expected === null || Array.isArray(expected)) return assert.deepEqual(found ?? null, expected, what);
-  for (const [name, value] of Object.entries(expected)) contains(found?.[name], value, `${what}.${name}`);
 }

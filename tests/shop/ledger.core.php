@@ -649,7 +649,7 @@ final class Deciding {
         return null;
     }
     // The first payment that succeeds pays the order. Then, and when the shop has ended the order, everything that can
-    // still be paid is canceled where the service can, once. What the shop sees is told with a version.
+    // still be paid is canceled where the service can, once. What the shop sees has a version.
     public function finish(array $before, array|string|null $last, bool $is_restored): array {
         $this->effects = $last === null ? $this->effects : [...$this->effects, $last];
         $this->order['paid_by'] ??= what_paid($this->order)[1]['id'] ?? null;
@@ -664,11 +664,11 @@ final class Deciding {
         }
         $this->clock_is_wrong && $this->alarm('clock');
         $changed = changed($this->order);
-        $is_told = $is_restored || !is_same($changed, changed($before));
+        $is_reported = $is_restored || !is_same($changed, changed($before));
         $is_changed = $is_restored || !is_same($this->order, $before);
         $this->order['version'] = $before['version'] + (int) $is_changed;
         $changed = ['version' => $this->order['version'], 'restored' => $is_restored] + $changed;
-        $this->effects = $is_told ? [...$this->effects, ['order_changed' => $changed]] : $this->effects;
+        $this->effects = $is_reported ? [...$this->effects, ['order_changed' => $changed]] : $this->effects;
         return ['order' => $this->order, 'effects' => $this->effects];
     }
 }

@@ -6,24 +6,16 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { checkPurchase, createShop, ShopError } from "guichet-server";
 import { toNode } from "guichet-server/node";
+import { calling, casesOf, contains, fail, requestOf, serviceOf, usualOptions, verify, withNonces } from "./cases.mjs";
 
 const RETURN_KEY = "a secret text of one's own";
-const DATE = "Wed, 25 Nov 2026 18:40:00 GMT"; // the service's time
-const files = ["guard", "session", "intents", "status", "return", "settle"];
 const logged = [];
 console.error = (text) => logged.push(text);
 let count = 0;
 
-for (const name of files) {
-  const file = JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), "utf8"));
-  for (const one of file.cases) {
-    const merged = Object.fromEntries(["shop", "request"].map((member) => [member, { ...file[member], ...one[member] }]));
-    await run({ ...file, ...one, ...merged }).catch((e) => {
-      e.message = `${name}.json: ${one.name}: ${e.message}`;
-      throw e;
-    });
-    count += 1;
-  }
+for (const name of ["guard", "session", "intents", "status", "return", "settle"]) {
+  for (const test of casesOf(name)) await run(test).catch((e) => fail(test, e));
+  count += casesOf(name).length;
 }
 
 // Whether a declined attempt may still become money. Only a store knows when a final status was first seen.
@@ -34,7 +26,7 @@ for (const { name, as_of, late: expected, ...one } of late.filter(({ final_since
   const data = { id, amount, currency, merchant_reference, customer, ...one.intent };
   const headers = as_of === null ? {} : { date: new Date(as_of * 1000).toUTCString() };
   const test = { shop: sellsIt, service: [{ body: { data }, headers }] };
-  const shop = createShop({ ...options(test, []), fetch: serviceOf(test, [], []) });
+  const shop = createShop({ ...options(test, []), fetch: serviceOf(test, "sk_test_1", [], []) });
   const reply = await (await shop.fetch(new Request(`http://shop.example/guichet${request.path}`))).json();
   assert.deepEqual([reply.late, reply.as_of], [expected, as_of], `late.json: ${name}`);
   count += 1;
@@ -42,7 +34,7 @@ for (const { name, as_of, late: expected, ...one } of late.filter(({ final_since
 
 async function run(test) {
   const [calls, sent, bodies] = [[], [], []];
-  const shop = createShop({ ...options(test, calls), fetch: serviceOf(test, sent, bodies) });
+  const shop = createShop({ ...options(test, calls), fetch: serviceOf(test, "sk_test_1", sent, bodies) });
   if (test.settle) {
     const { read, failed } = await shop.settle();
     assert.equal(read, 1);
@@ -51,32 +43,18 @@ async function run(test) {
     assert.ok(failed.every((e) => e instanceof ShopError));
     if (test.refused === "unavailable") assert.equal(failed[0].kind, "offline");
   } else {
-    const { method, path, headers, body } = test.request;
-    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-    const request = new Request(`http://shop.example:4242/guichet${path}`, { method, headers, body: text });
-    if (!headers["content-type"]) request.headers.delete("content-type");
-    await verify(await shop.fetch(request), test.reply);
+    await verify(await shop.fetch(requestOf(test)), filled(test.reply));
   }
   assert.deepEqual(sent, test.sent);
-  (test.bodies ?? []).forEach((body, i) => contains(bodies[i], body, "body"));
+  (filled(test.bodies) ?? []).forEach((body, i) => contains(bodies[i], body, "body"));
   if (test.calls) assert.deepEqual(calls, test.calls);
 }
 
 function options({ shop, settle }, calls) {
-  const call = (name, ...values) => {
-    calls.push(`${name} ${values.join(" ")}`);
-    if (shop.fails?.includes(name)) throw new Error("the disk is full");
-    const { status, code, message } = shop.refuses?.[name] ?? {};
-    if (status) throw new ShopError(status, code, message);
-  };
+  const call = calling(shop, calls);
   return {
-    baseUrl: "http://127.0.0.1:1",
-    secretKey: "sk_test_1",
-    origins: shop.origins,
-    checkoutOrigins: shop.checkoutOrigins,
-    guests: true,
+    ...usualOptions(shop, "sk_test_1"),
     returnKey: RETURN_KEY,
-    customer: () => shop.customer,
     purchase(order) {
       call("purchase", JSON.stringify(order));
       return shop.purchase;
@@ -106,36 +84,8 @@ function options({ shop, settle }, calls) {
   };
 }
 
-function serviceOf({ service = [], intent }, sent, bodies) {
-  const replies = service.values();
-  return async (url, { method, headers, body }) => {
-    assert.equal(headers.authorization, "Bearer sk_test_1");
-    sent.push(`${method} ${url.replace("http://127.0.0.1:1", "")}`);
-    bodies.push(body && JSON.parse(body));
-    const { value } = replies.next();
-    if (value === "lost") throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
-    const date = value.has_no_date ? {} : { date: DATE };
-    const { status = 200, headers: more, body: reply } = value.intent ? { headers: date, body: { data: { ...intent, ...value.intent } } } : value;
-    return new Response(typeof reply === "string" ? reply : JSON.stringify(reply), { status, headers: more });
-  };
-}
-
-async function verify(response, { status, headers = {}, body, has = [], not = [] }) {
-  const text = await response.text();
-  assert.equal(response.status, status, text);
-  for (const [name, value] of Object.entries(headers)) assert.equal(response.headers.get(name), value, name);
-  if (body) contains(JSON.parse(text), body, "body");
-  for (const part of has) assert.ok(text.includes(part), `the reply lacks ${part}: ${text}`);
-  for (const secret of not) assert.ok(!text.includes(secret), `the reply contains ${secret}: ${text}`);
-}
-
-/** Compares the members that are expected. */
-function contains(found, expected, what) {
-  if (typeof expected !== "object" || expected === null || Array.isArray(expected)) {
-    const filled = typeof expected === "string" ? expected.replace("{nonce}", nonce("ORDER-17")).replace("{nonce ORDER-18}", nonce("ORDER-18")) : expected;
-    return assert.deepEqual(found ?? null, filled, what);
-  }
-  for (const [name, value] of Object.entries(expected)) contains(found?.[name], value, `${what}.${name}`);
+function filled(expected) {
+  return withNonces(expected, nonce("ORDER-17"), nonce("ORDER-18"));
 }
 
 function nonce(reference) {
@@ -219,7 +169,7 @@ assert.match(logged.at(-1), /no session for the verified e-mail address: custome
 const { shop: { purchase: shoes }, intent: created } = JSON.parse(readFileSync(new URL("intents.json", import.meta.url), "utf8"));
 async function buy(changed, service = [{ intent: {} }]) {
   const [sent, bodies] = [[], []];
-  const shop = createShop({ ...usual, checkoutOrigins: ["https://pay.example"], purchase: () => ({ ...shoes, ...changed }), fetch: serviceOf({ service, intent: created }, sent, bodies) });
+  const shop = createShop({ ...usual, checkoutOrigins: ["https://pay.example"], purchase: () => ({ ...shoes, ...changed }), fetch: serviceOf({ service, intent: created }, "sk_test_1", sent, bodies) });
   const reply = await shop.fetch(new Request("http://shop.example/guichet/intents", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }));
   return { status: reply.status, body: await reply.json(), sent: bodies[0] };
 }

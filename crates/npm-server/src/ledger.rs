@@ -3,13 +3,12 @@
 use crate::{Host, lock};
 use guichet::operations::{CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
 use guichet::protocol::{Error, Kind, Operation, Spec, assemble};
-use guichet::shop::ledger::answer::{self, named};
 use guichet::shop::ledger::{
-    Alarm, Answer, Asked, Changed, Click, Clock, Commit, Done, Due, Event, Led, Ledger, Loaded, ONCE, OpenEvent,
-    Outcome, Payment, Purchase, Receiver, Requests, Round, Service, Shared, Store, Time,
+    Alarm, Answer, Asked, Changed, Click, Clock, Commit, Due, Event, Led, Ledger, Loaded, ONCE, OpenEvent, Outcome,
+    Payment, Purchase, Receiver, Requests, Round, Service, Shared, Store, Time, answer,
 };
-use guichet::shop::{Buyer, Language, Owner, Reason, Refused, Reply, nonce};
-use guichet::values::{IntentId, PaymentRef};
+use guichet::shop::{Buyer, Language, Owner, Refused, Reply, nonce};
+use guichet::values::IntentId;
 use js_sys::Uint8Array;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -64,19 +63,19 @@ impl<'a> Work<'a> {
 
     /// `POST {m}/intents`.
     pub(crate) async fn click(&self, buyer: Buyer, is_form: bool, origins: &[String]) -> Result<Reply, Refused> {
-        let said: Said = read(&self.host.ask("purchase", &[is_form.into()]).await?)?;
+        let order: ShopOrder = read(&self.host.ask("purchase", &[is_form.into()]).await?)?;
         let name =
-            said.name.ok_or_else(|| Refused::broken("`purchase` must return `name`, the order's own, a text"))?;
-        let created_at = self.host.shared().await?.created_at;
+            order.name.ok_or_else(|| Refused::broken("`purchase` must return `name`, the order's own, a text"))?;
+        let shared = self.host.shared().await?;
         let bytes = async |action: &str, text: &str| {
             let bytes = Uint8Array::new(&self.host.ask(action, &[text.into()]).await?).to_vec();
             bytes.try_into().map_err(|_| Refused::broken("32 bytes are needed"))
         };
         let return_nonce = nonce(&bytes("random", "").await?);
-        let mark = nonce(&bytes("hmac", &format!("{created_at} {} {name}", buyer.owner)).await?);
-        let purchase = match said.ended {
+        let mark = nonce(&bytes("hmac", &shared.text_of_mark(&buyer.owner, &name)).await?);
+        let purchase = match order.ended {
             true => Purchase::OrderEnded,
-            false => Purchase::Costs(said.costs),
+            false => Purchase::Costs(order.costs),
         };
         let owner = buyer.owner.clone();
         let click = Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: return_nonce, mark, quote: None };
@@ -92,30 +91,12 @@ impl<'a> Work<'a> {
 
     /// `GET {m}/intents/{payment_ref}`.
     pub(crate) async fn status(&self, buyer: &Buyer, payment_ref: &str) -> Result<Reply, Refused> {
-        let (done, reference, id) = self.read(buyer, payment_ref).await?;
-        answer::status(done, &reference, &id)
+        answer::status(self.rules().read_named(buyer, payment_ref).await?)
     }
 
     /// `GET {m}/return`.
     pub(crate) async fn payment(&self, buyer: &Buyer, payment_ref: &str, language: Language) -> Result<Reply, Refused> {
-        let (done, reference, id) = self.read(buyer, payment_ref).await?;
-        answer::payment(done, &reference, &id, language)
-    }
-
-    /// Reads the payment that a page names, if it is of this owner. Returns its reference and the service's id, too.
-    async fn read(&self, buyer: &Buyer, payment_ref: &str) -> Result<(Done, String, String), Refused> {
-        let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such payment." });
-        PaymentRef::new(payment_ref).map_err(|_| missing())?;
-        let ledger = self.rules();
-        let now = ledger.now().await?;
-        for name in self.host.find(payment_ref).await? {
-            let Some(order) = ledger.load(&name, now).await? else { continue };
-            let Some((payment, found)) = named(&order, buyer, payment_ref) else { continue };
-            Store::returned(self.host, &payment.reference, now).await?;
-            let done = ledger.read(&order, &payment.reference, &found.id).await?;
-            return Ok((done, payment.reference.clone(), found.id.clone()));
-        }
-        Err(missing())
+        answer::payment(self.rules().read_named(buyer, payment_ref).await?, language)
     }
 
     /// Begins a round. Returns it as JSON, with what is to be read of it.
@@ -142,7 +123,7 @@ impl<'a> Work<'a> {
 
 /// What `purchase` says of an order.
 #[derive(Deserialize)]
-struct Said {
+struct ShopOrder {
     name: Option<String>,
     #[serde(default)]
     ended: bool,
@@ -250,10 +231,7 @@ impl Requests for Host {
                 let target = id(named).and_then(|id| target(&CancelPaymentIntent::new(id)));
                 self.outcome(const { &CancelPaymentIntent::SPEC }, target, JsValue::UNDEFINED).await
             }
-            Asked::Find => {
-                let message = "This service does not find a payment by its reference.";
-                Outcome::new(&[], Err(Error::new(Kind::Unsupported, message)), |_| String::new())
-            }
+            Asked::Find => Outcome::not_searched(),
         }
     }
 

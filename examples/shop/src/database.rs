@@ -13,7 +13,7 @@ const SCHEMA: &str = "
         customer TEXT NOT NULL,
         lines TEXT NOT NULL, -- as JSON
         return_url TEXT NOT NULL,
-        status TEXT NOT NULL DEFAULT 'unpaid', -- the next three are what the ledger has said last
+        status TEXT NOT NULL DEFAULT 'unpaid', -- the next three are of the ledger's last event
         refunds_due TEXT NOT NULL DEFAULT '[]', -- as JSON
         version BIGINT NOT NULL DEFAULT 0
     );
@@ -81,7 +81,7 @@ impl Database {
         self.row(query_as("SELECT * FROM orders WHERE id = $1 AND customer = $2").bind(id).bind(customer)).await
     }
 
-    /// Stores what the ledger says of an order, once: it says it at least once, and not always in order. Returns whether it is new.
+    /// Stores what the ledger says of an order, once: an event comes at least once, and not always in order. Returns whether it is new.
     ///
     /// Another job ships the orders that are paid and not shipped: if a server shipped it here, and were killed just before, the order
     /// would stay in the shop.

@@ -1,5 +1,5 @@
-//! A ledger of orders and their payments: it decides what a click does, reads every payment until nothing more can happen to it, and tells
-//! the shop what each order has become. Where its orders are kept is a store's business, such as those of the crate `guichet-orders`.
+//! A ledger of orders and their payments: it decides what a click does, reads every payment until nothing more can happen to it, and reports
+//! to the shop what each order has become. Where its orders are kept is a store's business, such as those of the crate `guichet-orders`.
 //!
 //! A shop implements three functions, [`Shop`]. [`Ledger::settle_due`] is called every few seconds, on every server.
 
@@ -72,11 +72,18 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
     pub async fn settle_due(&self, shop: &impl Shop) -> Result<Round, Refused> {
-        let told = Told(shop);
-        let ledger = self.rules(&told);
-        let (mut round, mut claimed) = ledger.begin_round().await.map_err(Refused::broken)?;
+        let receiver = ShopReceiver(shop);
+        let ledger = self.rules(&receiver);
+        let mut round: Option<Round> = None;
         for _ in 0..ROUNDS {
-            let reads = join_all(claimed.iter().map(|one| ledger.read_due(one, round.until))).await;
+            let (begun, claimed) = ledger.begin_round().await.map_err(Refused::broken)?;
+            let until = begun.until;
+            let round = round.get_or_insert(begun);
+            round.until = until;
+            if claimed.is_empty() {
+                break;
+            }
+            let reads = join_all(claimed.iter().map(|one| ledger.read_due(one, until))).await;
             for (one, read) in claimed.iter().zip(reads) {
                 match read {
                     Ok(read) => round.add(read),
@@ -86,17 +93,9 @@ impl<T: Store> Ledger<T> {
                     }
                 }
             }
-            if claimed.is_empty() {
-                break;
-            }
-            ledger.end_round(round.until).await.map_err(Refused::broken)?;
-            let next = ledger.begin_round().await.map_err(Refused::broken)?;
-            (round.until, claimed) = (next.0.until, next.1);
+            ledger.end_round(until).await.map_err(Refused::broken)?;
         }
-        // Only what is ours: another server may have claimed it.
-        if !claimed.is_empty() {
-            ledger.end_round(round.until).await.map_err(Refused::broken)?;
-        }
+        let mut round = round.unwrap_or_default();
         round.not_received = ledger.deliver(None).await.map_err(Refused::broken)?;
         Ok(round)
     }
@@ -106,9 +105,9 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails, if there is no such order, or if a payment cannot be read: the others are read nevertheless.
     pub async fn settle(&self, shop: &impl Shop, order: &str) -> Result<(), Refused> {
-        let told = Told(shop);
-        let ledger = self.rules(&told);
-        let order = self.order(order).await?.ok_or_else(order_missing)?;
+        let receiver = ShopReceiver(shop);
+        let ledger = self.rules(&receiver);
+        let order = self.order(order).await?.ok_or_else(Refused::order_missing)?;
         let mut outcome = Ok(());
         for (payment, found) in order.all_found() {
             let done = ledger.read(&order, &payment.reference, &found.id).await.map_err(Refused::broken)?;
@@ -122,8 +121,8 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails, or if there is no such order.
     pub async fn resolve(&self, shop: &impl Shop, order: &str, resolve: Resolve) -> Result<(), Refused> {
-        let order = self.order(order).await?.ok_or_else(order_missing)?;
-        let done = self.rules(&Told(shop)).handle(&order.name, &order.owner, Event::Resolve(resolve)).await;
+        let order = self.order(order).await?.ok_or_else(Refused::order_missing)?;
+        let done = self.rules(&ShopReceiver(shop)).handle(&order.name, &order.owner, Event::Resolve(resolve)).await;
         match done.map_err(Refused::broken)?.answer {
             Some(rules::Answer::Error { status, code }) => {
                 let message = match status {
@@ -141,10 +140,7 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails.
     pub async fn order(&self, name: &str) -> Result<Option<Order>, Refused> {
-        let store = &self.shared.store;
-        let now = store.now().await.map_err(Refused::broken)?;
-        let nobody = super::Owner::Guest(String::new());
-        Ok(store.load(name, &nobody, now).await.map_err(Refused::broken)?.order)
+        self.shared.store.order(name).await.map_err(Refused::broken)
     }
 
     fn rules<'a, W: Receiver>(&'a self, receiver: &'a W) -> rules::Ledger<'a, T, ServiceRequests, W> {
@@ -153,14 +149,10 @@ impl<T: Store> Ledger<T> {
     }
 }
 
-fn order_missing() -> Refused {
-    Refused::new(404, Reason { code: "order_missing", message: "There is no such order." })
-}
+/// The shop, which receives what its orders have become.
+struct ShopReceiver<'a, S>(&'a S);
 
-/// The shop as the one who learns what its orders have become.
-struct Told<'a, S>(&'a S);
-
-impl<S: Shop> Receiver for Told<'_, S> {
+impl<S: Shop> Receiver for ShopReceiver<'_, S> {
     async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
         let late = |_| Err(Refused::broken("order_changed has taken longer than ten seconds"));
         tokio::time::timeout(LONGEST_EVENT, self.0.order_changed(changed)).await.unwrap_or_else(late)

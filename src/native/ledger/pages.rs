@@ -1,10 +1,10 @@
 //! What the routes ask of a ledger.
 
-use super::{Ledger, Order, Store, Told, rules};
+use super::{Ledger, ShopReceiver, Store, rules};
 use crate::native::key::hmac_sha256;
 use crate::native::{Buyer, Client, Purchase, Refused, Shop, Transport};
 use crate::operations::CreatePaymentIntent;
-use crate::shop::ledger::{Click, Done, Event};
+use crate::shop::ledger::{Click, Done, Event, Read};
 use crate::shop::{marked, nonce};
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ impl<T: Store> Ledger<T> {
         buyer: Buyer,
         purchase: Purchase,
     ) -> Result<Done, Refused> {
-        let created_at = self.shared.store.shared().await.map_err(Refused::broken)?.created_at;
+        let shared = self.shared.store.shared().await.map_err(Refused::broken)?;
         let mut random = [0; 32];
         getrandom::fill(&mut random).map_err(Refused::broken)?;
         let nonce_of_click = nonce(&random);
@@ -29,35 +29,26 @@ impl<T: Store> Ledger<T> {
             }
             Purchase::OrderEnded(name) => (name.to_string(), rules::Purchase::OrderEnded),
         };
-        let of = format!("{created_at} {} {name}", buyer.owner);
+        let of = shared.text_of_mark(&buyer.owner, &name);
         let mark = nonce(&hmac_sha256(&*self.client().derive_key("guichet ledger: marks"), of.as_bytes()));
         let owner = buyer.owner.clone();
         let click =
             Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote: None };
-        self.rules(&Told(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
+        self.rules(&ShopReceiver(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
     }
 
-    /// Reads a payment now, and brings the shop what its order has become.
+    /// Reads the payment of this buyer that a page names, and brings the shop what its order has become.
     pub(in crate::native) async fn read(
         &self,
         shop: &impl Shop,
-        order: &Order,
-        reference: &str,
-        id: &str,
-    ) -> Result<Done, Refused> {
-        let told = Told(shop);
-        let ledger = self.rules(&told);
-        let now = ledger.now().await.map_err(Refused::broken)?;
-        self.shared.store.returned(reference, now).await.map_err(Refused::broken)?;
-        ledger.read(order, reference, id).await.map_err(Refused::broken)
+        buyer: &Buyer,
+        payment: &str,
+    ) -> Result<Option<Read>, Refused> {
+        self.rules(&ShopReceiver(shop)).read_named(buyer, payment).await.map_err(Refused::broken)
     }
 
     pub(in crate::native) fn client(&self) -> &Client {
         &self.shared.requests.client
-    }
-
-    pub(in crate::native) fn store(&self) -> &T {
-        &self.shared.store
     }
 
     /// An address that was stored; none if its key is another.

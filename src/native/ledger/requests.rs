@@ -3,7 +3,7 @@ use crate::native::{Client, Transport};
 use crate::operations::{
     CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods, PaymentIntent, ReadPaymentIntent,
 };
-use crate::protocol::{Error, Kind, Method, Operation, Request, Spec};
+use crate::protocol::{Error, Method, Operation, Request, Spec};
 use crate::shop::Reading;
 use crate::shop::ledger::{Asked, ONCE, Outcome, Payment, Requests, Time};
 use crate::values::{IntentId, Moment};
@@ -27,17 +27,14 @@ impl Requests for ServiceRequests {
         let id = |id: &str| IntentId::new(id).map_err(Error::from);
         match asked {
             Asked::Read(named) => {
-                let request = id(named).and_then(|id| request(&ReadPaymentIntent::new(id)));
+                let request = id(named).and_then(|id| Transport::request(&ReadPaymentIntent::new(id)));
                 self.send::<ReadPaymentIntent>(const { &ReadPaymentIntent::SPEC }, request).await
             }
             Asked::Cancel(named) => {
-                let request = id(named).and_then(|id| request(&CancelPaymentIntent::new(id)));
+                let request = id(named).and_then(|id| Transport::request(&CancelPaymentIntent::new(id)));
                 self.send::<CancelPaymentIntent>(const { &CancelPaymentIntent::SPEC }, request).await
             }
-            Asked::Find => {
-                let message = "This service does not find a payment by its reference.";
-                Outcome::new(&[], Err(Error::new(Kind::Unsupported, message)), |_| String::new())
-            }
+            Asked::Find => Outcome::not_searched(),
         }
     }
 
@@ -65,8 +62,4 @@ impl ServiceRequests {
         };
         Outcome::new(&attempts, reading, |address| self.sealer.seal(address))
     }
-}
-
-fn request<O: Operation>(operation: &O) -> Result<Request, Error> {
-    Transport::request(operation)
 }

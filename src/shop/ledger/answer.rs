@@ -2,7 +2,7 @@
 
 use super::event::{Answer, Led};
 use super::order::{Found, FoundState, Order, Payment};
-use super::run::Done;
+use super::run::{Done, Read};
 use crate::protocol::Kind;
 use crate::shop::routes::{redirect, see_other, status_reply};
 use crate::shop::{Buyer, Language, Reading, Reason, Refused, Reply, page::payment_page};
@@ -22,15 +22,15 @@ pub fn ticket(
     let (reference, id, address) = match &done.answer {
         Some(Answer::Lead { reference, id, address: Led::Plain(plain) }) => (reference, id, Some(plain.clone())),
         Some(Answer::Lead { reference, id, address: Led::Sealed(sealed) }) => {
-            (reference, id, Some(open(sealed).ok_or_else(unavailable)?))
+            (reference, id, Some(open(sealed).ok_or_else(Refused::unavailable)?))
         }
         Some(Answer::Paid { reference, id }) => (reference, id, None),
         Some(Answer::Error { status, code }) => return Err(refused(done, *status, code)),
-        None => return Err(unavailable()),
+        None => return Err(Refused::unavailable()),
     };
     let payment = done.order.as_ref().and_then(|order| order.payment(reference));
     let found = payment.and_then(|payment| payment.found.iter().find(|found| found.id == *id));
-    let (payment, found) = payment.zip(found).ok_or_else(unavailable)?;
+    let (payment, found) = payment.zip(found).ok_or_else(Refused::unavailable)?;
     let payment_ref = found.payment_ref.as_ref().unwrap_or(id);
     match (is_form, &address) {
         (true, Some(address)) => return redirect(address, checkout_origins),
@@ -52,42 +52,41 @@ pub fn ticket(
 /// The reply with the state of a payment that was just read.
 ///
 /// # Errors
-/// [`Refused`] if it could not be read, or is another one.
-pub fn status(done: Done, reference: &str, id: &str) -> Result<Reply, Refused> {
-    Ok(status_reply(read(done, reference, id)?, reference))
+/// [`Refused`] if there is none, if it could not be read, or if it is another one.
+pub fn status(read: Option<Read>) -> Result<Reply, Refused> {
+    let (reading, reference) = checked(read)?;
+    Ok(status_reply(reading, &reference))
 }
 
 /// The same as a page, for a customer whose browser executes no script.
 ///
 /// # Errors
-/// [`Refused`] if it could not be read, or is another one.
-pub fn payment(done: Done, reference: &str, id: &str, language: Language) -> Result<Reply, Refused> {
-    Ok(payment_page(&read(done, reference, id)?, reference, language))
+/// [`Refused`] if there is none, if it could not be read, or if it is another one.
+pub fn payment(read: Option<Read>, language: Language) -> Result<Reply, Refused> {
+    let (reading, reference) = checked(read)?;
+    Ok(payment_page(&reading, &reference, language))
 }
 
-/// The payment as it was read, if it is the one that was sent.
-///
-/// # Errors
-/// [`Refused`] if it could not be read, or is another one.
-fn read(done: Done, reference: &str, id: &str) -> Result<Reading, Refused> {
-    let payment = done.order.as_ref().and_then(|order| order.payment(reference));
+/// The payment as it was read, and its reference, if it is the one that was sent.
+fn checked(read: Option<Read>) -> Result<(Reading, String), Refused> {
+    let Read { done, reference, id } = read.ok_or_else(Refused::payment_missing)?;
+    let payment = done.order.as_ref().and_then(|order| order.payment(&reference));
     let found = payment.and_then(|payment| payment.found.iter().find(|found| found.id == id));
-    let reading = done.reading.unwrap_or_else(|| Err(unavailable()))?;
+    let reading = done.reading.unwrap_or_else(|| Err(Refused::unavailable()))?;
     let is_other = reading.intent.id.as_str() != id
         || reading.intent.merchant_reference.as_deref().is_some_and(|named| named != reference)
         || found.is_none_or(|found| found.state == FoundState::Different);
-    if is_other { Err(mismatch()) } else { Ok(reading) }
+    if is_other { Err(Refused::payment_mismatch()) } else { Ok((reading, reference)) }
 }
 
 /// The payment of this buyer that a page names: by the service's id or public reference.
-#[must_use]
-pub fn named<'a>(order: &'a Order, buyer: &Buyer, name: &str) -> Option<(&'a Payment, &'a Found)> {
+pub(super) fn named<'a>(order: &'a Order, buyer: &Buyer, name: &str) -> Option<(&'a Payment, &'a Found)> {
     let is_theirs = order.owner == buyer.owner || Some(&order.owner) == buyer.visit.as_ref();
     let mut of_owner = order.all_found().filter(|_| is_theirs);
     of_owner.find(|(_, found)| found.id == name || found.payment_ref.as_deref() == Some(name))
 }
 
-/// A refusal in words. What the service has said of a call that brought nothing is said too.
+/// A refusal in words: the service's own, if a call brought nothing.
 fn refused(done: &Done, status: u16, code: &str) -> Refused {
     let of_service = done.reading.as_ref().and_then(|reading| reading.as_ref().err());
     let message = match code {
@@ -99,23 +98,13 @@ fn refused(done: &Done, status: u16, code: &str) -> Refused {
                 return refused.clone();
             }
             _ if status == 502 => "The payment service did not answer the shop as it should. Please try later.",
-            _ => "The payment service does not answer. Nothing is lost: please try again.",
+            _ => return Refused::new(status, Reason { code, message: Refused::unavailable().message() }),
         },
-        "order_missing" => "There is no such order.",
+        "order_missing" => return Refused::order_missing(),
         "order_ended" => "The shop no longer sells this order.",
-        "payment_mismatch" => return mismatch(),
+        "payment_mismatch" => return Refused::payment_mismatch(),
         "too_many_open_payments" => return Refused::too_many_open_payments(),
         _ => return Refused::broken(code),
     };
     Refused::new(status, Reason { code, message })
-}
-
-fn mismatch() -> Refused {
-    let message = "The payment is not the one of this order. Please ask the shop.";
-    Refused::new(409, Reason { code: "payment_mismatch", message })
-}
-
-fn unavailable() -> Refused {
-    let message = "The payment service does not answer. Nothing is lost: please try again.";
-    Refused::new(503, Reason { code: "unavailable", message })
 }

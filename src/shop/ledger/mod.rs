@@ -40,5 +40,5 @@ pub use event::{
 pub use order::{
     Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, SendResult, State, Time, Why,
 };
-pub use run::{Done, Ledger, ONCE, Outcome, Receiver, Requests, Round};
+pub use run::{Done, Ledger, ONCE, Outcome, Read, Receiver, Requests, Round};
 pub use store::{Commit, Loaded, OpenEvent, Row, Shared, Store};

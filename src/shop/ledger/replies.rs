@@ -199,7 +199,7 @@ impl Deciding<'_> {
         is_judged && created_at < sent_at - CLOCKS_DIFFER
     }
 
-    /// An e-mail address that was altered is said once. It does not keep a paid order unpaid: a service may correct it.
+    /// An e-mail address that was altered is reported once. It does not keep a paid order unpaid: a service may correct it.
     fn is_of_another_email(&self, index: usize, seen: &Seen) -> bool {
         let sent = self.order.payments[index].body.email();
         sent.zip(seen.email.as_deref()).is_some_and(|(sent, email)| !sent.eq_ignore_ascii_case(email))

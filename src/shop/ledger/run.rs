@@ -1,5 +1,6 @@
-//! Carries out what is decided: stores it, asks the service, and decides what came of it, until a click has its answer.
+//! Carries out what is decided: stores it, asks the service, and decides its reply, until a click has its answer.
 
+use super::answer::named;
 use super::apply::apply;
 use super::clock::Clock;
 use super::due::{Due, claim_until, hold_until, is_free, is_held, not_readable, round, to_read};
@@ -7,8 +8,9 @@ use super::event::{Alarm, Answer, Asked, Changed, Effect, Event, Got, Reading, R
 use super::order::{DAY, Order, Payment, SendResult, Time};
 use super::store::{Shared, Store};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{AttemptResult, Error, Operation as _, Repeat, Spec};
-use crate::shop::{self, Owner, Refused};
+use crate::protocol::{AttemptResult, Error, Kind, Operation as _, Repeat, Spec};
+use crate::shop::{self, Buyer, Owner, Refused};
+use crate::values::PaymentRef;
 use std::collections::VecDeque;
 
 /// How often one click is decided anew because a payment of its order has ended in it.
@@ -40,7 +42,7 @@ pub trait Receiver: Sync {
     fn alarm(&self, alarm: &Alarm);
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The results of its attempts but the last.
@@ -54,7 +56,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What came of these attempts. `seal` encrypts an address.
+    /// The result of these attempts. `seal` encrypts an address.
     #[must_use]
     pub fn new(
         attempts: &[AttemptResult],
@@ -76,6 +78,15 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// The result of a search at a service that does not find payments by their reference.
+    #[must_use]
+    pub fn not_searched() -> Self {
+        let message = "This service does not find a payment by its reference.";
+        Self::new(&[], Err(Error::new(Kind::Unsupported, message)), |_| String::new())
+    }
+}
+
 /// A success counts as lost: what it brought could not be read.
 impl From<&AttemptResult> for SendResult {
     fn from(result: &AttemptResult) -> Self {
@@ -86,7 +97,18 @@ impl From<&AttemptResult> for SendResult {
     }
 }
 
-/// What came of an event.
+/// A payment that a page has named, after it was read.
+#[derive(Debug)]
+pub struct Read {
+    /// The result.
+    pub done: Done,
+    /// Its reference.
+    pub reference: String,
+    /// The service's id.
+    pub id: String,
+}
+
+/// The result of an event.
 #[derive(Debug, Default)]
 pub struct Done {
     /// The order as it is stored now; none if there is no such order.
@@ -212,6 +234,25 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(done)
     }
 
+    /// Reads the payment of this buyer that a page names, by the service's id or public reference. None if there is none.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn read_named(&self, buyer: &Buyer, payment: &str) -> Result<Option<Read>, S::Error> {
+        if PaymentRef::new(payment).is_err() {
+            return Ok(None);
+        }
+        for name in self.store.find(payment).await? {
+            let Some(order) = self.store.order(&name).await? else { continue };
+            let Some((payment, found)) = named(&order, buyer, payment) else { continue };
+            let (reference, id) = (payment.reference.clone(), found.id.clone());
+            self.store.returned(&reference, self.now().await?).await?;
+            let done = self.read(&order, &reference, &id).await?;
+            return Ok(Some(Read { done, reference, id }));
+        }
+        Ok(None)
+    }
+
     /// Reads a payment of the service, as a page or a person wants it now.
     ///
     /// # Errors
@@ -295,7 +336,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     async fn read_payment(&self, due: &Due, now: Time) -> Result<Round, S::Error> {
         let mut done = Round::default();
         for name in self.store.find(&due.reference).await? {
-            let Some(order) = self.load(&name, now).await? else { continue };
+            let Some(order) = self.store.order(&name).await? else { continue };
             let Some(payment) = order.payment(&due.reference) else { continue };
             let mut after = None;
             for asked in to_read(payment, &self.service().await?, now) {
@@ -330,14 +371,6 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
             }
         }
         Ok(refused)
-    }
-
-    /// An order, whoever its owner is.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn load(&self, name: &str, now: Time) -> Result<Option<Order>, S::Error> {
-        Ok(self.store.load(name, &Owner::Guest(String::new()), now).await?.order)
     }
 
     /// Asks the service about a payment. Returns the event, and the payment as it was read.

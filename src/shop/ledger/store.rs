@@ -21,6 +21,11 @@ pub trait Store: Send + Sync {
     /// An order, and what is known of its owner.
     fn load(&self, name: &str, owner: &Owner, now: Time) -> impl Future<Output = Result<Loaded, Self::Error>> + Send;
 
+    /// An order, whoever its owner is.
+    fn order(&self, name: &str) -> impl Future<Output = Result<Option<Order>, Self::Error>> + Send {
+        async move { Ok(self.load(name, &Owner::Guest(String::new()), 0).await?.order) }
+    }
+
     /// Stores what was decided, all or nothing. False, and nothing is stored, if the order has another version than it was decided from, if
     /// the owner's count has changed, or if a reference is another order's.
     fn commit(&self, commit: &Commit) -> impl Future<Output = Result<bool, Self::Error>> + Send;
@@ -71,6 +76,12 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// The text of which the mark of an order's payments is an HMAC: no other ledger, order or owner has it.
+    #[must_use]
+    pub fn text_of_mark(&self, owner: &Owner, name: &str) -> String {
+        format!("{} {owner} {name}", self.created_at)
+    }
+
     /// That of a ledger which is created now.
     #[must_use]
     pub fn new(now: Time) -> Self {

@@ -527,17 +527,14 @@ fn install(modules: &Path) {
     }
 }
 
-/// Runs a script with an argument, beside the packages of the servers in Node.js.
+/// Runs a script of `tests/shop` with an argument, beside that folder's files and the packages of the servers in Node.js.
 pub fn run_in_node(script: &str, argument: &str) {
     let folder = Folder::new("script");
-    fs::copy(root().join(script), folder.path.join("script.mjs")).unwrap();
     for file in fs::read_dir(root().join("tests/shop")).unwrap().map(|file| file.unwrap().path()) {
-        if file.extension().is_some_and(|extension| extension == "json") {
-            fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
-        }
+        fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
     }
     install(&folder.path.join("node_modules"));
-    let output = command("node", &["script.mjs", argument]).current_dir(&folder.path).output().unwrap();
+    let output = command("node", &[script, argument]).current_dir(&folder.path).output().unwrap();
     assert!(output.status.success(), "{script} {argument}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
