@@ -182,6 +182,8 @@ export interface PaymentState {
   amount?: string;
   /** What the customer pays, with the fee if they bear it; `null` until it is known. */
   amount_payable?: string | null;
+  /** The customer pays a fee of an unknown amount besides `amount`. */
+  plus_fee?: true;
   /** The `Date` of the service's reply in which the payment was read, in Unix seconds. */
   as_of?: number | null;
   late?: LateApproval;
@@ -637,6 +639,8 @@ export interface Outcome {
   amount?: string;
   /** What the customer pays, with the fee if they bear it. Absent until it is known. */
   amount_payable?: string;
+  /** The customer pays a fee of an unknown amount besides `amount`: show that beside the sum. */
+  plus_fee?: true;
   /** The service's time when the payment was read, in Unix seconds. */
   as_of?: number;
   /** Whether a declined attempt may still become money, as your server says it. Absent: a decline is not known to be final. */

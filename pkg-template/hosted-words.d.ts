@@ -9,7 +9,7 @@ import type { MethodKey } from "./words.js";
  */
 export type PageKey =
   | MethodKey | "sandbox" | "language" | "loading" | "pay_title" | "pay_merchant" | "items" | "choose"
-  | "fee_included" | "up_to" | "fee_none" | "price_of" | "price_missing" | "no_methods" | "phone" | "phone_help"
+  | "fee_included" | "plus_fee" | "up_to" | "fee_none" | "price_of" | "price_missing" | "no_methods" | "phone" | "phone_help"
   | "phone_wrong" | "phone_closed" | "operators" | "operators_help" | "operators_closed" | "operator_closed"
   | "operator_delayed" | "operator_slow" | "your_operator" | "card_number" | "card_number_wrong" | "exp_month"
   | "exp_month_help" | "exp_month_wrong" | "exp_year" | "exp_year_help" | "exp_year_wrong" | "cvc" | "cvc_help"

@@ -37,7 +37,7 @@ export type CodeKey =
   | "payment_method_unavailable" | "quantity_out_of_range" | "plan_inactive"
   | "test_card_required" | "idempotency_key_reused" | "parameter_unknown" | "rate_limited"
   | "internal_error" | "unavailable"
-  | "uncertain" | "payment_mismatch" | "service_failed" | "cross_site"
+  | "uncertain" | "payment_mismatch" | "payment_unclear" | "service_failed" | "cross_site"
   | "email_not_verified" | "too_many_open_payments" | "order_ended";
 
 /**

@@ -47,7 +47,8 @@ const en = {
     method_not_allowed: "The payment service does not offer this. Ask the shop. (Shop: check the base address.)",
     uncertain: "It is not certain whether your payment has started. Do not pay again: ask the shop first.",
     payment_mismatch: "This payment is not the one that the shop asked for. Do not pay, and tell the shop.",
-    service_failed: "The shop could not reach the payment service. Wait a moment, then look at your order before you pay.",
+    service_failed: "The shop cannot ask the payment company just now. If you have paid, it counts. Wait a moment, then look at your order before you pay.",
+    payment_unclear: "The shop cannot confirm your payment yet. Do not pay again: ask the shop.",
     cross_site: "Another site may not make this request to the shop. Open the shop itself and try again.",
     email_not_verified: "The shop has not confirmed your e-mail address yet. Open the link that it sent you, then try again.",
     too_many_open_payments: "You have 20 unpaid payments. Pay or cancel one of them first.",
@@ -73,7 +74,7 @@ const en = {
     parameter_unknown: "The payment service does not know one of the fields that were sent. Tell the shop.",
     rate_limited: "There were too many attempts in a short time. Wait a minute, then try again.",
     internal_error: "The payment service has a problem. Wait a moment, then try again.",
-    unavailable: "The payment service is not available just now. Wait a moment, then try again.",
+    unavailable: "The shop cannot ask the payment company just now. If you have paid, it counts. Wait a moment, then try again.",
   },
   declines: {
     insufficient_funds: "There is not enough money in this account. Top it up, or pay another way.",
@@ -141,7 +142,8 @@ const fr = {
     method_not_allowed: "Le service de paiement ne propose pas cela. Demandez à la boutique. (Boutique : vérifiez l’adresse de base.)",
     uncertain: "Il n’est pas certain que votre paiement ait commencé. Ne payez pas une seconde fois : demandez d’abord à la boutique.",
     payment_mismatch: "Ce paiement n’est pas celui que la boutique a demandé. Ne payez pas, et prévenez la boutique.",
-    service_failed: "La boutique n’a pas pu joindre le service de paiement. Attendez un instant, puis regardez votre commande avant de payer.",
+    service_failed: "La boutique ne peut pas interroger le prestataire de paiement pour le moment. Si vous avez payé, votre paiement est bien pris en compte. Attendez un instant, puis regardez votre commande avant de payer.",
+    payment_unclear: "La boutique ne peut pas encore confirmer votre paiement. Ne payez pas de nouveau : demandez à la boutique.",
     cross_site: "Un autre site ne peut pas adresser cette demande à la boutique. Ouvrez la boutique elle-même et réessayez.",
     email_not_verified: "La boutique n’a pas encore vérifié votre adresse e-mail. Ouvrez le lien qu’elle vous a envoyé, puis réessayez.",
     too_many_open_payments: "Vous avez 20 paiements non réglés. Payez-en un ou annulez-le d’abord.",
@@ -167,7 +169,7 @@ const fr = {
     parameter_unknown: "Le service de paiement ne connaît pas un des champs envoyés. Prévenez la boutique.",
     rate_limited: "Il y a eu trop d’essais en peu de temps. Attendez une minute, puis réessayez.",
     internal_error: "Le service de paiement est en panne. Attendez un instant, puis réessayez.",
-    unavailable: "Le service de paiement n’est pas disponible pour le moment. Attendez un instant, puis réessayez.",
+    unavailable: "La boutique ne peut pas interroger le prestataire de paiement pour le moment. Si vous avez payé, votre paiement est bien pris en compte. Attendez un instant, puis réessayez.",
   },
   declines: {
     insufficient_funds: "Le solde de ce compte est insuffisant. Rechargez-le ou payez autrement.",
@@ -268,7 +270,7 @@ const DECIMALS = { XAF: 0, XOF: 0, RWF: 0, UGX: 0, NGN: 2, GHS: 2, KES: 2, USD: 
  * "5 000 FCFA". A value that cannot be formatted is returned unchanged.
  */
 export function formatMoney(amount, currency, locale) {
-  const figure = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(amount));
+  const figure = /^(-?)(\d+)(?:\.(?:0+|(\d+)))?$/.exec(String(amount));
   if (!figure) return `${amount} ${currency}`;
   try {
     const decimals = own(DECIMALS, currency) ?? money(locale, currency).resolvedOptions().maximumFractionDigits;

@@ -24,6 +24,7 @@ mod floor;
 #[allow(unused_imports, reason = "its tests do not run here")]
 #[path = "../../crates/sandbox/src/store/sqlite/insert.rs"]
 mod insert;
+mod ledger;
 mod load;
 mod map;
 mod measure;
@@ -46,7 +47,7 @@ mod start;
 use measure::Row;
 
 /// The names of the benchmarks.
-const BARS: [&str; 7] = ["native", "sessions", "creates", "start", "million", "call", "first-fee"];
+const BARS: [&str; 8] = ["native", "sessions", "creates", "start", "million", "ledger", "call", "first-fee"];
 
 fn main() {
     // cargo adds this argument.
@@ -73,6 +74,7 @@ fn main() {
             "creates" => runtime.block_on(creates::rows()),
             "start" => runtime.block_on(start::rows()),
             "million" => runtime.block_on(million::rows()),
+            "ledger" => runtime.block_on(ledger::rows()),
             "call" => runtime.block_on(call::rows()),
             "first-fee" => runtime.block_on(first_fee::rows()),
             _ => unreachable!("all names were checked above"),

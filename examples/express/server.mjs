@@ -6,8 +6,8 @@ import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import express from "express";
 import { createShop, ShopError } from "guichet-server";
-import { sqliteOrders } from "guichet-server/examples/orders.mjs";
 import { toNode } from "guichet-server/node";
+import { sqliteOrders } from "guichet-server/orders";
 import sqlite from "node-sqlite3-wasm";
 
 const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
@@ -42,7 +42,8 @@ db.exec(`
   CREATE TABLE IF NOT EXISTS logins (token_hash TEXT PRIMARY KEY, customer_id TEXT, began INTEGER);
   CREATE TABLE IF NOT EXISTS products (id TEXT PRIMARY KEY, amount TEXT, en TEXT, fr TEXT);
   CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, customer_id TEXT, basket TEXT,
-    product_id TEXT, UNIQUE (customer_id, basket, product_id));
+    product_id TEXT, version INTEGER NOT NULL DEFAULT 0, state TEXT, paid_by TEXT,
+    refunds TEXT NOT NULL DEFAULT '[]', UNIQUE (customer_id, basket, product_id));
   INSERT OR IGNORE INTO customers VALUES
     ('awa', 'Awa', 'Ngono', 'awa@example.com', NULL),
     ('fatou', 'Fatou', 'Sali', NULL, '237670000000'),
@@ -52,14 +53,6 @@ db.exec(`
     ('sandals', '12500', 'Kribi sandals', 'Sandales Kribi'))
     WHERE NOT EXISTS (SELECT * FROM products);
 `);
-
-const orders = sqliteOrders(db, {
-  onPaid: ({ merchant_reference }) => console.log(`${merchant_reference} is paid.`), // ship it
-  onRefund({ merchant_reference }, { intent, attempt, amount, currency }) {
-    const refund = `a refund of ${amount} ${currency} is due (${intent}, attempt ${attempt})`;
-    console.log(`${merchant_reference}: ${refund}.`); // make it with the payment company
-  },
-});
 
 const shop = createShop({
   baseUrl: service,
@@ -72,22 +65,35 @@ const shop = createShop({
     const customer = customerOf(headers.get("cookie"));
     return customer && { ...customer, emailVerified: true, language };
   },
-  // The page names a product and its basket. The server sets price, customer and reference.
+  // The page names a product and its basket. The server sets price, customer and order.
   purchase(order, customer) {
-    const { id, basket, product_id } = orderOf(order ?? {}, customer);
+    const { id: name, basket, product_id } = orderOf(order ?? {}, customer);
+    const product = db.get("SELECT * FROM products WHERE id = ?", product_id);
+    if (!product) return { name, ended: true };
     const back = basket.startsWith("next:") ? `${origin}/guichet/return` : `${page ?? origin}/`;
     const { firstname, lastname, email, phone } = customer;
-    return orders.purchase(id, () => {
-      const product = db.get("SELECT * FROM products WHERE id = ?", product_id);
-      if (!product) throw new ShopError(409, "order_ended", "The shop no longer sells this.");
-      const payer = { firstname, lastname, ...(email ? { email } : { phone }) };
-      const price = { amount: product.amount, currency: "XAF", fee_bearer: "customer" };
-      // `orders` keeps it, so that a repeated order is equal, also in another language.
-      const description = product[customer.language];
-      return { ...price, ...payer, description, redirect_url: back };
-    });
+    const payer = { firstname, lastname, ...(email ? { email } : { phone }), redirect_url: back };
+    const price = { amount: product.amount, currency: "XAF", fee_bearer: "customer" };
+    return { name, ...price, ...payer, description: product[customer.language] };
   },
-  orders,
+  // What an order has become. Each state comes at least once, and an older one changes nothing.
+  orderChanged({ name, version, state, paid_by, refunds_due }) {
+    const before = db.get("SELECT state, refunds FROM orders WHERE id = ?", name);
+    const sql = `UPDATE orders SET version = ?, state = ?, paid_by = ?, refunds = ?
+      WHERE id = ? AND version < ?`;
+    const after = [version, state, paid_by?.reference ?? null, JSON.stringify(refunds_due)];
+    if (!db.run(sql, [...after, name, version]).changes) return;
+    const odd = { paid_other_sum: "with another sum", paid_after_end: "after its end" }[state];
+    if (state === "paid" && state !== before.state) console.log(name, "is paid."); // ship it
+    if (odd && state !== before.state) console.log(`${name} is paid ${odd}: a person decides.`);
+    const paymentOf = ({ id, attempt }) => (attempt ? `${id}, attempt ${attempt}` : id); // or all
+    const known = JSON.parse(before.refunds).map(paymentOf);
+    for (const refund of refunds_due.filter((due) => !known.includes(paymentOf(due)))) {
+      const sum = `${refund.amount} ${refund.currency}${refund.plus_fee ? " and the fee" : ""}`;
+      console.log(`${name}: a refund of ${sum} is due (${paymentOf(refund)}).`);
+    }
+  },
+  orders: sqliteOrders(db), // has tables of its own there
 });
 
 function orderOf({ id, product }, { id: customer }) {
@@ -96,10 +102,11 @@ function orderOf({ id, product }, { id: customer }) {
   if (!isName(id) || !isName(product)) throw missing;
   // A form has no number of its own: it means one order of this product, until that is paid. No
   // page can name that order, because of the colon.
-  const count = `SELECT count(*) AS paid FROM orders JOIN paid ON order_id = orders.id
+  const count = `SELECT count(paid_by) AS paid FROM orders
     WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next:%'`;
   const basket = id === "next" ? `next:${db.get(count, [customer, product]).paid}` : id;
-  const insert = "INSERT OR IGNORE INTO orders SELECT ?, ?, ?, id FROM products WHERE id = ?";
+  const insert = `INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
+    SELECT ?, ?, ?, id FROM products WHERE id = ?`;
   db.run(insert, [`ORDER-${randomBytes(8).toString("hex")}`, customer, basket, product]);
   const find = "SELECT * FROM orders WHERE customer_id = ? AND basket = ? AND product_id = ?";
   const order = db.get(find, [customer, basket, product]);
@@ -111,8 +118,9 @@ function orderOf({ id, product }, { id: customer }) {
 let round, timer;
 async function keepSettling() {
   round = shop.settle();
-  const { failed } = await round;
+  const { failed, notReadable } = await round;
   for (const error of failed) console.error(error.cause ?? error);
+  if (notReadable.length > 0) console.error("Look at the payment company for", notReadable);
   if (server.listening) timer = setTimeout(keepSettling, 1_000);
 }
 
@@ -161,9 +169,8 @@ app.get("/shop", ({ headers }, response) => {
   const customer = customerOf(headers.cookie)?.id ?? null;
   const customers = db.all("SELECT id FROM customers ORDER BY id").map(({ id }) => id);
   const products = db.all("SELECT * FROM products");
-  const sql = `SELECT orders.*, merchant_reference AS paid_by, (SELECT count(*) FROM refunds_due
-      JOIN purchases USING (merchant_reference) WHERE order_id = orders.id) AS refunds
-    FROM orders LEFT JOIN paid ON order_id = id WHERE customer_id = ? ORDER BY orders.rowid`;
+  const sql = `SELECT id, customer_id, basket, product_id, paid_by,
+    json_array_length(refunds) AS refunds FROM orders WHERE customer_id = ? ORDER BY rowid`;
   const shown = { customers, customer, products, orders: db.all(sql, customer) };
   response.set("cache-control", "no-store").json({ base_url: pages, ...shown });
 });

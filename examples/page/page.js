@@ -9,6 +9,7 @@ const texts = {
     who: "You are", signIn: "Sign in", signOut: "Sign out", pay: "Pay", popup: "Pay in a window", orders: "Your orders",
     paid: "paid", open: "not paid yet", refund: "you paid twice: a refund is due", waiting: "One moment, we ask whether you have paid…",
     sum: "{amount}, of which {fee} is the fee",
+    plus_fee: "{amount} plus the fee",
     states: {
       succeeded: "Thank you, you have paid.", failed: "The payment was declined. You can pay another way.",
       canceled: "The payment was canceled. You can start again.", dismissed: "You have not paid yet.",
@@ -19,7 +20,7 @@ const texts = {
   fr: {
     who: "Vous êtes", signIn: "Se connecter", signOut: "Se déconnecter", pay: "Payer", popup: "Payer dans une fenêtre",
     orders: "Vos commandes", paid: "payée", open: "pas encore payée", refund: "vous avez payé deux fois : un remboursement est dû",
-    waiting: "Un instant, nous demandons si vous avez payé…", sum: "{amount}, dont {fee} de frais",
+    waiting: "Un instant, nous demandons si vous avez payé…", sum: "{amount}, dont {fee} de frais", plus_fee: "{amount} plus les frais",
     states: {
       succeeded: "Merci, vous avez payé.", failed: "Le paiement a été refusé. Vous pouvez payer autrement.",
       canceled: "Le paiement a été annulé. Vous pouvez recommencer.", dismissed: "Vous n’avez pas encore payé.",
@@ -54,15 +55,16 @@ function element(name, properties, ...children) {
 
 // What is known of a payment. If the operator may still approve an attempt that it declined, nobody knows yet whether it took the money.
 function sentencesOf(outcome) {
-  const { state, merchant_reference, amount, amount_payable } = outcome;
+  const { state, merchant_reference, amount, amount_payable, plus_fee } = outcome;
   const late = describeLateApproval(outcome, language);
   const known = [late ?? texts.states[state]]; // after a payment that succeeded, `late` begins with that
   if (!amount) return known;
   // One amount, which the customer pays. The fee is a part of it, if they bear it.
   const money = (figure) => formatMoney(String(figure), "XAF", language);
   const payable = money(amount_payable ?? amount);
-  const fee = BigInt(amount_payable ?? amount) - BigInt(amount);
-  return [...known, `${merchant_reference}, ${fee ? fill(texts.sum, { amount: payable, fee: money(fee) }) : payable}`];
+  const fee = Number(amount_payable ?? amount) - Number(amount); // a service may write 45000.00
+  const sum = fee ? fill(texts.sum, { amount: payable, fee: money(fee) }) : payable;
+  return [...known, `${merchant_reference}, ${plus_fee ? fill(texts.plus_fee, { amount: payable }) : sum}`];
 }
 
 async function send(path, body) {

@@ -3,40 +3,38 @@ declare(strict_types=1);
 // A shop's server in PHP 8.2 without a framework: its page, the three routes that `guichet` in the
 // page calls, and a command for cron that settles payments. README.md says how to run it,
 // docs/shop.md why it does what it does. Replace the demo's customers, products and sign-in.
+use Guichet\Ledger\{Ledger, Store};
+use function Guichet\Ledger\{all_found, connect, execute, is_mysql};
 
+require __DIR__ . '/ledger.php';
+require __DIR__ . '/ledger_store.php';
+require __DIR__ . '/ledger_run.php';
 define('KEY', secret_key());
 define('SERVICE', service() ?? 'http://127.0.0.1:4243'); // the sandbox
 define('PUBLIC_URL', getenv('GUICHET_PUBLIC_URL') ?: SERVICE); // the same, as browsers name it
 define('SHOP', origin('SHOP_URL') ?? 'http://127.0.0.1:8000'); // this server, as browsers name it
 define('PAGE', origin('SHOP_ORIGIN') ?? SHOP); // the page's origin, if it is not this server's
 define('DATABASE', getenv('SHOP_DATABASE') ?: __DIR__ . '/shop.sqlite');
-const PDO_OPTIONS = [PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC, PDO::ATTR_TIMEOUT => 5];
+// `{key}` is a short text that is compared byte by byte, `{ignore}` skips what is there.
+const TIMEOUT = 10; // of a call to the service, in seconds
 const TABLES = "
     CREATE TABLE IF NOT EXISTS customers (
-        id TEXT PRIMARY KEY, firstname TEXT NOT NULL, lastname TEXT NOT NULL, verified_email TEXT,
+        id {key} PRIMARY KEY, firstname TEXT NOT NULL, lastname TEXT NOT NULL, verified_email TEXT,
         phone TEXT);
-    INSERT OR IGNORE INTO customers VALUES
+    INSERT {ignore} INTO customers VALUES
         ('awa', 'Awa', 'Ngono', 'awa@example.com', NULL),
         ('fatou', 'Fatou', 'Sali', NULL, '237670000000'),
         ('paul', 'Paul', 'Biyik', 'paul@example.com', NULL);
     CREATE TABLE IF NOT EXISTS products (
-        id TEXT PRIMARY KEY, amount TEXT NOT NULL, en TEXT NOT NULL, fr TEXT NOT NULL);
-    INSERT OR IGNORE INTO products VALUES
+        id {key} PRIMARY KEY, amount TEXT NOT NULL, en TEXT NOT NULL, fr TEXT NOT NULL);
+    INSERT {ignore} INTO products VALUES
         ('trainers', '45000', 'Wouri trainers', 'Baskets Wouri'),
         ('sandals', '12500', 'Kribi sandals', 'Sandales Kribi');
     CREATE TABLE IF NOT EXISTS orders (
-        id TEXT PRIMARY KEY, customer_id TEXT NOT NULL, basket TEXT NOT NULL,
-        product_id TEXT NOT NULL, declines INTEGER NOT NULL DEFAULT 0, paid_by TEXT,
-        UNIQUE (customer_id, basket, product_id));
-    CREATE TABLE IF NOT EXISTS payments (
-        merchant_reference TEXT PRIMARY KEY, order_id TEXT NOT NULL, declines INTEGER NOT NULL,
-        customer_id TEXT NOT NULL, body TEXT NOT NULL, return_nonce TEXT NOT NULL,
-        created_at INTEGER NOT NULL, intent TEXT, payment_ref TEXT UNIQUE, returned_at INTEGER,
-        read_at INTEGER NOT NULL DEFAULT 0, final_since INTEGER,
-        is_over INTEGER NOT NULL DEFAULT 0);
-    CREATE TABLE IF NOT EXISTS refunds_due (
-        intent TEXT, attempt TEXT, order_id TEXT NOT NULL, amount TEXT, currency TEXT,
-        PRIMARY KEY (intent, attempt))";
+        id {key} PRIMARY KEY, customer_id {key} NOT NULL, basket {key} NOT NULL,
+        product_id {key} NOT NULL, placed_at BIGINT NOT NULL, version BIGINT NOT NULL,
+        state TEXT NOT NULL, paid_by TEXT, refunds_due TEXT NOT NULL,
+        UNIQUE (customer_id, basket, product_id))";
 
 // An origin as browsers write it, since `Origin` is compared with it.
 function origin(string $name): ?string {
@@ -71,11 +69,29 @@ function service(): ?string {
     return preg_replace('#/*(/v1)?/*$#D', '', $text) ?: null;
 }
 
+function database(): PDO {
+    static $database = null;
+    [$user, $password] = [getenv('SHOP_DATABASE_USER'), getenv('SHOP_DATABASE_PASSWORD')];
+    return $database ??= connect(DATABASE, $user ?: null, $password ?: null);
+}
 function query(string $sql, mixed ...$values): PDOStatement {
-    static $database = new PDO('sqlite:' . DATABASE, options: PDO_OPTIONS);
-    $statement = $database->prepare($sql);
-    $statement->execute($values);
-    return $statement;
+    $is_mysql = is_mysql(database());
+    $words = ['{key}' => $is_mysql ? 'VARBINARY(255)' : 'TEXT'];
+    $words += ['{ignore}' => $is_mysql ? 'IGNORE' : 'OR IGNORE'];
+    return execute(database(), strtr($sql, $words), $values);
+}
+function ledger(): Ledger {
+    $alarm = fn(string $about) => log_line("the ledger needs a person: $about");
+    static $ledger = null;
+    $former = getenv('GUICHET_FORMER_SECRET_KEY') ?: null; // that KEY has replaced
+    $hands = [send(...), order_changed(...), $alarm];
+    $of = fn() => new Ledger(new Store(database()), KEY, ...$hands, former_key: $former);
+    return $ledger ??= $of();
+}
+
+// Whom payments belong to: an account by its own id, never an e-mail address.
+function owner(array $customer): array {
+    return ['customer' => (string) $customer['id']];
 }
 
 // POST /guichet/session
@@ -84,7 +100,8 @@ function create_session(array $customer): array {
     $email ?? throw new Refused(403, 'email_not_verified', 'The customer has no verified e-mail.');
     $data = call_service('/sessions/create', json_encode(['customer_email' => $email]));
     $is_theirs = equal_emails($data['customer_email'] ?? null, $email);
-    ($is_theirs && is_string($data['session_token'] ?? null)) || throw mismatch('a session');
+    $has_token = is_string($data['session_token'] ?? null);
+    ($is_theirs && $has_token) || throw mismatch('A session', 'is about somebody else');
     keep_token($data['session_token']);
     return array_intersect_key($data, ['session_token' => 0, 'expires_at' => 0]);
 }
@@ -93,7 +110,7 @@ function create_session(array $customer): array {
 function end_tokens(array $tokens): void {
     foreach ($tokens as $token) {
         try {
-            call_service('/sessions/revoke', '', token: $token);
+            call_service('/sessions/revoke', '', $token);
         } catch (Refused) {
             continue;
         }
@@ -101,39 +118,58 @@ function end_tokens(array $tokens): void {
 }
 
 // POST /guichet/intents. The page names a product and its basket. The server sets price, customer
-// and reference, and stores what it will send before it sends it: the same order is the same
-// payment, also if this process is killed here.
+// and the order's name. The ledger stores what it will send before it sends it: the same order is
+// the same payment, also if this process is killed here.
 function create_intent(array $customer, array $wanted): array {
-    $payment = payment_of(order_of($customer, $wanted), $customer);
-    $reference = $payment['merchant_reference'];
-    $data = call_service('/payment-intents', $payment['body'], ["idempotency-key: $reference"]);
-    verify_and_settle($payment, $data);
-    is_string($data['checkout_url'] ?? null) || throw mismatch($reference);
+    [$name, $purchase] = purchase($customer, $wanted);
+    $done = ledger()->click(owner($customer), $name, $purchase);
+    ['order' => $order, 'answer' => $answer, 'reply' => $reply] = $done;
+    isset($answer['error']) && throw refusal($answer['error'], $reply);
+    $led = current($answer); // to where it is paid, or to the payment that has paid the order
+    $sealed = $led['address']['sealed'] ?? null;
+    $address = $sealed === null ? $led['address']['plain'] ?? null : ledger()->opened($sealed);
+    $unavailable = ['status' => 503, 'code' => 'unavailable'];
+    isset($answer['lead']) && $address === null && throw refusal($unavailable, null);
     // A form is sent on by this server, and only to the service.
     $service = implode('/', array_slice(explode('/', PUBLIC_URL), 0, 3)) . '/';
-    $is_safe = !is_form() || str_starts_with($data['checkout_url'], $service);
-    $is_safe || throw mismatch($reference);
-    $data['payment_ref'] ??= $data['id'];
-    $sql = 'UPDATE payments SET intent = ?, payment_ref = ? WHERE merchant_reference = ?';
-    query($sql, $data['id'], $data['payment_ref'], $reference);
-    $shown = ['id', 'checkout_url', 'payment_ref', 'merchant_reference', 'status'];
-    $intent = array_intersect_key($data, array_flip($shown));
-    return ['intent' => $intent, 'return_nonce' => $payment['return_nonce']];
+    $is_safe = !is_form() || $address === null || str_starts_with($address, $service);
+    $is_safe || throw mismatch($led['reference'], 'leads to another site');
+    $of_it = fn(array $one) => $one[1]['id'] === $led['id'];
+    [$payment, $found] = current(array_filter(all_found($order), $of_it));
+    $intent = ['id' => $led['id'], 'checkout_url' => $address];
+    $intent += ['payment_ref' => $found['payment_ref'] ?? $led['id']];
+    $intent += ['merchant_reference' => $led['reference'], 'status' => $found['status']];
+    return ['intent' => $intent, 'return_nonce' => $payment['nonce']];
 }
 
 // GET /guichet/intents/{payment_ref}. Another customer's payment is answered like an unknown one.
 function read_status(array $customer, string $payment_ref): array {
-    $found = 'payment_ref = ? AND customer_id = ?';
-    $sql = "UPDATE payments SET returned_at = ? WHERE $found RETURNING *";
-    $payment = query($sql, time(), $payment_ref, $customer['id'])->fetch();
-    $payment || throw new Refused(404, 'resource_missing', 'There is no such payment.');
-    $data = call_service('/payment-intents/' . rawurlencode($payment['intent']));
-    verify_and_settle($payment, $data);
-    ['as_of' => $as_of] = $data;
-    $data['late'] = late_approval($data, $as_of, $payment['final_since'] ?? $as_of);
     $shown = ['status', 'last_payment_error', 'approvable_until', 'merchant_reference'];
-    $shown = [...$shown, 'amount', 'amount_payable', 'as_of', 'late'];
-    return array_intersect_key($data, array_flip($shown));
+    $shown = [...$shown, 'amount', 'amount_payable', 'plus_fee', 'as_of', 'late'];
+    return array_intersect_key(read_payment($customer, [$payment_ref]), array_flip($shown));
+}
+function read_payment(array $customer, array $names): array {
+    $read = ledger()->read(owner($customer), $names);
+    $read ?? throw new Refused(404, 'resource_missing', 'There is no such payment.');
+    ['payment' => $payment, 'found' => $found, 'reply' => $reply] = $read;
+    $is_read = isset($reply['got']['payment']);
+    $is_read || throw refusal(['status' => 502, 'code' => 'service_failed'], $reply);
+    ['id' => $id, 'reference' => $named] = $reply['got']['payment'];
+    $is_other = $id !== $found['id'] || ($named ?? $payment['reference']) !== $payment['reference'];
+    $is_other = $is_other || $found['state'] === 'different';
+    $is_other && throw mismatch($payment['reference'], 'is about something else');
+    // A success that does not say how much of which currency has paid nothing yet.
+    $is_unpaid = $found['state'] === 'open' && $reply['data']['status'] === 'succeeded';
+    $is_unpaid && throw refusal(['status' => 502, 'code' => 'payment_unclear'], null);
+    $data = ['merchant_reference' => $payment['reference'], 'as_of' => $reply['date']];
+    $data += ['age' => $read['now'] - $payment['created_at']] + $reply['data'];
+    ['amount' => $amount, 'payable' => $payable] = $reply['got']['payment'];
+    $data = ['amount' => $amount, 'amount_payable' => $payable ??= $payment['quote']] + $data;
+    // Who bears a fee of an unknown amount pays more than the price.
+    $has_fee = ($payment['body']['fee_bearer'] ?? '') === 'customer';
+    $data += $has_fee && $payable === null ? ['plus_fee' => true] : [];
+    $data['late'] = late_approval($data, $data['as_of'], $read['final_since']);
+    return $data;
 }
 
 // Whether a declined attempt of a payment may still become money. `as_of` is the `Date` of the
@@ -173,37 +209,46 @@ function late_approval(array $data, ?int $as_of, ?int $final_since): array {
 }
 
 // The service calls no webhook, and a customer who pays and closes the tab sends no more requests.
-// So cron runs this every few seconds. A payment that is old or final is read less often. A run
-// reads every customer's first payment before anyone's second, and 8 at a time.
+// So cron runs this every few seconds. A payment that is old or final is read less often.
 function settle_due(): void {
-    $lock = fopen(DATABASE . '.lock', 'c'); // freed when this process ends, or is killed
-    if (!flock($lock, LOCK_EX | LOCK_NB)) {
-        log_line('Another run is settling. This one ends.');
-        return;
+    $round = ledger()->settle();
+    $round['is_elsewhere'] && log_line('Another run is settling. This one ends.');
+    foreach ($round['not_readable'] ?? [] as [$reference, $id]) {
+        log_line("Look for $reference (" . ($id ?? 'no id') . ') at the payment company.');
     }
-    $sql = 'SELECT *, ROW_NUMBER() OVER (
-            PARTITION BY customer_id ORDER BY returned_at IS NULL, created_at DESC) AS place
-        FROM payments WHERE intent IS NOT NULL AND is_over = 0 AND read_at <= ?
-        ORDER BY place, returned_at IS NULL, created_at DESC LIMIT 200';
-    foreach (array_chunk(query($sql, time())->fetchAll(), 8) as $payments) {
-        $multi = curl_multi_init();
-        $requests = array_map(read_request(...), $payments);
-        array_map(fn($request) => curl_multi_add_handle($multi, $request), $requests);
-        do {
-            curl_multi_exec($multi, $running);
-        } while ($running && curl_multi_select($multi) !== false);
-        foreach (array_map(null, $payments, $requests) as [$payment, $request]) {
-            $age = time() - $payment['created_at'];
-            $pause = $payment['final_since'] ? 60 : min(30, intdiv($age, 60));
-            $sql = 'UPDATE payments SET read_at = ? WHERE merchant_reference = ?';
-            query($sql, time() + $pause, $payment['merchant_reference']);
-            try {
-                verify_and_settle($payment, data_of($request, curl_multi_getcontent($request)));
-            } catch (Throwable $error) {
-                // A later run reads the payment again. A Refused was logged with its cause.
-                $error instanceof Refused || log_line((string) $error);
-            }
+}
+
+// What an order has become, from the ledger: at least once, in no promised order, also to two
+// servers at once. An order becomes paid here and nowhere else, once.
+function order_changed(array $changed): void {
+    ['name' => $name, 'version' => $version, 'state' => $state, 'paid_by' => $by] = $changed;
+    [$refunds, $id] = [$changed['refunds_due'], substr($name, strlen('ORDER-'))];
+    do {
+        $order = query('SELECT * FROM orders WHERE id = ?', $id)->fetch();
+        if (!$order || $order['version'] >= $version) {
+            return;
         }
+        $sql = 'UPDATE orders SET version = ?, state = ?, paid_by = ?, refunds_due = ?
+            WHERE id = ? AND version = ?';
+        $values = [$version, $state, $by['reference'] ?? null, json_encode($refunds)];
+    } while (query($sql, ...$values, ...[$id, $order['version']])->rowCount() === 0);
+    if ($state !== $order['state'] && $state === 'paid') {
+        log_line("$name is paid."); // ship it
+    }
+    $odd = ['paid_other_sum' => 'with another sum', 'paid_after_end' => 'after its end'];
+    if ($state !== $order['state'] && isset($odd[$state])) {
+        log_line("$name is paid {$odd[$state]}: a person decides."); // no goods leave
+    }
+    // An operator approved an attempt late, and the customer had paid by another attempt or by the
+    // order's next payment. The interface has no refund: make it with the payment company.
+    $named = fn(array $refund) => $refund['id']
+        . (isset($refund['attempt']) ? ", attempt $refund[attempt]" : ''); // or the whole payment
+    $known = array_map($named, json_decode($order['refunds_due'], true));
+    foreach ($refunds as $refund) {
+        $fee = $refund['plus_fee'] ?? false ? ' and the fee' : '';
+        $sum = "$refund[amount] $refund[currency]$fee";
+        $due = "$name: a refund of $sum is due ({$named($refund)}).";
+        in_array($named($refund), $known, true) || log_line($due);
     }
 }
 
@@ -219,162 +264,115 @@ function order_of(array $customer, array $wanted): array {
             WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next:%'";
         $basket = 'next:' . query($sql, $customer['id'], $product)->fetchColumn();
     }
-    $sql = 'INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
-        SELECT ?, ?, ?, id FROM products WHERE id = ?';
-    query($sql, bin2hex(random_bytes(8)), $customer['id'], $basket, $product);
+    $sql = "INSERT {ignore} INTO orders
+        SELECT ?, ?, ?, id, ?, 0, 'unpaid', NULL, '[]' FROM products WHERE id = ?";
+    $now = (int) (microtime(true) * 1_000_000);
+    query($sql, bin2hex(random_bytes(8)), $customer['id'], $basket, $now, $product);
     $sql = 'SELECT * FROM orders WHERE customer_id = ? AND basket = ? AND product_id = ?';
     return query($sql, $customer['id'], $basket, $product)->fetch() ?: throw $missing;
 }
 
-// The payment of an order's reference, which is the next one after a final decline, and after a day
-// in which the service did not get the payment. What was stored is sent again, so an open payment
-// keeps its price. A new reference takes today's.
-function payment_of(array $order, array $customer): array {
-    $sql = 'SELECT count(*) FROM payments
-        WHERE order_id = ? AND intent IS NULL AND final_since IS NULL AND created_at < ?';
-    $unsent = query($sql, $order['id'], time() - 24 * 60 * 60)->fetchColumn();
-    $number = $order['declines'] + $unsent;
-    // A paid order repeats what paid it, which may be a payment that was shown as failed before.
-    $reference = $order['paid_by'] ?? "ORDER-$order[id]" . ($number ? ".$number" : '');
-    if ($payment = stored_payment($reference, $order)) {
-        return $payment;
-    }
+// The order's name in the ledger, and what it costs this customer today: it is asked at every
+// click. The ledger decides whether that is a new payment; an open one is repeated as it was.
+function purchase(array $customer, array $wanted): array {
+    $order = order_of($customer, $wanted);
+    $name = "ORDER-$order[id]"; // a second payment of it is ORDER-…-1
     $product = query('SELECT * FROM products WHERE id = ?', $order['product_id'])->fetch();
-    $product || throw new Refused(409, 'order_ended', 'The shop no longer sells this.');
-    ['id' => $id, 'verified_email' => $email, 'phone' => $phone] = $customer;
-    $nonce = bin2hex(random_bytes(11)); // the return page matches the return by it
-    $body = ['merchant_reference' => $reference, 'amount' => $product['amount']];
-    $body += ['currency' => 'XAF', 'fee_bearer' => 'customer'];
+    if (!$product) {
+        return [$name, 'order_ended'];
+    }
+    $costs = ['amount' => $product['amount'], 'currency' => 'XAF', 'fee_bearer' => 'customer'];
     $language = $_SERVER['HTTP_ACCEPT_LANGUAGE'] ?? '';
-    $body += ['description' => $product[stripos($language, 'fr') === 0 ? 'fr' : 'en']];
-    $body += ['firstname' => $customer['firstname'], 'lastname' => $customer['lastname']];
-    $body += $email ? ['email' => $email] : ['phone' => $phone];
-    $back = str_starts_with($order['basket'], 'next:') ? SHOP . '/guichet/return' : PAGE . '/';
-    $body += ['redirect_url' => "$back?guichet_return=$nonce"];
-    $text = json_encode($body) ?: throw new Exception("$reference has a text that is not UTF-8.");
-    // One statement counts and inserts. What the service did not get is not open for long.
-    $sql = 'INSERT OR IGNORE INTO payments
-        (merchant_reference, order_id, declines, customer_id, body, return_nonce, created_at)
-        SELECT ?, ?, ?, ?, ?, ?, ? WHERE 20 > (SELECT count(*) FROM payments
-            WHERE customer_id = ? AND final_since IS NULL
-                AND (intent IS NOT NULL OR created_at > ?))';
-    $values = [$reference, $order['id'], $order['declines'], $id, $text, $nonce];
-    query($sql, ...$values, ...[time(), $id, time() - 60]);
-    $message = 'You have 20 unpaid payments. Pay or cancel one of them first.';
-    $too_many = new Refused(409, 'too_many_open_payments', $message);
-    return stored_payment($reference, $order) ?? throw $too_many;
+    $costs += ['description' => $product[stripos($language, 'fr') === 0 ? 'fr' : 'en']];
+    $costs += ['firstname' => $customer['firstname'], 'lastname' => $customer['lastname']];
+    $email = $customer['verified_email'];
+    $costs += $email ? ['email' => $email] : ['phone' => $customer['phone']];
+    $is_form = str_starts_with($order['basket'], 'next:');
+    $costs += ['redirect_url' => $is_form ? SHOP . '/guichet/return' : PAGE . '/'];
+    json_encode($costs) ?: throw new Exception("$name has a text that is not UTF-8.");
+    return [$name, compact('costs')];
 }
 
-// The payment of this reference. That of another order or customer is answered as an unknown one.
-function stored_payment(string $reference, array $order): ?array {
-    $payment = query('SELECT * FROM payments WHERE merchant_reference = ?', $reference)->fetch();
-    $of = ['order_id' => $order['id'], 'customer_id' => $order['customer_id']];
-    $is_theirs = !$payment || !array_diff_assoc($of, $payment);
-    $missing = new Refused(404, 'order_missing', 'There is no such order.');
-    return $is_theirs ? ($payment ?: null) : throw $missing;
-}
-
-// Stores what the service says, if it speaks of the payment that was sold: same intent, reference,
-// amount, currency and e-mail. An order becomes paid here and nowhere else, once.
-function verify_and_settle(array $payment, array $data): void {
-    ['merchant_reference' => $reference, 'order_id' => $order, 'declines' => $declines] = $payment;
-    ['id' => $id, 'status' => $status] = $data + ['id' => null, 'status' => null];
-    $sold = json_decode($payment['body'], true);
-    $names = ['merchant_reference' => 0, 'amount' => 0, 'currency' => 0];
-    $said = ['amount' => amount_of($data['amount'] ?? null)] + $data;
-    $differs = array_diff_assoc(array_intersect_key($sold, $names), $said); // compares as strings
-    $email = $sold['email'] ?? null;
-    $is_theirs = !$email || equal_emails($data['customer']['email'] ?? null, $email);
-    $is_intent = is_string($id) && in_array($payment['intent'], [null, $id], true);
-    ($is_intent && !$differs && $is_theirs && is_string($status)) || throw mismatch($reference);
-    $unpaid = 'WHERE id = ? AND paid_by IS NULL';
-    if ($status === 'succeeded') {
-        $paid = query("UPDATE orders SET paid_by = ? $unpaid", $reference, $order);
-        $paid->rowCount() && log_line("$reference is paid."); // ship it
-    } elseif ($status === 'failed' || $status === 'canceled') {
-        // Final: the order's next payment gets the next reference.
-        $sql = "UPDATE orders SET declines = declines + 1 $unpaid AND declines = ?";
-        query($sql, $order, $declines);
+// Sends requests at the same time, with the key or a session token: each a method, a path and a
+// body. It follows no redirect.
+function send(array $requests, #[SensitiveParameter] string $token = KEY): array {
+    $multi = curl_multi_init();
+    $handles = [];
+    foreach ($requests as [$method, $path, $body]) {
+        $handles[] = $handle = curl_init(SERVICE . "/v1$path");
+        $headers = ["authorization: Bearer $token", 'content-type: application/json'];
+        curl_setopt($handle, CURLOPT_HTTPHEADER, $headers);
+        curl_setopt($handle, CURLOPT_RETURNTRANSFER, true);
+        curl_setopt($handle, CURLOPT_HEADER, true);
+        curl_setopt($handle, CURLOPT_TIMEOUT, TIMEOUT);
+        curl_setopt($handle, CURLOPT_PROXY, ''); // or it reads `http_proxy`, and a proxy the key
+        $method === 'POST' && curl_setopt($handle, CURLOPT_POSTFIELDS, $body ?? '');
+        curl_multi_add_handle($multi, $handle);
     }
-    // An operator approved an attempt late, and the customer had paid by another attempt or by the
-    // order's next payment. The interface has no refund: make it with the payment company.
-    $refunds = is_array($data['duplicate_payments'] ?? null) ? $data['duplicate_payments'] : [];
-    $paid_by = query('SELECT paid_by FROM orders WHERE id = ?', $order)->fetchColumn();
-    if ($status === 'succeeded' && $paid_by !== $reference) {
-        $paid = $data['amount_payable'] ?? $data['amount']; // with the fee
-        $refunds[] = ['attempt' => 'successful', 'amount' => $paid] + $data;
-    }
-    foreach ($refunds as $place => $refund) {
-        ['amount' => $amount, 'currency' => $currency] = $refund;
-        // If the service gives no number, the place in its list, which only grows, stands for it.
-        $attempt = $refund['attempt'] ?? 0 ?: 0xffffffff - $place;
-        $sql = 'INSERT OR IGNORE INTO refunds_due VALUES (?, ?, ?, ?, ?)';
-        $is_new = query($sql, $id, $attempt, $order, $amount, $currency)->rowCount();
-        $due = "a refund of $amount $currency is due ($id, attempt $attempt)";
-        $is_new && log_line("$reference: $due.");
-    }
-    // Only a declined attempt can be approved late, and only for a day: read it once more then.
-    $nothing_was_declined = ($data['attempts'] ?? PHP_INT_MAX) <= ($status === 'succeeded' ? 1 : 0);
-    $since = $payment['final_since'] ?? ($data['as_of'] ?? time());
-    $is_over = $nothing_was_declined || time() - $since > 24 * 60 * 60;
-    $sql = 'UPDATE payments SET final_since = ?, is_over = ? WHERE merchant_reference = ?';
-    $is_final = in_array($status, ['succeeded', 'failed', 'canceled'], true);
-    $is_final && query($sql, $since, (int) $is_over, $reference);
+    do {
+        curl_multi_exec($multi, $running);
+    } while ($running && curl_multi_select($multi) !== false);
+    return array_map(reply_of(...), $handles);
 }
 
-// An amount is compared by its value, and 45000.00 is 45000. A float would round another one.
-function amount_of(mixed $amount): string {
-    return preg_replace('/^0*(\d+?)(\.0*)?$/D', '$1', is_scalar($amount) ? "$amount" : '');
-}
-
-// A request with the key, or with a session token. It follows no redirect.
-function prepare_request(
-    string $path,
-    ?string $body = null,
-    array $headers = [],
-    string $token = KEY,
-): CurlHandle {
-    $request = curl_init(SERVICE . "/v1$path");
-    $headers = [...$headers, "authorization: Bearer $token", 'content-type: application/json'];
-    curl_setopt($request, CURLOPT_HTTPHEADER, $headers);
-    curl_setopt($request, CURLOPT_RETURNTRANSFER, true);
-    curl_setopt($request, CURLOPT_HEADER, true);
-    curl_setopt($request, CURLOPT_TIMEOUT, 10);
-    curl_setopt($request, CURLOPT_PROXY, ''); // or it reads `http_proxy`, and a proxy the key
-    $body === null || curl_setopt($request, CURLOPT_POSTFIELDS, $body); // which makes it a POST
-    return $request;
-}
-function read_request(array $payment): CurlHandle {
-    return prepare_request('/payment-intents/' . rawurlencode($payment['intent']));
-}
-function call_service(
-    string $path,
-    ?string $body = null,
-    array $headers = [],
-    string $token = KEY,
-): array {
-    $request = prepare_request($path, $body, $headers, $token);
-    return data_of($request, curl_exec($request));
-}
-
-// The data of a reply, and its `Date`. The log gets the cause of a failure, the page an error.
-function data_of(CurlHandle $request, mixed $text): array {
-    ['url' => $url, 'http_code' => $status, 'header_size' => $size] = curl_getinfo($request);
-    $reply = is_string($text) ? json_decode(substr($text, $size), true) : null;
-    if ($status < 300 && is_array($reply)) {
-        $has_date = preg_match('/^date: *([^\r\n]+)/mi', substr($text, 0, $size), $date);
-        $as_of = $has_date ? strtotime($date[1]) : false;
-        $data = is_array($reply['data'] ?? null) ? $reply['data'] : [];
-        return ['as_of' => $as_of === false ? null : $as_of] + $data;
+// A reply's status, data, `Date` and `Retry-After`, and what a page gets if it refuses, whose cause
+// the log gets.
+function reply_of(CurlHandle $handle): array {
+    ['url' => $url, 'http_code' => $status, 'header_size' => $size] = curl_getinfo($handle);
+    $text = (string) curl_multi_getcontent($handle);
+    [$head, $body] = [substr($text, 0, $size), json_decode(substr($text, $size), true)];
+    $header = fn($name) => preg_match("/^$name: *([^\r\n]+)/mi", $head, $it) ? $it[1] : '';
+    $retry_after = ctype_digit($header('retry-after')) ? (int) $header('retry-after') : null;
+    $reply = ['status' => $status ?: null, 'date' => strtotime($header('date')) ?: null];
+    $reply += ['retry_after' => $retry_after, 'data' => null, 'refused' => null];
+    $reply['hangs'] = curl_getinfo($handle, CURLINFO_TOTAL_TIME) >= TIMEOUT;
+    // Some services answer a refusal with 200: what it says is believed.
+    $code = is_int($body['status_code'] ?? null) ? $body['status_code'] : 0;
+    $is_error = ($body['response_type'] ?? '') === 'error' || ($body['success'] ?? null) === false;
+    if ($status >= 200 && $status < 300 && is_array($body) && !$is_error && $code < 400) {
+        return ['data' => is_array($body['data'] ?? null) ? $body['data'] : []] + $reply;
     }
-    $error = $reply['error'] ?? null;
-    $cause = [$error['code'] ?? null, $error['request_id'] ?? null, $reply['message'] ?? null];
-    log_line("$url: $status " . (is_array($reply) ? json_encode($cause) : 'no JSON'));
-    throw match (is_array($reply) ? $status : 503) {
+    $is_named = $status >= 200 && $status < 300 && $code >= 400 && $code < 600;
+    $reply['status'] = $is_named ? $code : $reply['status']; // else it does not say what was done
+    $error = $body['error'] ?? null;
+    $cause = [$error['code'] ?? null, $error['request_id'] ?? null, $body['message'] ?? null];
+    log_line("$url: $status " . (is_array($body) ? json_encode($cause) : 'no JSON'));
+    // Also if it refuses the key: a 401 would tell the page that nobody is signed in.
+    $of = fn(int $status) => in_array($status, [429, 503], true) ? $status : 502;
+    $refused = refused_by_service(is_array($body) ? $of($reply['status'] ?? 503) : 503);
+    return ['refused' => $refused] + $reply;
+}
+function call_service(string $path, string $body, #[SensitiveParameter] $token = KEY): array {
+    [['data' => $data, 'refused' => $refused]] = send([['POST', $path, $body]], $token);
+    return $refused === null ? $data : throw $refused;
+}
+function refused_by_service(int $status): Refused {
+    return match ($status) {
         429 => new Refused(429, 'rate_limited', 'The payment service is busy. Please try again.'),
-        503 => new Refused(503, 'unavailable', 'The payment service does not answer.'),
-        // Also if it refuses the key: a 401 would tell the page that nobody is signed in.
+        503 => new Refused(503, 'unavailable', 'The payment cannot be confirmed just now.'),
         default => new Refused(502, 'service_failed', 'The payment service refused the request.'),
+    };
+}
+
+// An error of the ledger for a page: the service's own, if a call brought nothing.
+function refusal(array $error, ?array $reply): Refused {
+    ['status' => $status, 'code' => $code] = $error;
+    $message = match ($code) {
+        'order_missing' => 'There is no such order.',
+        'order_ended' => 'The shop no longer sells this.',
+        'payment_mismatch' => 'The payment is not the one of this order.',
+        'parameter_invalid' => 'The e-mail address or phone number is none that can be used.',
+        'too_many_open_payments' => 'You have 20 unpaid payments. Pay or cancel one of them first.',
+        'internal_error' => 'The shop could not do this.',
+        'payment_unclear' => 'The shop cannot confirm your payment yet. Do not pay again.',
+        default => null,
+    };
+    $is_unread = ($reply['got'] ?? null) === 'lost' && $reply['data'] !== null;
+    return match (true) {
+        $message !== null => new Refused($status, $code, $message),
+        // That the service refuses a repeat is no answer to a click.
+        $status === 503 && intdiv($reply['status'] ?? 0, 100) === 4 => refused_by_service(503),
+        default => $reply['refused'] ?? refused_by_service($is_unread ? 502 : $status),
     };
 }
 
@@ -390,8 +388,8 @@ class Refused extends Exception {
     }
 }
 
-function mismatch(string $what): Refused {
-    log_line("$what: the service's reply is about something else. Look at it by hand.");
+function mismatch(string $what, string $why): Refused {
+    log_line("$what: the service's reply $why. Look at it by hand.");
     return new Refused(409, 'payment_mismatch', 'The payment is not the one of this order.');
 }
 function equal_emails(mixed $a, string $b): bool {
@@ -420,7 +418,7 @@ function answer(string $request, string $path): array {
         $request === 'POST /guichet/session' => create_session($signed_in()),
         $request === 'POST /guichet/intents' => create_intent($signed_in(), read_body()),
         str_starts_with($request, 'GET /guichet/intents/') => read_status($signed_in(), $ref),
-        $request === 'GET /guichet/return' => read_status($signed_in(), payment_of_address()),
+        $request === 'GET /guichet/return' => read_payment($signed_in(), names_of_address()),
         $request === 'GET /shop' => show_shop($customer['id'] ?? null),
         $request === 'POST /sign-in' => sign_in(read_body()['customer'] ?? null),
         $request === 'POST /sign-out' => sign_out(),
@@ -454,9 +452,13 @@ function is_form(): bool {
 function read_body(): array {
     return is_form() ? $_POST : read_json();
 }
-function payment_of_address(): string {
-    $named = $_GET['payment_ref'] ?? ($_GET['payment_intent'] ?? '');
-    return is_string($named) ? $named : '';
+// By what the address names the payment: `guichet_return`, which every company hands back, then
+// what it may have added, also after a second `?`.
+function names_of_address(): array {
+    $text = parse_url($_SERVER['REQUEST_URI'], PHP_URL_QUERY) ?: '';
+    parse_str(str_replace('?', '&', $text), $query);
+    $named = ['guichet_return', 'payment_ref', 'payment_intent'];
+    return array_filter(array_map(fn($of) => $query[$of] ?? null, $named), is_string(...));
 }
 
 function read_json(): array {
@@ -467,10 +469,10 @@ function read_json(): array {
 }
 
 function show_shop(?string $customer): array {
-    $sql = 'SELECT id, basket, product_id, paid_by,
-        (SELECT count(*) FROM refunds_due WHERE order_id = id) AS refunds
-        FROM orders WHERE customer_id = ? ORDER BY rowid';
-    $orders = query($sql, $customer)->fetchAll();
+    $sql = 'SELECT id, basket, product_id, paid_by, refunds_due FROM orders
+        WHERE customer_id = ? ORDER BY placed_at';
+    $shown = fn(array $order) => ['refunds' => count(json_decode($order['refunds_due']))] + $order;
+    $orders = array_map($shown, query($sql, $customer)->fetchAll());
     $customers = query('SELECT id FROM customers ORDER BY id')->fetchAll(PDO::FETCH_COLUMN);
     $products = query('SELECT * FROM products')->fetchAll();
     return ['base_url' => PUBLIC_URL] + compact('customer', 'customers', 'orders', 'products');
@@ -511,15 +513,15 @@ function show_page(int $status, array $body): void {
     $texts = json_decode(file_get_contents(__DIR__ . '/page/plain.json'), true)[$language];
     $is_late = ($body['late']['state'] ?? '') === 'open';
     $state = $body['status'] ?? $body['error']['code'];
+    $state = in_array($state, ['unavailable', 'rate_limited'], true) ? 'service_failed' : $state;
     $is_open = in_array($state, ['failed', 'canceled', 'requires_action'], true);
     $is_final = $status >= 400 || in_array($state, ['succeeded', 'failed', 'canceled'], true);
     $sentence = $texts[$is_open && $is_late ? 'late' : $state] ?? null;
     $amount = $body['amount_payable'] ?? ($body['amount'] ?? '');
-    $payment = $amount ? "$body[merchant_reference], $amount XAF" : '';
+    $fee = isset($body['plus_fee']) ? " $texts[plus_fee]" : '';
+    $payment = $amount ? "$body[merchant_reference], $amount XAF$fee" : '';
     if (!$is_final || ($is_open && $is_late)) {
-        $sql = 'SELECT created_at FROM payments WHERE merchant_reference = ?';
-        $age = time() - query($sql, $body['merchant_reference'])->fetchColumn();
-        header('refresh: ' . min(30, 3 + intdiv($age, 60)));
+        header('refresh: ' . min(30, 3 + intdiv(max(0, $body['age']), 60)));
     }
     header("content-security-policy: default-src 'none'; style-src 'self'; frame-ancestors 'none'");
     header('content-type: text/html; charset=utf-8', response_code: $status);
@@ -531,8 +533,11 @@ function show_page(int $status, array $body): void {
 }
 
 ini_set('display_errors', '0');
-$last_table = query("SELECT * FROM sqlite_master WHERE name = 'refunds_due'")->fetch();
-$last_table || array_map(fn(string $sql) => query($sql), explode(';', TABLES));
+try {
+    query('SELECT version FROM orders LIMIT 1')->fetch();
+} catch (PDOException) {
+    array_map(fn(string $sql) => query($sql), explode(';', TABLES));
+}
 if (PHP_SAPI === 'cli') {
     if (array_slice($argv, 1) !== ['settle']) {
         fwrite(STDERR, "Usage: php shop.php settle\n");
@@ -559,7 +564,8 @@ try {
     [$status, $body] = [200, answer("$_SERVER[REQUEST_METHOD] $path", $path)];
 } catch (Throwable $error) {
     $error instanceof Refused || log_line((string) $error);
-    $is_locked = $error instanceof PDOException && ($error->errorInfo[1] ?? 0) === 5;
+    $code = $error instanceof PDOException ? $error->errorInfo[1] ?? 0 : 0;
+    $is_locked = in_array($code, [5, 1205, 1213], true); // in SQLite, and in MySQL
     $refused = match (true) {
         $error instanceof Refused => $error,
         $is_locked => new Refused(503, 'unavailable', 'The shop is busy. Please try again.'),
@@ -572,7 +578,9 @@ if ($path === '/guichet/return' || (is_form() && $status >= 400)) {
 }
 if (is_form()) {
     $from = $_SERVER['HTTP_ORIGIN'] ?? '';
-    return header('location: ' . ($body['intent']['checkout_url'] ?? "$from/"), true, 303);
+    $intent = $body['intent'] ?? ['checkout_url' => "$from/", 'payment_ref' => ''];
+    $paid = '/guichet/return?payment_ref=' . rawurlencode($intent['payment_ref']);
+    return header('location: ' . ($intent['checkout_url'] ?? $paid), true, 303);
 }
 header('content-type: application/json', response_code: $status);
 $flags = JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE;

@@ -4,7 +4,7 @@ use crate::field::{Field, description, documented, with_example};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{DeriveInput, Error, Ident, LitStr, Result, Token};
+use syn::{DeriveInput, Error, Ident, LitStr, Result, Token, Type};
 
 /// The arguments that a field of a resource may have.
 const WORDS: &[&str] = &[
@@ -113,9 +113,11 @@ fn declaration(resource: &Ident, field: &Field) -> TokenStream {
         serde.push(quote!(default, deserialize_with = #read));
     } else if options.absent.is_some() {
         let absent = format!("{resource}::{}", absent_name(name));
-        serde.push(quote!(default = #absent));
+        serde.push(quote!(default = #absent, deserialize_with = "crate::protocol::strict"));
     } else if !options.required {
         serde.push(quote!(default, deserialize_with = "crate::protocol::lenient"));
+    } else if matches!(ty, Type::Path(path) if path.path.is_ident("bool")) {
+        serde.push(quote!(deserialize_with = "crate::protocol::strict"));
     }
     if options.number {
         serde.push(quote!(serialize_with = "crate::values::as_number"));

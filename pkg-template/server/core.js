@@ -5,12 +5,16 @@ import { __wbg_reset_state, initSync } from "./core/guichet_server.js";
 /** Rises when the wasm is made anew: what it kept between tasks is gone. */
 export let generation = 0;
 
+/** Makes it at its first use. */
+export function begin(module) {
+  if (generation) return;
+  initSync({ module: module ?? embedded() });
+  generation = 1;
+}
+
 /** Starts a task and does what it names, one after the other. Resolves with its result. */
 export async function run(start, actions, module) {
-  if (!generation) {
-    initSync({ module: module ?? embedded() });
-    generation = 1;
-  }
+  begin(module);
   const own = generation;
   let task = enter(own, start);
   try {

@@ -1,29 +1,30 @@
 // The options are checked at once: a mistake shows at the start, and not at the first purchase.
-const ORDERS = ["remember", "find", "settled", "overpaid", "openPayments", "open", "claim"];
-const SESSIONS = ["keepSession", "endSessions"];
-const LEDGER = ["open", "now", "load", "commit", "find", "returned", "due", "postpone", "shared", "replaceShared", "events", "close"];
+const STORE = "open now load commit find returned due postpone shared replaceShared events close keepSession endSessions".split(" ");
 const FUNCTION = [(value) => typeof value === "function", "a function"];
 const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a list of whole origins: https://www.example.com (a `*` matches nothing)"];
 
-/** What each option must be. Those after `orders` are optional. */
+/** What each option must be. */
 const OPTIONS = {
   baseUrl: [(value) => rootOf(value), "the service's address, without query: https://api.example.com"],
+  gatewayUrl: [(value) => rootOf(value), "the address that takes new payments, without query: https://gateway.example.com"],
+  profile: [(value) => typeof value === "object" && value !== null && rootOf(value.base_url) && (value.gateway_url === undefined || rootOf(value.gateway_url)), "the content of a profile, an object with `base_url`, the service's address"],
   secretKey: [isKey, "the merchant's secret key, without spaces, line ends and quotes, and no session token, client secret or publishable key"],
+  formerSecretKey: [isKey, "the secret key that `secretKey` has replaced"],
   customer: FUNCTION,
   purchase: FUNCTION,
-  orders: [isOrders, `the ledger's orders (guichet-server/orders), or an object with the functions ${ORDERS.join(", ")}, and both or none of ${SESSIONS.join(" and ")}`],
+  orders: [(value) => STORE.every((name) => typeof value?.[name] === "function"), `a store of guichet-server/orders, or an object with the functions ${STORE.join(", ")}`],
   orderChanged: FUNCTION,
   origins: ORIGINS,
   checkoutOrigins: ORIGINS,
   plainHosts: [(value) => Array.isArray(value) && value.every(isHost), 'a list of host names, without port: "sandbox"'],
+  keepDays: [(value) => Number.isInteger(value) && value >= 0 && value <= 65_535, "a whole number of days, 0 to 65,535"],
   guests: [(value) => typeof value === "boolean", "true or false"],
-  returnKey: [(value) => typeof value === "string" && [...value].length >= 16, "a secret text of at least 16 characters"],
   path: [(value) => typeof value === "string" && /^(\/[\w.~-]+)+$/.test(value), "a path without a slash at its end: /guichet"],
   fetch: FUNCTION,
   wasm: [(value) => value instanceof WebAssembly.Module, "a WebAssembly.Module"],
   onCall: FUNCTION,
 };
-const REQUIRED = ["baseUrl", "secretKey", "customer", "purchase", "orders"];
+const REQUIRED = ["secretKey", "customer", "purchase", "orders", "orderChanged"];
 
 export function checked(options) {
   if (typeof globalThis.document !== "undefined") {
@@ -38,27 +39,18 @@ export function checked(options) {
   for (const name of REQUIRED) {
     if (options[name] === undefined) throw new TypeError(`Missing option \`${name}\`. Pass ${OPTIONS[name][1]}.`);
   }
-  const isLedger = isLedgers(options.orders);
-  if (isLedger !== (options.orderChanged !== undefined)) {
-    throw new TypeError("Pass `orderChanged`, a function, with the orders of guichet-server/orders, and with no others.");
-  }
-  const { baseUrl, origins = [], checkoutOrigins = [new URL(baseUrl).origin], path = "/guichet" } = options;
+  const { profile } = options;
+  const { baseUrl = profile?.base_url, gatewayUrl = profile?.gateway_url ?? baseUrl, origins = [], path = "/guichet" } = options;
+  if (!baseUrl) throw new TypeError(`Missing option \`baseUrl\`. Pass ${OPTIONS.baseUrl[1]}.`);
+  const { checkoutOrigins = profile?.checkout_origins ?? [new URL(baseUrl).origin] } = options;
+  if (!checkoutOrigins.every(originOf)) throw new TypeError(`\`checkout_origins\` of \`profile\` must be ${ORIGINS[1]}.`);
   const isTest = /^(sk_test_|rk_test_|FLWSECK_TEST)/.test(options.secretKey);
   const plainHosts = (isTest && options.plainHosts) || [];
-  if (!isSafe(baseUrl, plainHosts)) {
-    throw new TypeError("Option `baseUrl` must begin with https:// (http:// is for localhost). For a sandbox on another host, use a test key and name the host in `plainHosts`.");
+  for (const [name, url] of Object.entries({ baseUrl, gatewayUrl })) {
+    if (isSafe(url, plainHosts)) continue;
+    throw new TypeError(`Option \`${name}\` must begin with https:// (http:// is for localhost). For a sandbox on another host, use a test key and name the host in \`plainHosts\`.`);
   }
-  return { ...options, isLedger, isTest, root: rootOf(baseUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
-}
-
-function isOrders(value) {
-  const isThere = (name) => typeof value?.[name] === "function";
-  return (isLedgers(value) || ORDERS.every(isThere)) && SESSIONS.every((name) => isThere(name) === isThere(SESSIONS[0]));
-}
-
-/** Whether they are a ledger's, which decides itself what is kept. */
-export function isLedgers(orders) {
-  return LEDGER.every((name) => typeof orders?.[name] === "function");
+  return { ...options, isTest, root: rootOf(baseUrl), gateway: rootOf(gatewayUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
 }
 
 function isKey(text) {

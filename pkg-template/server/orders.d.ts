@@ -94,6 +94,20 @@ export interface LedgerStore {
    * await store.close("ORDER-17", 2);
    */
   close(name: string, version: number): Promise<void>;
+  /**
+   * Keeps an encrypted session token of a login until then. Resolves with false, and keeps nothing, if the login has ended.
+   *
+   * @example
+   * await store.keepSession("9f86", "AAECAw==", now, now + 31 * 60);
+   */
+  keepSession(login: string, token: string, now: number, until: number): Promise<boolean>;
+  /**
+   * Ends a login, which is remembered until then. Resolves with the tokens that were kept, and forgets them.
+   *
+   * @example
+   * const tokens = await store.endSessions("9f86", now + 31 * 60);
+   */
+  endSessions(login: string, until: number): Promise<string[]>;
 }
 
 /**
@@ -235,6 +249,14 @@ export function sqliteOrders(database: Sqlite, options?: StoreOptions): LedgerSt
  * const store = (pool: Postgres) => postgresOrders(pool, { prefix: "guichet_" });
  */
 export function postgresOrders(pool: Postgres, options?: StoreOptions): LedgerStore;
+
+/**
+ * The store of a ledger in this process's memory, which is lost when it ends: for demos and tests.
+ *
+ * @example
+ * const forTests = memoryOrders();
+ */
+export function memoryOrders(): LedgerStore;
 
 // Nothing else is exported.
 export {};

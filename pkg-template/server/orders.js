@@ -2,6 +2,8 @@
 // it compares what it is given with what it has, every time is an argument, and no status, age or limit stands in it.
 import { existsSync, readFileSync } from "node:fs";
 
+export { memoryOrders } from "./memory.js";
+
 /** The format of the tables that this version writes. */
 const FORMAT = 1;
 
@@ -18,6 +20,8 @@ const TABLES = Object.entries({
   ],
   names: ["CREATE TABLE IF NOT EXISTS {p}names (payment {text}, name {text}, PRIMARY KEY (payment, name))"],
   events: ["CREATE TABLE IF NOT EXISTS {p}events (name {text}, version BIGINT, body {text} NOT NULL, PRIMARY KEY (name, version))"],
+  // An empty token says that the login has ended.
+  session_tokens: ["CREATE TABLE IF NOT EXISTS {p}session_tokens (login {text}, token {text}, until BIGINT NOT NULL, PRIMARY KEY (login, token))"],
 });
 
 const COUNT = "SELECT count(*) AS open FROM {p}payments WHERE owner = $1 AND counts_until > $2";
@@ -173,6 +177,22 @@ function ordersBy(prefix, { query, transact, prepare, text, lock, now, tables })
     return true;
   }
 
+  function* keep(login, token, now, until) {
+    if (lock) yield [lock, [`login:${login}`]];
+    yield ["DELETE FROM {p}session_tokens WHERE until < $1", [now]];
+    const ended = yield ["SELECT login FROM {p}session_tokens WHERE login = $1 AND token = ''", [login]];
+    if (ended.length > 0) return false;
+    yield ["INSERT INTO {p}session_tokens (login, token, until) VALUES ($1, $2, $3)", [login, token, until]];
+    return true;
+  }
+
+  function* end(login, until) {
+    if (lock) yield [lock, [`login:${login}`]];
+    const kept = yield ["DELETE FROM {p}session_tokens WHERE login = $1 RETURNING token", [login]];
+    yield ["INSERT INTO {p}session_tokens (login, token, until) VALUES ($1, '', $2)", [login, until]];
+    return kept.map(({ token }) => token).filter((token) => token !== "");
+  }
+
   return {
     async open(first) {
       prepare();
@@ -231,6 +251,8 @@ function ordersBy(prefix, { query, transact, prepare, text, lock, now, tables })
     async close(name, version) {
       await execute("DELETE FROM {p}events WHERE name = $1 AND version = $2", name, version);
     },
+    keepSession: (login, token, now, until) => answered(() => transact(keep(login, token, now, until))),
+    endSessions: (login, until) => answered(() => transact(end(login, until))),
   };
 }
 

@@ -1,6 +1,6 @@
 import { LARGEST_BODY, textOf } from "./body.js";
-import { begin_round, check, end_round, first_shared, read_due, respond, revoke, settle, ShopLedger } from "./core/guichet_server.js";
-import { generation, run } from "./core.js";
+import { begin_round, end_round, first_shared, read_due, read_order, respond, revoke, ShopLedger } from "./core/guichet_server.js";
+import { begin, generation, run } from "./core.js";
 import { ShopError } from "./error.js";
 import { checked } from "./options.js";
 import { Seal } from "./seal.js";
@@ -12,46 +12,39 @@ export { ShopError };
 /** Creates a shop. It sends nothing. */
 export const createShop = (options) => new Shop(checked(options));
 
-/** Checks a purchase before the shop stores it. What a customer may have typed is refused by a `ShopError`, the rest by a `TypeError`. */
-export async function checkPurchase(purchase) {
-  if (typeof purchase !== "object" || purchase === null) throw new TypeError("`purchase` must return an object.");
-  JSON.stringify(purchase, unicode);
-  const { status, code, message, cause } = (await run(() => check(purchase), {})) ?? {};
-  if (status) throw status < 500 ? new ShopError(status, code, message) : new TypeError(cause);
-}
-
-/** How many payments a round reads, how many at the same time, and for how long a killed process keeps the round from others. */
-const [ROUND, AT_A_TIME, CLAIM] = [50, 8, 15_000];
-
 class Shop {
   #options;
   #service;
   #sessions;
-  #returnKey;
+  #marks;
   #round;
   #addresses;
-  #opened;
+  #formerAddresses;
+  #opening;
   #ledger;
   #generation;
 
   constructor(options) {
     this.#options = options;
     this.#service = new Service(options);
-    this.#sessions = new Sessions(options);
-    this.#addresses = new Seal(options.secretKey, "guichet ledger: addresses");
+    this.#sessions = new Sessions(options, () => this.#opened());
+    const seal = (key) => new Seal(key, "guichet ledger: addresses");
+    this.#addresses = seal(options.secretKey);
+    this.#formerAddresses = options.formerSecretKey && seal(options.formerSecretKey);
     this.path = options.path;
+    if (options.profile) this.#checkProfile();
     // Fields, so that they need no `this`.
     this.fetch = (request) => this.#respond(request);
     this.signOut = (login) => this.#signOut(login);
-    this.settle = () => (this.#round ??= (options.isLedger ? this.#settleDue() : this.#settle()).finally(() => (this.#round = undefined)));
+    this.order = (name) => this.#execute(() => read_order(this.#kept(), name)).then(JSON.parse);
+    this.settle = () => (this.#round ??= this.#settle().finally(() => (this.#round = undefined)));
   }
 
   async #respond(request) {
-    const { origins, checkoutOrigins, wasm, isLedger } = this.#options;
+    const { origins, checkoutOrigins, wasm } = this.#options;
     const url = new URL(request.url);
     const header = (name) => request.headers.get(name) ?? undefined;
     const read = {
-      isLedger,
       // The server that sends the response drops its body.
       method: request.method === "HEAD" ? "GET" : request.method,
       route: url.pathname.startsWith(`${this.path}/`) ? decoded(url.pathname.slice(this.path.length + 1)) : "",
@@ -60,7 +53,7 @@ class Shop {
       host: header("host") ?? url.host,
       type: header("content-type"),
       language: header("accept-language"),
-      returned: url.searchParams.get("payment_ref") ?? url.searchParams.get("payment_intent"),
+      query: url.search.slice(1),
       requestedHeaders: header("access-control-request-headers"),
     };
     const reply = await run(() => respond(read, origins, checkoutOrigins, this.#kept()), this.#actions(request), wasm).catch((e) => this.#failed(e));
@@ -76,49 +69,42 @@ class Shop {
     return { status: 500, headers, body: JSON.stringify(body), cause: String(e.stack) };
   }
 
-  /** A round that another process has is not begun. What fails, the shop's own functions included, is in `failed`. */
-  async #settle() {
-    const claim = async (ms) => {
-      const isOurs = await this.#options.orders.claim(ms);
-      if (typeof isOurs !== "boolean") throw new TypeError("`orders.claim` must return true or false.");
-      return isOurs;
-    };
-    const failed = [];
-    const fail = (e) => void failed.push(e instanceof Error ? e : new Error(String(e)));
-    if (!(await claim(CLAIM).catch(fail))) return { read: 0, failed };
-    const renewal = setInterval(() => claim(CLAIM).catch((e) => this.#log(e)), CLAIM / 3);
-    const read = (await this.#readDue(fail).catch(fail)) ?? 0;
-    clearInterval(renewal);
-    await claim(0).catch(fail);
-    return { read, failed };
-  }
-
-  /** Returns how many payments it has read. */
-  async #readDue(fail) {
-    const due = await this.#options.orders.open(ROUND);
-    const next = due.values();
-    const readOn = async () => {
-      for (const sold of next) await this.#execute(() => settle(sold)).catch(fail);
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, readOn));
-    return due.length;
-  }
-
   /** A round of the ledger. Another process may have it: then nothing is read. */
-  async #settleDue() {
+  async #settle() {
     const failed = [];
     const fail = (e) => void failed.push(e instanceof Error ? e : new Error(String(e)));
     const execute = (start) => this.#execute(start).then(JSON.parse).catch(fail);
     const { due = 0, oldest, until = 0, claimed = [] } = (await execute(() => begin_round(this.#kept()))) ?? {};
-    const reads = await Promise.all(claimed.map((one) => execute(() => read_due(this.#kept(), JSON.stringify(one), until))));
+    const reads = await Promise.all(claimed.map((one) => this.#readDue(one, until, fail)));
     const { notReceived = 0 } = (await execute(() => end_round(this.#kept(), until, claimed.length > 0))) ?? {};
     const done = reads.filter(Boolean);
     return { read: done.reduce((sum, { read }) => sum + read, 0), due, oldest, until, notReadable: done.flatMap(({ notReadable }) => notReadable), notReceived, failed };
   }
 
+  /** Reads what is due of one payment. What the service did not answer changes nothing, and is a failure of the round. */
+  async #readDue(one, until, fail) {
+    let unread;
+    const report = (call) => (unread = call.kind && call);
+    const start = () => read_due(this.#kept(), JSON.stringify(one), until);
+    const done = await this.#execute(start, report).then(JSON.parse).catch(fail);
+    if (done?.read === 0 && unread) fail(notRead(one, unread));
+    return done;
+  }
+
+  /** A profile that is wrong shows at the start. */
+  #checkProfile() {
+    begin(this.#options.wasm);
+    try {
+      this.#kept();
+    } catch (reason) {
+      throw new TypeError(`Option \`profile\`: ${reason}`);
+    }
+  }
+
   /** What the wasm keeps of this shop between its tasks. */
   #kept() {
-    if (this.#generation !== generation) this.#ledger = new ShopLedger(this.#options.isTest);
+    const { isTest, keepDays, profile } = this.#options;
+    if (this.#generation !== generation) this.#ledger = new ShopLedger(isTest, keepDays, profile && JSON.stringify(profile));
     this.#generation = generation;
     return this.#ledger;
   }
@@ -137,9 +123,9 @@ class Shop {
     return { failed };
   }
 
-  /** Executes a task that answers no page. */
-  async #execute(start) {
-    const result = await run(start, this.#actions(), this.#options.wasm);
+  /** Executes a task that answers no page. `report` gets each attempt of its calls. */
+  async #execute(start, report) {
+    const result = await run(start, this.#actions(undefined, report), this.#options.wasm);
     this.#alarm(result);
     const { refused } = result;
     if (!refused) return result.value;
@@ -148,8 +134,8 @@ class Shop {
   }
 
   /** What the wasm may name. */
-  #actions(request) {
-    const { orders, guests, onCall, ...options } = this.#options;
+  #actions(request, report) {
+    const { guests, onCall, ...options } = this.#options;
     let customer;
     return {
       customer: async () => {
@@ -163,31 +149,25 @@ class Shop {
         return customer;
       },
       purchase: async (isForm) => {
-        const purchase = await options.purchase(await orderOf(request, isForm), customer);
-        if (options.isLedger) return textOfPurchase(purchase);
-        await checkPurchase(purchase);
-        return purchase;
+        return textOfPurchase(await options.purchase(await orderOf(request, isForm), customer));
       },
-      hmac: async (reference) => {
-        this.#returnKey ??= derived(options.returnKey ?? options.secretKey);
-        return new Uint8Array(await hmac(await this.#returnKey, reference));
+      hmac: async (text) => {
+        this.#marks ??= derived(options.secretKey, "guichet ledger: marks");
+        return new Uint8Array(await hmac(await this.#marks, text));
       },
       keepSession: (login, token) => this.#sessions.keep(login, token),
-      openPayments: (owner, next) => orders.openPayments(owner, next),
-      remember: (sold) => orders.remember(sold),
-      find: async (reference, owner) => (await orders.find(reference, { id: customer.id, login: customer.login, owner })) ?? undefined,
-      settled: (sold, intent, askAgain) => orders.settled(sold, intent, askAgain),
-      overpaid: (sold, duplicate) => orders.overpaid(sold, duplicate),
       random: () => crypto.getRandomValues(new Uint8Array(32)),
       seal: (address) => this.#addresses.seal(address),
-      open: (sealed) => this.#addresses.open(sealed).catch(() => undefined),
+      open: (sealed) => this.#addresses.open(sealed).catch(() => this.#formerAddresses?.open(sealed)).catch(() => undefined),
       orderChanged: (changed) => inTime(async () => options.orderChanged(JSON.parse(changed))),
-      ...(options.isLedger && this.#store()),
+      ...this.#store(),
       send: (...call) => this.#service.send(...call),
       wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       called: (operation, attempt, { ms, status, requestId }, kind) => {
+        const call = { operation, attempt, ms, status, kind, requestId };
+        report?.(call);
         try {
-          onCall?.({ operation, attempt, ms, status, kind, requestId });
+          onCall?.(call);
         } catch (e) {
           this.#log(e);
         }
@@ -195,14 +175,21 @@ class Shop {
     };
   }
 
-  /** What the wasm asks of the ledger's orders. They are opened first. */
+  /** The orders, which are opened first. */
+  #opened() {
+    const { orders, wasm } = this.#options;
+    begin(wasm);
+    this.#opening ??= orders.open((now) => first_shared(now)).catch((e) => {
+      this.#opening = undefined;
+      throw e;
+    });
+    return this.#opening.then(() => orders);
+  }
+
+  /** What the wasm asks of the orders. */
   #store() {
     const { orders } = this.#options;
-    const opened = () => (this.#opened ??= orders.open((now) => first_shared(now)).catch((e) => {
-      this.#opened = undefined;
-      throw e;
-    }));
-    const action = (work) => async (...values) => (await opened(), work(...values));
+    const action = (work) => async (...values) => (await this.#opened(), work(...values));
     return {
       now: action(() => orders.now()),
       load: action(async (...values) => JSON.stringify(await orders.load(...values))),
@@ -223,6 +210,14 @@ class Shop {
     const text = this.#service.redact(String(cause?.stack ?? cause));
     console.error(`guichet-server: ${text.replace(/[^\P{C}\n]|[\u2028\u2029]/gu, "?").replaceAll("\n", "\n  ")}`);
   }
+}
+
+/** A payment that a round could not read, and its last call. The line for a log has no text of the service. */
+function notRead({ reference }, { operation, attempt, status, kind, requestId }) {
+  const message = `The payment ${reference} could not be read.`;
+  const [of, code] = ["offline", "timeout"].includes(kind) ? [503, "unavailable"] : [502, "service_failed"];
+  const cause = `${message} ${operation}, attempt ${attempt}: ${status ?? "no reply"}, ${kind}`;
+  return new ShopError(of, code, message, { kind, requestId, retryable: true, cause });
 }
 
 const isText = (value) => typeof value === "string" && value !== "" && isUnicode(value);
@@ -266,7 +261,10 @@ function inTime(work) {
 function textOfPurchase(purchase) {
   if (typeof purchase !== "object" || purchase === null) throw new TypeError("`purchase` must return an object.");
   const { amount } = purchase;
-  return JSON.stringify(Number.isSafeInteger(amount) ? { ...purchase, amount: String(amount) } : purchase, unicode);
+  if (typeof amount === "number" && !Number.isSafeInteger(amount)) {
+    throw new TypeError('`amount` must be a whole number up to 2^53 - 1 in the smallest unit, or a text: "45000".');
+  }
+  return JSON.stringify({ ...purchase, amount: typeof amount === "number" ? String(amount) : amount }, unicode);
 }
 
 /** Half a character (a lone surrogate) is no Unicode text: no database or service takes it. */
@@ -282,4 +280,4 @@ const bytes = (text) => new TextEncoder().encode(text);
 const algorithm = { name: "HMAC", hash: "SHA-256" };
 const keyOf = (secret) => crypto.subtle.importKey("raw", secret, algorithm, false, ["sign"]);
 const hmac = (key, text) => crypto.subtle.sign("HMAC", key, bytes(text));
-const derived = async (secret) => keyOf(await hmac(await keyOf(bytes(secret)), "guichet return key"));
+const derived = async (secret, purpose) => keyOf(await hmac(await keyOf(bytes(secret)), purpose));

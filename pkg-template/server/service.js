@@ -5,22 +5,24 @@ const LARGEST_REPLY = 8 * 1024 * 1024;
 
 export class Service {
   #root;
+  #gateway;
   #key;
   #fetch;
 
-  constructor({ root, secretKey, fetch }) {
+  constructor({ root, gateway, secretKey, fetch }) {
     this.#root = root;
+    this.#gateway = gateway;
     this.#key = secretKey;
     this.#fetch = fetch;
   }
 
   /** Sends a request once, with the secret key or with a session token. A lost reply is an answer, too. */
-  async send(method, target, body, within, token = this.#key) {
+  async send(method, target, isCreation, body, within, token = this.#key) {
     const headers = { accept: "application/json", authorization: `Bearer ${token}` };
     if (body) headers["content-type"] = "application/json";
     const begun = performance.now();
-    const init = { method, headers, body: typeof body === "string" ? body : body && JSON.stringify(body), redirect: "manual", signal: AbortSignal.timeout(within) };
-    const answer = await this.#attempt(this.#root + target, init, token).catch((e) => this.#lost(e));
+    const init = { method, headers, body, redirect: "manual", signal: AbortSignal.timeout(within) };
+    const answer = await this.#attempt((isCreation ? this.#gateway : this.#root) + target, init, token).catch((e) => this.#lost(e));
     const [random] = crypto.getRandomValues(new Uint32Array(1));
     return { ...answer, ms: Math.round(performance.now() - begun), random };
   }
@@ -29,13 +31,14 @@ export class Service {
     const response = await (this.#fetch ?? fetch)(url, init);
     // A service may repeat what it was sent.
     const redact = (text) => text.replaceAll(token, "***");
-    // A reply that is too large is no JSON.
-    const text = redact((await textOf(response, LARGEST_REPLY)) ?? "");
+    // A reply that is too large is no JSON, and one without content has nothing that must be.
+    const body = response.status === 204 ? "null" : redact((await textOf(response, LARGEST_REPLY)) ?? "");
     const header = (name) => response.headers.get(name) ?? undefined;
     const retryAfter = /^\s*\d+\s*$/.test(header("retry-after")) ? Number(header("retry-after")) : undefined;
     const requestId = header("request-id") && redact(header("request-id"));
+    const date = Date.parse(header("date")) / 1000 || undefined;
     // A browser's `fetch` hides the status of a redirect that it does not follow.
-    return { status: response.status || 302, body: parsed(text), retryAfter, requestId, date: header("date") };
+    return { status: response.status || 302, body, retryAfter, requestId, date };
   }
 
   #lost(e) {
@@ -47,13 +50,5 @@ export class Service {
   /** A text for the log or a page, without the key. */
   redact(text) {
     return text.replaceAll(this.#key, "***");
-  }
-}
-
-function parsed(text) {
-  try {
-    return JSON.parse(text) ?? undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -161,4 +161,6 @@ pub struct Outcome {
     pub amount: Option<Amount>,
     /// What the customer pays, with the fee if they bear it, once that is known.
     pub amount_payable: Option<Amount>,
+    /// Whether the customer pays a fee of an unknown amount besides the price: show that beside the sum.
+    pub plus_fee: bool,
 }

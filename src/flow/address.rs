@@ -106,14 +106,14 @@ pub fn open(address: &str) -> Opened {
     // A fragment without a secret belongs to the page and stays unchanged.
     let kept = match fragment {
         Some(_) if in_fragment.iter().any(|piece| is_one_of(piece, &SECRETS)) => {
-            Some(without(&in_fragment, &SECRETS)).filter(|kept| !kept.is_empty())
+            Some(without(&in_fragment, &SECRETS, "")).filter(|kept| !kept.is_empty())
         }
         fragment => fragment.map(String::from),
     };
     Opened {
         id: find("payment_intent").or_else(|| segment.map(crate::platform::form_decode)),
         client_secret: SECRETS.iter().find_map(|name| find(name)),
-        clean: join(before, &without(&query, &SECRETS), kept.as_deref()),
+        clean: join(before, &without(&query, &SECRETS, ""), kept.as_deref()),
     }
 }
 

@@ -33,6 +33,6 @@ pub use late::{LateApproval, PaymentAsRead, late_approval};
 pub use names::nearest;
 pub use paying::{IntentSnapshot, LostCharge, classify_lost_charge};
 pub use quotes::{Price, Quote, QuoteRequest, card_types, cheapest_first, price};
-pub use returns::{Arrival, Match, Purchase, arrival, classify, is_return_nonce};
+pub use returns::{Arrival, Match, Purchase, arrival, classify, is_return_nonce, payment_names};
 pub use session::{Lifetime, State};
 pub use waiting::{OutcomeState, pause, pause_within};

@@ -1,6 +1,7 @@
 //! The parts of an address as text. No parser is used, so that every part stays as it was written.
 
 use crate::platform::form_decode;
+use crate::values::RETURN_PARAMETER;
 
 /// Splits an address: the text before the query, the query without its `?`, the fragment without its `#`.
 pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
@@ -37,12 +38,14 @@ pub(super) fn join(before: &str, query: &str, fragment: Option<&str>) -> String 
 }
 
 /// The pieces of a query, as they were written. A service that does not expect a query appends its own with a second
-/// `?`. Such a `?` separates pieces too, if one of `names` follows it.
+/// `?`. Such a `?` separates pieces too, if one of `names` follows it, or the nonce stands before it.
 pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut start = 0;
     for (at, byte) in query.bytes().enumerate() {
-        if byte == b'&' || (byte == b'?' && is_one_of(part(query, at + 1, query.len()), names)) {
+        let before = || part(query, start, at);
+        let after = || part(query, at + 1, query.len());
+        if byte == b'&' || (byte == b'?' && (is_one_of(before(), &[RETURN_PARAMETER]) || is_one_of(after(), names))) {
             found.push(part(query, start, at));
             start = at + 1;
         }
@@ -74,10 +77,11 @@ pub(super) fn value(pieces: &[&str], name: &str) -> Option<String> {
     Some(form_decode(value)).filter(|value| !value.is_empty())
 }
 
-/// The query without the pieces of these names.
-pub(super) fn without(pieces: &[&str], names: &[&str]) -> String {
+/// The query without the pieces of these names, up to the one of the name `last`.
+pub(super) fn without(pieces: &[&str], names: &[&str], last: &str) -> String {
     let mut query = String::new();
-    for piece in pieces.iter().filter(|piece| !piece.is_empty() && !is_one_of(piece, names)) {
+    let own = pieces.iter().take_while(|piece| !is_one_of(piece, &[last]));
+    for piece in own.filter(|piece| !piece.is_empty() && !is_one_of(piece, names)) {
         if !query.is_empty() {
             query += "&";
         }

@@ -85,10 +85,11 @@ pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<
     Some(Price { customer_pays, merchant_gets, currency: currency.clone() })
 }
 
-/// The card types whose fee is requested separately: a local and an international card may have different fees.
+/// The card types whose fee is requested separately: a local and an international card may have different fees. A method of cards has an id
+/// of its own at some services: `visa_mastercard`.
 #[must_use]
 pub fn card_types(code: &str) -> &'static [Option<CardType>] {
-    if code == "card" { &[Some(CardType::Local), Some(CardType::International)] } else { &[None] }
+    if code.ends_with("card") { &[Some(CardType::Local), Some(CardType::International)] } else { &[None] }
 }
 
 /// The price of one payment method `M`, or the error that left it without a price.

@@ -1,7 +1,7 @@
 //! Recognizes the return of a customer, by the address of the return page and by the purchases that this tab has
 //! stored.
 
-use super::query::{cut, join, pieces, second_query, split, value, without};
+use super::query::{join, pieces, second_query, split, value, without};
 use crate::values::{RETURN_NONCE_LENGTH, RETURN_PARAMETER, words};
 
 const INTENT: &str = "payment_intent";
@@ -24,7 +24,7 @@ pub struct Arrival {
     pub nonce: Option<String>,
     /// The purchase that the address names.
     pub purchase: Purchase,
-    /// The address without these parameters, for the address bar.
+    /// The address without these parameters, and without what a service has added after the nonce, for the address bar.
     pub clean: String,
 }
 
@@ -74,7 +74,7 @@ pub fn arrival(address: &str) -> Option<Arrival> {
     let (before, query, fragment) = split(address);
     let in_query = pieces(query.unwrap_or_default(), &NAMES);
     // A page may have its route in the fragment. Parameters that a service appends to the address are then in the
-    // fragment too.
+    // fragment too, behind it.
     let (route, in_fragment) = match fragment.and_then(|fragment| second_query(fragment, &NAMES)) {
         Some((route, end)) => (Some(route), pieces(end, &NAMES)),
         None => (fragment, Vec::new()),
@@ -85,6 +85,9 @@ pub fn arrival(address: &str) -> Option<Arrival> {
     if nonce.is_none() && id.is_none() {
         return None;
     }
+    // The nonce is added to the page's address last: what stands behind it is a service's, unless that has sorted them all.
+    let last =
+        if in_query.len() > 3 && in_query.windows(2).all(|pair| pair[0] <= pair[1]) { "" } else { RETURN_PARAMETER };
     Some(Arrival {
         nonce: nonce.filter(|nonce| is_return_nonce(nonce)),
         purchase: Purchase {
@@ -92,22 +95,20 @@ pub fn arrival(address: &str) -> Option<Arrival> {
             payment_ref: value(&parameters, PAYMENT_REF),
             merchant_reference: value(&parameters, MERCHANT_REFERENCE),
         },
-        clean: join(
-            before,
-            &without(&in_query, &NAMES),
-            route.map(|route| extend(route, &without(&in_fragment, &NAMES))).as_deref(),
-        ),
+        clean: join(before, &without(&in_query, &NAMES, last), route),
     })
 }
 
-/// A route with the rest of its own query.
-fn extend(route: &str, query: &str) -> String {
-    let separator = match query {
-        "" => "",
-        _ if cut(route, b'?').1.is_some() => "&",
-        _ => "?",
-    };
-    [route, separator, query].concat()
+/// By what the query of a return address names its payment on the merchant's server: the nonce, which every service hands back, then what
+/// it may have added, also after a second `?`.
+///
+/// ```
+/// assert_eq!(guichet::flow::payment_names("guichet_return=N?trxref=2&payment_ref=gch_1"), ["N", "gch_1"]);
+/// ```
+#[must_use]
+pub fn payment_names(query: &str) -> Vec<String> {
+    let parameters = pieces(query, &NAMES);
+    [RETURN_PARAMETER, PAYMENT_REF, INTENT].into_iter().filter_map(|name| value(&parameters, name)).collect()
 }
 
 /// Compares an arrival with what this tab stored under its nonce: the purchase, and whether its return was handled
@@ -141,10 +142,10 @@ mod tests {
 
     #[test]
     fn a_return_is_read_and_taken_out_of_the_address() {
-        let back = arrival(&format!("https://shop.example/r?a=1&guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1&merchant_reference=O%2F17&status=succeeded&b=2#end")).unwrap();
+        let back = arrival(&format!("https://shop.example/r?a=1&guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1&merchant_reference=O%2F17&status=succeeded&trxref=2#end")).unwrap();
         assert_eq!(back.nonce.as_deref(), Some(N));
         assert_eq!(back.purchase, Purchase { merchant_reference: Some("O/17".into()), ..purchase("pi_1") });
-        assert_eq!(back.clean, "https://shop.example/r?a=1&b=2#end");
+        assert_eq!(back.clean, "https://shop.example/r?a=1#end");
     }
 
     #[test]
@@ -165,8 +166,11 @@ mod tests {
             ("?guichet_return={N}#/return?payment_intent=pi_1&payment_ref=gch_1", "#/return"),
             ("?a=1#/return?b=2&guichet_return={N}?payment_intent=pi_1&payment_ref=gch_1", "?a=1#/return?b=2"),
             ("?guichet_return={N}&payment_intent=pi_1&payment_ref=gch_1#/return?&b=2&", "#/return?&b=2&"),
-            ("#/return?guichet_return={N}&b=2?payment_intent=pi_1&payment_ref=gch_1", "#/return?b=2"),
-            ("?a=1#/return?b=2&guichet_return={N}&c=3?payment_intent=pi_1&payment_ref=gch_1", "?a=1#/return?b=2&c=3"),
+            ("#/return?guichet_return={N}&b=2?payment_intent=pi_1&payment_ref=gch_1", "#/return"),
+            ("?a=1#/return?b=2&guichet_return={N}&c=3?payment_intent=pi_1&payment_ref=gch_1", "?a=1#/return?b=2"),
+            ("?a=1&guichet_return={N}&lang=fr&payment_intent=pi_1&payment_ref=gch_1", "?a=1&lang=fr"),
+            ("?a=1&guichet_return={N}?trxref=2&payment_intent=pi_1&payment_ref=gch_1", "?a=1"),
+            ("?guichet_return={N}?trxref=2#/return?b=2&payment_intent=pi_1&payment_ref=gch_1", "#/return?b=2"),
         ] {
             let address = format!("https://shop.example/{}", path.replace("{N}", N));
             let back = arrival(&address).unwrap();

@@ -1,6 +1,6 @@
 use super::fetch::Fetch;
 use super::http::HttpOptions;
-use super::{Client, Environment, SecretKey, Transport};
+use super::{Client, Environment, Profile, SecretKey, Transport};
 use crate::flow::service_root;
 use crate::protocol::{DEFAULT_DEADLINE, Error, Kind};
 use crate::values::is_loopback;
@@ -26,6 +26,7 @@ use url::Url;
 pub struct ClientBuilder<C = SecretKey> {
     base_url: String,
     gateway_url: Option<String>,
+    profile: Option<Profile>,
     plain_hosts: Vec<String>,
     deadline: Duration,
     credential: C,
@@ -45,6 +46,7 @@ impl<C> ClientBuilder<C> {
         Self {
             base_url: base_url.to_owned(),
             gateway_url: None,
+            profile: None,
             plain_hosts: Vec::new(),
             deadline: DEFAULT_DEADLINE,
             credential,
@@ -57,6 +59,21 @@ impl<C> ClientBuilder<C> {
     /// address.
     pub fn gateway_url(mut self, gateway_url: &str) -> Self {
         self.gateway_url = Some(gateway_url.to_owned());
+        self
+    }
+
+    /// Reads, finds and cancels a ledger's payments as this profile says, and creates them at its gateway address.
+    ///
+    /// ```
+    /// # fn open(json: &str, key: guichet::SecretKey) -> Result<(), Box<dyn std::error::Error>> {
+    /// use guichet::{Client, native::Profile};
+    /// let profile = Profile::new(json)?;
+    /// let client = Client::builder(&profile.base_url.clone(), key).profile(profile);
+    /// # Ok(()) }
+    /// ```
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.gateway_url = self.gateway_url.or_else(|| profile.gateway_url.clone());
+        self.profile = Some(profile);
         self
     }
 
@@ -134,7 +151,7 @@ impl<C> ClientBuilder<C> {
                 return Err(Error::new(Kind::Input, message));
             }
         };
-        Ok((Transport::new(base, gateway, self.deadline, fetch), self.credential))
+        Ok((Transport::new(base, gateway, self.profile, self.deadline, fetch), self.credential))
     }
 
     /// Checks an address. Returns it without `/v1`, which every call adds, and without a slash at its end.

@@ -1,9 +1,9 @@
 use super::fetch::{Reply, authorization};
 use super::reply::UnreadableReply;
-use super::{ClientBuilder, CustomerClient, ReturnKey, SecretKey, Transport};
-use crate::operations::CreatePaymentIntent;
+use super::{ClientBuilder, CustomerClient, Profile, ReturnKey, SecretKey, Transport};
+use crate::operations::{CreatePaymentIntent, PaymentIntent};
 use crate::protocol::{AttemptResult, Credential, Error, Fulfils, Operation, Page, Request, Spec, decode, decode_page};
-use crate::values::SessionToken;
+use crate::values::{ClientSecret, SessionToken};
 use reqwest::header::HeaderValue;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -124,18 +124,24 @@ impl Client {
         credential: &(dyn Credential + Sync),
     ) -> Result<Reply, Error> {
         if credential.bearer() == self.key.secret.bearer() {
-            return self.fetch_recorded(spec, request, &mut Vec::new()).await;
+            return self.fetch_recorded(spec, request, None, &mut Vec::new()).await;
         }
         self.transport.send_with(spec, request, credential).await
     }
 
-    /// Sends the request of an operation with the secret key. The result of each attempt is added to `attempts`.
+    /// Sends the request of an operation with the secret key, or a client secret. The result of each attempt is added to `attempts`.
     pub(super) async fn fetch_recorded(
         &self,
         spec: &'static Spec,
         request: Request,
+        client_secret: Option<String>,
         attempts: &mut Vec<AttemptResult>,
     ) -> Result<Reply, Error> {
+        if let Some(client_secret) = client_secret {
+            let client_secret = ClientSecret::new(client_secret);
+            let header = client_secret.bearer().map(authorization).transpose().map_err(|error| error.of(spec.name))?;
+            return self.transport.fetch(spec, request, &client_secret, header.as_ref(), attempts).await;
+        }
         let Key { secret, authorization } = &*self.key;
         self.transport.fetch(spec, request, secret, Some(authorization), attempts).await
     }
@@ -144,6 +150,10 @@ impl Client {
     #[must_use]
     pub fn transport(&self) -> &Transport {
         &self.transport
+    }
+
+    pub(super) fn profile(&self) -> Option<&Profile> {
+        self.transport.profile()
     }
 
     pub(super) fn key(&self) -> &SecretKey {
@@ -171,7 +181,21 @@ impl Reply {
         O::Output: DeserializeOwned,
     {
         let spec = const { &O::SPEC };
-        decode(&self.body).map_err(|error| self.unreadable::<O::Output>(spec, &error))
+        // A reply without content says no more than that it was done.
+        let decoded = match self.body.trim_ascii() {
+            [] => decode(b"null").or_else(|_| decode(b"{}")),
+            body => decode(body),
+        };
+        decoded.map_err(|error| self.unreadable::<O::Output>(spec, &error))
+    }
+
+    /// Decodes the payment that it has, if it has one.
+    pub(super) fn payment(
+        self,
+        spec: &'static Spec,
+        payment_of: impl FnOnce(&[u8]) -> Result<Option<PaymentIntent>, serde_json::Error>,
+    ) -> Result<Option<PaymentIntent>, Error> {
+        payment_of(&self.body).map_err(|error| self.unreadable::<PaymentIntent>(spec, &error))
     }
 
     /// Decodes one page of a list.

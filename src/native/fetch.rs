@@ -3,12 +3,14 @@
 use super::network::Lost;
 use crate::operations::CreatePaymentIntent;
 use crate::protocol::{
-    Action, AttemptResult, Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Operation, Refusal, Repeat, Request,
-    Spec,
+    Action, AttemptResult, Call, Error, FieldError, IDEMPOTENCY_KEY, Kind, Method, Operation, Refusal, Repeat,
+    ReplyStatus, Request, Spec,
 };
 use crate::values::{Moment, printable};
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::time::{sleep, timeout};
 use tracing::field::Empty;
@@ -45,7 +47,7 @@ pub(super) struct Bearer<'a> {
 /// A reply.
 #[derive(Clone)]
 pub(super) struct Reply {
-    pub status: u16,
+    pub status: ReplyStatus,
     pub body: Bytes,
     headers: HeaderMap,
     /// Whether the body was read to its end.
@@ -149,6 +151,7 @@ impl Fetch {
     /// Sends the request once.
     async fn attempt(&self, prepared: &Prepared<'_>) -> Result<Reply, Lost> {
         let mut sending = self.http.request(prepared.method.clone(), prepared.url.clone()).header(ACCEPT, JSON);
+        sending = sending.header(ACCEPT_ENCODING, "identity");
         if let Some(bearer) = prepared.bearer {
             sending = sending.header(AUTHORIZATION, bearer.header);
         }
@@ -165,6 +168,7 @@ impl Fetch {
         let headers = std::mem::take(reply.headers_mut());
         let mut body = reply.chunk().await?.unwrap_or_default();
         if body.len() > LARGEST_REPLY {
+            let status = ReplyStatus::read(status, b"");
             return Ok(Reply { status, body, headers, whole: false, is_redirected, is_repeatable });
         }
         // Most replies come in one piece, which is kept without a copy.
@@ -173,13 +177,15 @@ impl Fetch {
             let mut next = Some(second);
             while let Some(chunk) = next {
                 if all.len() + chunk.len() > LARGEST_REPLY {
-                    return Ok(Reply { status, body: all.into(), headers, whole: false, is_redirected, is_repeatable });
+                    let (body, status) = (all.into(), ReplyStatus::read(status, b""));
+                    return Ok(Reply { status, body, headers, whole: false, is_redirected, is_repeatable });
                 }
                 all.extend_from_slice(&chunk);
                 next = reply.chunk().await?;
             }
             body = all.into();
         }
+        let status = ReplyStatus::read(status, &body);
         Ok(Reply { status, body, headers, whole: true, is_redirected, is_repeatable })
     }
 }
@@ -215,11 +221,11 @@ fn record_in_span(span: &Span, attempt: u32, outcome: &Result<Reply, Lost>) {
     span.record("attempt", attempt);
     match outcome {
         Ok(reply) => {
-            span.record("status", reply.status);
+            span.record("status", reply.status.counts_as);
             if let Some(request_id) = reply.request_id() {
                 span.record("request_id", tracing::field::display(printable(request_id)));
             }
-            tracing::debug!(status = reply.status, "the service replied");
+            tracing::debug!(status = reply.status.counts_as, "the service replied");
         }
         Err(lost) => tracing::debug!(error = %lost.error(), "no reply"),
     }
@@ -229,7 +235,7 @@ impl Reply {
     /// The error of a success that is unusable. It keeps the reply.
     pub(super) fn rejected(self, spec: &'static Spec, why: &str) -> Error {
         let request_id = self.request_id().map(str::to_owned);
-        unreadable(spec, self.is_repeatable, why).with_reply(self.status, request_id, self.body.into())
+        unreadable(spec, self.is_repeatable, why).with_reply(self.status.counts_as, request_id, self.body.into())
     }
 
     fn result(&self) -> AttemptResult {
@@ -238,9 +244,10 @@ impl Reply {
             // target, may have executed it.
             return AttemptResult::Final { may_have_executed: true };
         }
+        let status = self.status.of_attempt;
         // Only an error reply says whether another attempt can help; the body of a success is not parsed twice.
-        let retryable = if self.status >= 400 { Refusal::read(&self.body).retryable } else { None };
-        AttemptResult::Reply { status: self.status, retry_after: self.retry_after(), retryable }
+        let retryable = if status >= 400 { Refusal::read(&self.body).retryable } else { None };
+        AttemptResult::Reply { status, retry_after: self.retry_after(), retryable }
     }
 
     /// Redacts the credential in `Request-Id`, which errors and logs show. The body is kept as received.
@@ -301,7 +308,8 @@ fn classify(
             return Err(error.of(spec.name));
         }
     };
-    let error = match reply.status {
+    let status = reply.status.counts_as;
+    let error = match status {
         _ if reply.is_redirected && is_uncertain => {
             Error::new(Kind::Address, FOLLOWED).uncertain(format!("{FOLLOWED} {LOST}"))
         }
@@ -323,7 +331,7 @@ fn classify(
         }
     };
     let request_id = reply.request_id().map(str::to_owned);
-    Err(error.of(spec.name).with_reply(reply.status, request_id, reply.body.into()))
+    Err(error.of(spec.name).with_reply(status, request_id, reply.body.into()))
 }
 
 /// The error of a success that cannot be read. The request was most likely executed: if it may not be repeated, the error says so.

@@ -68,14 +68,14 @@ mod shop;
 mod transport;
 
 pub use crate::flow::QuoteRequest;
-pub use crate::shop::{Buyer, Owner, Reason, Refused};
+pub use crate::shop::{Buyer, Owner, Profile, Reason, Refused};
 pub use all::All;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use customer::CustomerClient;
 pub use http::install_crypto_provider;
 pub use key::SecretKey;
-pub use ledger::Ledger;
+pub use ledger::{Ledger, LedgerBuilder};
 pub use quotes::Quote;
 pub use reply::UnreadableReply;
 pub use return_key::ReturnKey;

@@ -1,5 +1,6 @@
 use super::ledger::Ledger;
 use super::{Buyer, Client, Reason, Refused, Sessions, Shop};
+use crate::flow::payment_names;
 use crate::platform::read_origin;
 use crate::shop::ledger::{Store, answer};
 use crate::shop::{self, Granted, Grants, Language, Reply, Sender};
@@ -24,7 +25,7 @@ use tracing::Instrument as _;
 /// | `POST {m}/session` | a session token for the customer who is signed in; 401 if no customer is, 403 `email_not_verified` if the shop does not know their e-mail address to be theirs |
 /// | `POST {m}/intents` | the payment of an order, and its return nonce; for a plain form, a 303 redirect to the page where it is paid. 409: the order was ended, is another than the payment, or is the customer's 21st open one. 503: not known yet, nothing is lost |
 /// | `GET {m}/intents/{payment_ref}` | `{status}`, after the payment was read with the secret key and checked |
-/// | `GET {m}/return?payment_ref=…` | the same as a page without a script, which loads itself again until the status is final: the `redirect_url` of an order that a plain form pays |
+/// | `GET {m}/return?guichet_return=…` | the same as a page without a script, which loads itself again until the status is final: the `redirect_url` of an order that a plain form pays |
 ///
 /// ```no_run
 /// # fn app<S: guichet::native::Shop, T: guichet::native::ledger::Store + 'static>(client: guichet::Client, my_shop: S, store: T) -> Result<axum::Router, guichet::values::Invalid> {
@@ -87,6 +88,9 @@ impl<S: Shop, T: Store + 'static> Routes<S, T> {
     /// The router. Nest it at the path that `createGuichet({merchant})` names.
     pub fn router(self) -> Router {
         let Self { ledger, shop, sessions, origins, mut checkout_origins } = self;
+        if let Some(profile) = ledger.client().profile().filter(|_| checkout_origins.is_empty()) {
+            checkout_origins.extend(profile.checkout_origins.iter().filter_map(|origin| read_origin(origin)));
+        }
         if checkout_origins.is_empty() {
             checkout_origins.extend(Address::new(ledger.client().base_url()).map(|base| base.origin().to_owned()));
         }
@@ -163,15 +167,15 @@ async fn status<S: Shop, T: Store + 'static>(
     request: Parts,
 ) -> Result<Reply, Refused> {
     let buyer = state.buyer(&request).await?;
-    answer::status(to_its_end(async move { state.ledger.read(&state.shop, &buyer, &payment_ref).await }).await?)
+    answer::status(to_its_end(async move { state.ledger.read(&state.shop, &buyer, &[payment_ref]).await }).await?)
 }
 
 async fn payment<S: Shop, T: Store + 'static>(State(state): State<Arc<RoutesState<S, T>>>, request: Parts) -> Reply {
     let language = language(&request);
     let read = async {
         let buyer = state.buyer(&request).await?;
-        let (payment_ref, own) = (payment_of(&request), Arc::clone(&state));
-        let read = to_its_end(async move { own.ledger.read(&own.shop, &buyer, &payment_ref).await }).await?;
+        let (names, own) = (payment_names(request.uri.query().unwrap_or_default()), Arc::clone(&state));
+        let read = to_its_end(async move { own.ledger.read(&own.shop, &buyer, &names).await }).await?;
         answer::payment(read, language)
     };
     read.await.unwrap_or_else(|refused| refused.reply(Some(language)))
@@ -199,14 +203,6 @@ async fn granted(
         expires_at: session.ends().map(|end| end.to_string()).or(session.expires_at),
         customer_email: session.customer_email.to_string(),
     })
-}
-
-/// The payment that a customer returns to.
-fn payment_of(request: &Parts) -> String {
-    let query = request.uri.query().unwrap_or_default().as_bytes();
-    let named = |name: &str| url::form_urlencoded::parse(query).find(|(found, _)| *found == *name);
-    let named = named("payment_ref").or_else(|| named("payment_intent"));
-    named.map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 fn text(request: &Parts, name: HeaderName) -> &str {

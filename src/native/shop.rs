@@ -1,7 +1,7 @@
 use super::ledger::Changed;
 use super::{Buyer, Refused};
 use crate::operations::CreatePaymentIntent;
-use crate::values::MerchantReference;
+use crate::values::{Amount, MerchantReference};
 use http::request::Parts;
 use serde_json::Value;
 
@@ -10,6 +10,13 @@ use serde_json::Value;
 pub enum Purchase {
     /// What it costs today, and who buys. Its `merchant_reference` is the order's own name, the same on each call.
     Costs(Box<CreatePaymentIntent>),
+    /// The same, if the customer bears the fee and was shown what they pay with it: the service may never say that.
+    Quoted {
+        /// What it costs without the fee.
+        purchase: Box<CreatePaymentIntent>,
+        /// What the customer pays.
+        payable: Amount,
+    },
     /// The shop no longer sells it.
     OrderEnded(MerchantReference),
 }

@@ -1,5 +1,5 @@
 use super::fetch::{Bearer, Fetch, Reply, authorization};
-use super::{ClientBuilder, SecretKey};
+use super::{ClientBuilder, Profile, SecretKey};
 use crate::operations::CreatePaymentIntent;
 use crate::protocol::{AttemptResult, Credential, Error, Kind, Operation, Request, Spec, assemble};
 use bytes::Bytes;
@@ -50,6 +50,7 @@ pub struct Transport {
 struct Shared {
     base: Url,
     gateway: Url,
+    profile: Option<Profile>,
     fetch: Fetch,
 }
 
@@ -67,8 +68,12 @@ impl Transport {
         ClientBuilder::new(base_url, environment)
     }
 
-    pub(super) fn new(base: Url, gateway: Url, deadline: Duration, fetch: Fetch) -> Self {
-        Self { shared: Arc::new(Shared { base, gateway, fetch }), deadline }
+    pub(super) fn new(base: Url, gateway: Url, profile: Option<Profile>, deadline: Duration, fetch: Fetch) -> Self {
+        Self { shared: Arc::new(Shared { base, gateway, profile, fetch }), deadline }
+    }
+
+    pub(super) fn profile(&self) -> Option<&Profile> {
+        self.shared.profile.as_ref()
     }
 
     pub(super) fn with_deadline(&self, deadline: Duration) -> Self {

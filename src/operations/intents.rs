@@ -6,6 +6,7 @@ use crate::values::{
     Amount, CheckoutUrl, ClientSecret, ConfirmationMethod, Currency, Email, FeeBearer, IntentId, IntentStatus,
     MerchantReference, Moment, PageLimit, PaymentRef, Phone, RedirectUrl, Secret,
 };
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -316,6 +317,23 @@ impl PaymentIntent {
     }
 }
 
+/// Reads a whole number, also one in a text; 0 if it is none. `lenient` reads that for every field, but not in wasm: there it would cost
+/// guichet-server 3 KB.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Sent {
+        Number(u32),
+        Text(String),
+        Other(IgnoredAny),
+    }
+    Ok(match Sent::deserialize(deserializer)? {
+        Sent::Number(number) => number,
+        Sent::Text(text) => text.parse().unwrap_or_default(),
+        Sent::Other(_) => 0,
+    })
+}
+
 /// Reads duplicate payments so that no two of an intent have the same number. If the number of an attempt cannot be
 /// read, the entry's position in the list replaces it, counted down from `u32::MAX`, which no attempt reaches. The
 /// service's list only grows, so an entry keeps its position.
@@ -342,7 +360,7 @@ pub struct DuplicatePayment {
     #[field(omitted, schema("pattern" = "^pi_[0-9A-Za-z]{22}$"))]
     pub payment_intent: Option<IntentId>,
     /// The number of the attempt, from 1. With the payment intent it identifies this payment.
-    #[field(min = 1)]
+    #[field(min = 1, read = number)]
     pub attempt: u32,
     /// The amount that the customer has paid, in the smallest unit, with the fee if the customer bears it.
     #[field(always)]

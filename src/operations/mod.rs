@@ -10,6 +10,7 @@ use crate::protocol::{ErrorCode, Fields};
 use crate::values::Currency;
 pub(crate) use guichet_macros::{operation, resource};
 
+mod after;
 mod amount;
 mod customers;
 mod esim;
@@ -22,6 +23,7 @@ mod plans;
 mod sessions;
 mod subscriptions;
 
+pub use after::After;
 pub use customers::*;
 pub use esim::*;
 pub use instrument::{Card, Instrument};

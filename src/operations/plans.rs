@@ -1,6 +1,6 @@
 //! Subscription plans: a price, and how often it is paid.
 
-use super::{operation, resource, supported};
+use super::{After, operation, resource, supported};
 use crate::protocol::{Customer, Merchant};
 use crate::values::{Amount, BillingCycle, Currency, PageLimit, PlanCode, PlanId};
 
@@ -67,7 +67,7 @@ pub struct ListPlans {
 /// # Undocumented
 /// The reply, and the effect on existing subscriptions. Chosen: the reply is the plan with `active: false`; existing
 /// subscriptions continue at their price, and the code stays taken.
-#[operation(DELETE "/v1/subscriptions/plans/{id}" -> Plan, role = Merchant, command = "plans deactivate", example = "plan_1")]
+#[operation(DELETE "/v1/subscriptions/plans/{id}" -> After<Plan>, role = Merchant, command = "plans deactivate", example = "plan_1")]
 pub struct DeactivatePlan {
     /// The plan.
     pub id: PlanId,

@@ -1,9 +1,9 @@
 //! Subscriptions: create, read, pause, resume and end them, and change what they are paid with.
 //!
-//! Every operation replies with the subscription's current state.
+//! The sandbox replies to every operation with the subscription's current state, which the document does not show.
 
 use super::intents::duplicate_payments;
-use super::{CustomerName, DuplicatePayment, Instrument, PaidWith, operation, resource};
+use super::{After, CustomerName, DuplicatePayment, Instrument, PaidWith, operation, resource};
 use crate::protocol::Merchant;
 use crate::values::{
     Amount, Email, IdempotencyKey, IntentId, Moment, PageLimit, PlanId, PlanKey, SubscriptionId, SubscriptionStatus,
@@ -94,7 +94,7 @@ pub struct ReadSubscription {
 /// of the period; `trigger_after_failures` is checked and echoed, and has no effect. Pausing a paused subscription
 /// changes nothing.
 #[operation(
-    POST "/v1/subscriptions/{id}/pause" -> Subscription,
+    POST "/v1/subscriptions/{id}/pause" -> After<Subscription>,
     role = Merchant,
     command = "subscriptions pause",
     repeatable,
@@ -115,7 +115,7 @@ pub struct PauseSubscription {
 /// # Undocumented
 /// The reply, and the charge. Chosen: within a period that is paid, nothing is charged; after it, a new period begins
 /// now with one charge, and the time in between is not charged.
-#[operation(POST "/v1/subscriptions/{id}/resume" -> Subscription, role = Merchant, command = "subscriptions resume", example = "sub_1")]
+#[operation(POST "/v1/subscriptions/{id}/resume" -> After<Subscription>, role = Merchant, command = "subscriptions resume", example = "sub_1")]
 pub struct ResumeSubscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -135,7 +135,7 @@ pub struct ResumeSubscription {
 /// The body and the reply. Chosen: `payment_method`, in the form that a payment intent takes; if a charge has failed,
 /// the new method is charged at once. Sending the same method again changes nothing.
 #[operation(
-    PUT "/v1/subscriptions/{id}/payment-method" -> Subscription,
+    PUT "/v1/subscriptions/{id}/payment-method" -> After<Subscription>,
     role = Merchant,
     command = "subscriptions payment-method",
     repeatable,
@@ -160,7 +160,7 @@ pub struct ChangeSubscriptionPaymentMethod {
 /// # Undocumented
 /// The reply. Nothing is refunded (a decision).
 #[operation(
-    POST "/v1/subscriptions/{id}/cancel" -> Subscription,
+    POST "/v1/subscriptions/{id}/cancel" -> After<Subscription>,
     role = Merchant,
     command = "subscriptions cancel",
     repeatable,
@@ -189,7 +189,7 @@ pub struct CancelSubscription {
 /// method, and a fifth time if the fallback is due at the fourth failure. If that many charges have failed already, the
 /// fallback is charged at once.
 #[operation(
-    PUT "/v1/subscriptions/{id}/fallback" -> Subscription,
+    PUT "/v1/subscriptions/{id}/fallback" -> After<Subscription>,
     role = Merchant,
     command = "subscriptions fallback",
     repeatable,

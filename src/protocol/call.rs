@@ -155,7 +155,7 @@ impl Call {
     }
 
     /// Records the result of an attempt. `random_u32` is called once if a pause follows.
-    pub fn record(&mut self, result: &AttemptResult, random_u32: fn() -> u32) {
+    pub fn record(&mut self, result: &AttemptResult, random_u32: impl FnOnce() -> u32) {
         self.earlier_may_have_executed |= self.may_have_executed;
         self.may_have_executed = result.may_have_executed();
         self.state = match pause_before_retry(self.repeat, result, self.attempt, random_u32) {

@@ -18,10 +18,12 @@ pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
 pub use call::{Action, AttemptResult, Call, DEFAULT_DEADLINE};
 pub use code::{ErrorCode, ErrorType};
+#[cfg(feature = "shop")]
+pub(crate) use envelope::is_list;
 #[cfg(feature = "native-no-provider")]
 pub(crate) use envelope::payload;
-pub use envelope::{Page, Refusal, decode, decode_page};
-pub(crate) use envelope::{lenient, lenient_list};
+pub use envelope::{Page, Refusal, ReplyStatus, decode, decode_page};
+pub(crate) use envelope::{lenient, lenient_list, strict};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
 #[cfg(feature = "service")]
 pub use field_type::Described;

@@ -22,7 +22,7 @@ pub(super) fn pause_before_retry(
     repeat: Repeat,
     result: &AttemptResult,
     attempt: u32,
-    random_u32: fn() -> u32,
+    random_u32: impl FnOnce() -> u32,
 ) -> Option<Duration> {
     if attempt >= MOST_ATTEMPTS {
         return None;

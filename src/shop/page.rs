@@ -52,10 +52,21 @@ impl Refused {
                 "You have 20 unpaid payments. Pay or cancel one of them first.",
                 "Vous avez 20 paiements en attente. Payez ou annulez d’abord l’un d’eux.",
             ),
-            ("resource_missing", _) => say("There is no such payment.", "Ce paiement n’existe pas."),
+            ("resource_missing", _) => say(
+                "This address names no payment of yours. If you have paid, it counts: look at your orders in the shop.",
+                "Cette adresse ne correspond à aucun de vos paiements. Si vous avez payé, votre paiement est bien pris en compte : regardez vos commandes dans la boutique.",
+            ),
+            ("payment_unclear", _) => say(
+                "The shop cannot confirm your payment yet. Do not pay again: ask the shop.",
+                "La boutique ne peut pas encore confirmer votre paiement. Ne payez pas de nouveau : demandez à la boutique.",
+            ),
+            ("service_failed" | "unavailable" | "rate_limited", _) => say(
+                "We cannot ask the payment company just now. If you have paid, it counts. Try again in a moment.",
+                "Nous ne pouvons pas interroger le prestataire de paiement pour le moment. Si vous avez payé, votre paiement est bien pris en compte. Réessayez dans un instant.",
+            ),
             (_, 429 | 503) => say(
-                "The payment service does not answer. Nothing is lost: try again in a moment.",
-                "Le service de paiement ne répond pas. Rien n’est perdu : réessayez dans un instant.",
+                "The shop cannot do this just now. Nothing is lost: try again in a moment.",
+                "La boutique ne peut pas répondre à votre demande pour le moment. Rien n’est perdu : réessayez dans un instant.",
             ),
             (_, 500..) => say(
                 "Something went wrong. Try again; if it happens again, tell the shop.",
@@ -72,7 +83,7 @@ impl Refused {
 /// The page of a payment: what the shop knows of it. It loads itself again until that is final.
 pub(super) fn payment_page(reading: &Reading, reference: &str, language: Language) -> Reply {
     use OutcomeState::{Canceled, Failed, Succeeded};
-    let (late, Reading { intent, as_of, .. }) = (reading.late_approval(), reading);
+    let (late, Reading { intent, as_of, plus_fee, .. }) = (reading.late_approval(), reading);
     let state = OutcomeState::of(&intent.status, true);
     let say = |english, french| language.pick(english, french).to_owned();
     let mut is_final = matches!(state, Succeeded | Failed | Canceled);
@@ -115,7 +126,8 @@ pub(super) fn payment_page(reading: &Reading, reference: &str, language: Languag
         _ => {}
     }
     let amount = intent.amount_payable.unwrap_or(intent.amount).in_currency(&intent.currency);
-    sentences.push([reference, ", ", &amount].concat());
+    let fee = if *plus_fee { language.pick(" plus the fee", " plus les frais") } else { "" };
+    sentences.push([reference, ", ", &amount, fee].concat());
     let mut reply = page(200, language, &sentences, !is_final);
     if !is_final {
         reply.headers.push(("refresh", pause(intent.created_at, *as_of).to_string()));
@@ -230,7 +242,7 @@ mod tests {
             });
             let intent = PaymentIntent::deserialize(&intent).expect("an intent");
             payment_page(
-                &Reading { intent, as_of: Some(1_000), expires_at: Some(2_000), final_since: None },
+                &Reading { intent, as_of: Some(1_000), expires_at: Some(2_000), final_since: None, plus_fee: false },
                 "ORDER-1",
                 Language::English,
             )

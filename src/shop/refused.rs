@@ -107,16 +107,22 @@ impl Refused {
         Self::new(409, Reason { code: "payment_mismatch", message })
     }
 
+    /// The service says that it succeeded, and not how much was paid.
+    pub(super) fn payment_unclear() -> Self {
+        let message = "The shop cannot confirm your payment yet. Do not pay again: ask the shop.";
+        Self::new(502, Reason { code: "payment_unclear", message })
+    }
+
     pub(crate) fn order_missing() -> Self {
         Self::new(404, Reason { code: "order_missing", message: "There is no such order." })
     }
 
     pub(super) fn unavailable() -> Self {
-        let message = "The payment service does not answer. Nothing is lost: please try again.";
+        let message = "We cannot confirm this payment just now. Nothing is lost: please try again.";
         Self::new(503, Reason { code: "unavailable", message })
     }
 
-    /// The owner has [`MAX_OPEN_PAYMENTS`](super::routes::MAX_OPEN_PAYMENTS).
+    /// The ledger's limit, which the sentence names.
     pub(super) fn too_many_open_payments() -> Self {
         let message = "You have 20 unpaid payments. Pay or cancel one of them first.";
         Self::new(409, Reason { code: "too_many_open_payments", message })

@@ -1,15 +1,11 @@
-//! What each of the merchant's routes answers.
+//! What the merchant's routes answer. What each says of an order is the ledger's.
 
-use super::page::{Language, payment_page};
-use super::{Buyer, Calls, Grants, Orders, Owner, Reading, Reason, Refused, Sold, marked, verify_and_settle};
+use super::{Buyer, Grants, Owner, Reading, Reason, Refused};
 use crate::flow::checkout_address;
-use crate::operations::{ApprovableUntil, CreatePaymentIntent};
+use crate::operations::ApprovableUntil;
 use crate::platform::to_json;
-use crate::values::{CheckoutUrl, PaymentRef, printable};
+use crate::values::{Amount, printable};
 use serde_json::{Value, json};
-
-/// The most payments of an owner that have no final status. The sentence of `too_many_open_payments` says the number.
-pub(super) const MAX_OPEN_PAYMENTS: usize = 20;
 
 /// A reply to a page.
 #[derive(Clone, Debug)]
@@ -78,54 +74,6 @@ pub fn is_form(content_type: &str) -> Result<bool, Refused> {
     }
 }
 
-/// `POST {m}/intents`: the payment of an order, and its return nonce. A plain form's customer (`is_form`) is redirected to
-/// where it is paid, if one of `checkout_origins` is.
-///
-/// # Errors
-/// [`Refused`] for the 21st open payment, if a call fails, or if the shop cannot store the sale.
-pub async fn create_intent(
-    (orders, calls): (&impl Orders, &impl Calls),
-    owner: Owner,
-    purchase: CreatePaymentIntent,
-    is_form: bool,
-    checkout_origins: &[String],
-) -> Result<Reply, Refused> {
-    if orders.open_payments(&owner, &purchase.merchant_reference).await? >= MAX_OPEN_PAYMENTS {
-        return Err(Refused::too_many_open_payments());
-    }
-    let nonce = calls.nonce(&purchase.merchant_reference).await?;
-    let purchase = marked(purchase, &nonce).map_err(Refused::broken)?;
-    let intent = calls.create(&purchase).await?;
-    let sold = Sold::new(&purchase, &intent, owner).map_err(crate::protocol::Error::from)?;
-    orders.remember(&sold).await?;
-    verify_and_settle(orders, &sold, &intent).await?;
-
-    let checkout_url = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
-    if is_form {
-        return redirect(checkout_url.unwrap_or_default(), checkout_origins);
-    }
-    let intent = json!({
-        "id": intent.id, "checkout_url": checkout_url, "payment_ref": sold.payment_ref, "merchant_reference": sold.merchant_reference,
-        "status": intent.status.as_str(), "amount": intent.amount, "currency": intent.currency,
-    });
-    Ok(Reply::json(200, &json!({"intent": intent, "return_nonce": nonce})))
-}
-
-/// `GET {m}/intents/{payment_ref}`: the status, the sum, and whether a declined attempt may still become money, after the payment was
-/// read with the secret key and checked.
-///
-/// # Errors
-/// [`Refused`] with 404 for another owner's payment as for an unknown one, if it cannot be read, or if it is not the one
-/// that was sold.
-pub async fn status(
-    (orders, calls): (&impl Orders, &impl Calls),
-    owner: &Owner,
-    payment_ref: &str,
-) -> Result<Reply, Refused> {
-    let (sold, reading) = read(orders, calls, owner, payment_ref).await?;
-    Ok(status_reply(reading, sold.merchant_reference.as_str()))
-}
-
 /// Sends a plain form's customer on to where it is paid.
 pub(super) fn redirect(checkout_url: &str, checkout_origins: &[String]) -> Result<Reply, Refused> {
     let address = checkout_address(checkout_url, checkout_origins).map_err(|invalid| {
@@ -143,7 +91,7 @@ pub(super) fn see_other(location: String) -> Reply {
 
 /// The reply with the state of a payment that was read.
 pub(super) fn status_reply(reading: Reading, merchant_reference: &str) -> Reply {
-    let (late_approval, Reading { intent, as_of, .. }) = (reading.late_approval(), reading);
+    let (late_approval, Reading { intent, as_of, plus_fee, .. }) = (reading.late_approval(), reading);
     let mut late = json!({"state": late_approval.state()});
     if let Some(until) = late_approval.until() {
         late["until"] = json!(until);
@@ -154,46 +102,19 @@ pub(super) fn status_reply(reading: Reading, merchant_reference: &str) -> Reply 
     // The customer may know that they have paid twice and will get a refund.
     let duplicates = intent.duplicate_payments.iter().map(|duplicate| {
         let approved_at = duplicate.approved_at.map(|at| at.to_string());
-        let amount = duplicate.amount.map_or_else(String::new, |amount| amount.to_string());
+        let amount = duplicate.amount.map_or_else(String::new, |amount| amount.without_zeros().to_string());
         json!({"attempt": duplicate.attempt, "amount": amount, "currency": duplicate.currency, "approved_at": approved_at})
     });
     let duplicates: Vec<Value> = duplicates.collect();
-    let body = json!({
+    let mut body = json!({
         "status": intent.status.as_str(), "last_payment_error": declined, "merchant_reference": merchant_reference,
-        "amount": intent.amount, "amount_payable": intent.amount_payable, "duplicate_payments": duplicates,
+        "amount": intent.amount.without_zeros(), "amount_payable": intent.amount_payable.map(Amount::without_zeros), "duplicate_payments": duplicates,
         "as_of": as_of, "late": late,
     });
+    if plus_fee {
+        body["plus_fee"] = json!(true);
+    }
     Reply::json(200, &with_time(body, intent.approvable_until))
-}
-
-/// `GET {m}/return?payment_ref=…`: the same as a page, for a customer whose browser executes no script.
-///
-/// # Errors
-/// As [`status`].
-pub async fn payment(
-    (orders, calls): (&impl Orders, &impl Calls),
-    owner: &Owner,
-    payment_ref: &str,
-    language: Language,
-) -> Result<Reply, Refused> {
-    let (sold, reading) = read(orders, calls, owner, payment_ref).await?;
-    Ok(payment_page(&reading, sold.merchant_reference.as_str(), language))
-}
-
-/// Reads a payment of this owner, and settles its order.
-async fn read(
-    orders: &impl Orders,
-    calls: &impl Calls,
-    owner: &Owner,
-    payment_ref: &str,
-) -> Result<(Sold, Reading), Refused> {
-    let payment_ref = PaymentRef::new(payment_ref).map_err(|_| Refused::payment_missing())?;
-    let sold = orders.find(&payment_ref, owner).await?;
-    // Compared again, for a shop that forgets it.
-    let sold = sold.filter(|sold| sold.owner == *owner).ok_or_else(Refused::payment_missing)?;
-    let reading = calls.read(&sold.intent).await?;
-    verify_and_settle(orders, &sold, &reading.intent).await?;
-    Ok((sold, reading))
 }
 
 /// Adds until when an operator may still approve what it has declined, if the service says it: without the member, a page must

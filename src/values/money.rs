@@ -62,6 +62,12 @@ impl Amount {
         (!self.negative && self.fraction == 0).then_some(self.units)
     }
 
+    /// The same amount without decimals that are zero: 45000 for 45000.00.
+    #[must_use]
+    pub fn without_zeros(self) -> Self {
+        self.whole_units().map_or(self, Self::units)
+    }
+
     /// The amount with its currency, as a person reads it: `45 000 XAF`, `50.00 USD`. Where it has a fraction, or the
     /// currency's smallest unit is not known, it is shown in the smallest unit and says so.
     #[must_use]
@@ -81,7 +87,10 @@ impl Amount {
     }
 
     /// The amount of a request, from the text that a request carries it in: 1 to 15 digits, not beginning with 0.
-    pub(crate) fn of_request(text: &str) -> Result<Self, Invalid> {
+    ///
+    /// # Errors
+    /// [`Invalid`] for any other text.
+    pub fn of_request(text: &str) -> Result<Self, Invalid> {
         let written = whole_number(text).filter(|_| !text.starts_with('0')).map(Self::units);
         written.filter(|amount| amount.requestable().is_some()).ok_or(Invalid::because(
             "An amount is a string of 1 to 15 digits in the smallest currency unit, not beginning with 0: \"5000\".",

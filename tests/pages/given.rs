@@ -436,15 +436,15 @@ async fn a_reply_or_a_connection_that_fails_names_the_call_and_no_address(engine
              () => client({ baseUrl: secure, fetch: undefined, publicReads: 'anonymous' }).paymentMethods({}, { timeoutMs: 20000 }),
          ];
          const found = [];
-         for (const work of works) found.push(await problem(work).then(({ kind, message }) => [kind, message.replace(location.port, 'PORT')]));
+         for (const work of works) found.push(await problem(work).then(({ kind, operation, message }) => [kind, operation, message.replace(location.port, 'PORT')]));
          return found;",
     )
     .await;
     let no_reply = "No reply to list_payment_methods. Check the connection, the address and CORS.";
     let expected = json!([
-        ["unsupported", "merchant_intent was answered with 404 and no reason."],
-        ["unsupported", "merchant_status was answered with 404 and no reason."],
-        ["offline", no_reply]
+        ["unsupported", "merchant_intent", "The request was refused: see `reply`."],
+        ["unsupported", "merchant_status", "The request was refused: see `reply`."],
+        ["offline", "list_payment_methods", no_reply]
     ]);
     assert_eq!(found, expected);
 }

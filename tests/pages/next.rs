@@ -223,7 +223,7 @@ async fn the_client_with_a_wasm_file_calls(bundler: &'static str) {
 
 async fn no_file_for_the_browser_has_code_of_the_server(bundler: &'static str) {
     let next = example(bundler).join(".next");
-    for part in ["GUICHET_SECRET_KEY", "guichet return key"] {
+    for part in ["GUICHET_SECRET_KEY", "guichet ledger: marks"] {
         assert!(any_file_contains(&next.join("server"), part), "{part}: the test looks for what is nowhere");
         assert!(!any_file_contains(&next.join("static"), part), "the browser loads {part:?}");
     }

@@ -2,7 +2,7 @@
 //! sockets. `cargo xtask demo --pictures` runs this in Chromium and writes screenshots of each page.
 
 use crate::support::browser::{Browser, until};
-use crate::support::demo_shop::{DemoShop, Server};
+use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, FeeBearer, IntentStatus, MerchantReference};
@@ -294,8 +294,7 @@ pub async fn pay_after_a_final_decline(engine: Engine, demo: DemoShop) {
         intents.into_iter().map(|intent| (intent.merchant_reference.unwrap_or_default(), intent.status)).collect();
     intents.sort_by_key(|(reference, _)| reference.len());
     let first = intents[0].0.clone();
-    // The shop in JavaScript has no ledger.
-    let next = if matches!(demo.shop, Server::Rust(_)) { format!("{first}-1") } else { format!("{first}.1") };
+    let next = format!("{first}-1");
     assert_eq!(intents, [(first, IntentStatus::Failed), (next, IntentStatus::Succeeded)]);
 }
 

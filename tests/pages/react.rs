@@ -232,12 +232,7 @@ async fn the_example_in_react_sells_by_redirect_while_vite_develops_it() {
     assert_eq!((broken.status, broken.body.contains("invalid_json")), (400, true), "{}", broken.body);
     for order in ["{}", "[]", "{\"id\":null}", "{\"id\":[\"1\"]}", "{\"id\":\"\"}", "{\"id\":\"1/2\"}"] {
         let unknown = http::post(&format!("{}/guichet/intents", vite.url), &[], order).await;
-        assert_eq!(
-            (unknown.status, unknown.body.contains("resource_missing")),
-            (404, true),
-            "{order}: {}",
-            unknown.body
-        );
+        assert_eq!((unknown.status, unknown.body.contains("order_missing")), (404, true), "{order}: {}", unknown.body);
     }
     let browser = Browser::start("react-example").await;
     browser.open(&vite.url).await;

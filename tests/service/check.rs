@@ -1,6 +1,8 @@
-//! `guichet check`: a right shop passes every rule, and a shop that is broken in one point fails that rule and no other.
+//! `guichet check`: a right shop passes every rule, and a shop that is broken in one point fails that rule and no other. The right one is made
+//! of the library; the broken ones are written by hand, as a merchant's would be.
 
 mod money;
+mod right;
 mod shop;
 
 use super::command::guichet;
@@ -31,9 +33,9 @@ const AT_ONCE: usize = 12;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_right_shop_passes_every_rule() {
-    let by_timer = Checked::run("right", Broken::Nothing, false, &[]);
+    let by_timer = Checked::right(true, &[]);
     // With a command in the place of the timer, only the rules about payments see another shop.
-    let by_command = Checked::run("right", Broken::NoTimer, true, &["--only", "payments"]);
+    let by_command = Checked::right(false, &["--only", "payments"]);
     let (by_timer, by_command) = tokio::join!(by_timer, by_command);
     by_timer.passes();
     by_command.passes();
@@ -321,14 +323,27 @@ struct Checked {
 }
 
 impl Checked {
+    /// The shop that is made of the library.
+    async fn right(has_timer: bool, more: &[&str]) -> Self {
+        let shop = right::open(&format!("check_right_{has_timer}"), KEY, has_timer).await;
+        // The next payment of an order has a number after a dash.
+        let file = format!("{}/\"$GUICHET_REFERENCE\"", shop.folder.display());
+        let books = format!("f={file}; cat \"$f\" 2>/dev/null || cat \"${{f%-*}}\" 2>/dev/null || true");
+        Self::finish(&shop, check_with(&shop, &books, more), !has_timer).await
+    }
+
     async fn run(name: &str, broken: Broken, settles_by_command: bool, more: &[&str]) -> Self {
         let shop = ShopServer::open(&format!("check_{name}_{broken:?}").replace(['(', ')'], "_"), broken, KEY).await;
+        Self::finish(&shop, check(&shop, more), settles_by_command).await
+    }
+
+    /// With everything that a rule may need.
+    async fn finish(shop: &ShopServer, mut command: std::process::Command, settles_by_command: bool) -> Self {
         let (restart, settle) = (shop.command("restart"), shop.command("settle"));
         let reprice = format!("echo 47500 > {}/price", shop.folder.display());
         let log = shop.folder.join("log");
         std::fs::write(&log, "The shop has started.\n").unwrap();
-        let options = ["--json", "--restart", &restart, "--reprice", &reprice, "--order-pattern", r#"{"id":"N-%d"}"#];
-        let mut command = check(&shop, &[&options, more].concat());
+        command.args(["--json", "--restart", &restart, "--reprice", &reprice, "--order-pattern", r#"{"id":"N-%d"}"#]);
         command.arg("--log").arg(&log);
         if settles_by_command {
             command.args(["--settle", &settle]);

@@ -68,7 +68,8 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
     let _ = Refused::broken(FORGED);
     let lying = serve(StatusCode::OK, intent()).await;
     let (orders, name) = (orders::in_memory().await, "ORDER-17\u{202e}");
-    orders::begun(&orders, &Owner::Guest("1".to_owned()), name, ["1", "XAF"], [FORGED, FORGED]).await;
+    let costs = json!({"amount": "1", "currency": "XAF"});
+    orders::begun(&orders, &Owner::Guest("1".to_owned()), name, &costs, [FORGED, FORGED]).await;
     let ledger = Ledger::new(client(&lying), orders);
     ledger.settle(&TestShop, name).await.expect("it is read, and is another one");
 

@@ -115,7 +115,7 @@ impl World {
         let created = client(&sandbox).create_payment_intent(&purchase).await.unwrap();
         let (orders, awa) = (orders::in_memory().await, Owner::Customer("awa".to_owned()));
         let names = [created.id.as_str(), created.payment_ref.as_ref().unwrap().as_str()];
-        orders::begun(&orders, &awa, ORDER, ["5000", "XAF"], names).await;
+        orders::begun(&orders, &awa, ORDER, &json!({"amount": "5000", "currency": "XAF"}), names).await;
         let shop = TestShop { failures: Mutex::new(failures), ..TestShop::default() };
         let ledger = Ledger::new(client(&sandbox), orders.clone());
         Self {

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 
 /// Of no test environment: the ledger's time is the machine's.
 const KEY: &str = "sk_live_1";
+const PAGES: &str = "https://pay.example";
 const PAID: &str = "https://pay.example/checkout/pi_1#client_secret=pi_1_secret_2";
 
 #[tokio::test]
@@ -69,8 +70,8 @@ async fn an_address_that_comes_once_is_kept_encrypted() {
     let stored = world.stored().await;
     assert!(stored.contains("sealed") && !stored.contains("secret") && !stored.contains("pay.example"), "{stored}");
     // After another key, it cannot be opened: nothing wrong is handed out.
-    let other = ledger(&world.service.base_url, "sk_live_2", &world.pool).await;
-    let refused = click(&serve(&other, &world.shop).await).await;
+    let other = ledger_of(&world.service.base_url, "sk_live_2", &world.pool).await;
+    let refused = click(&serve(&other, &world.shop, PAGES).await).await;
     assert_eq!(refused.status, 503, "{}", refused.body);
 }
 
@@ -196,8 +197,8 @@ impl World {
         let folder = Folder::new(&format!("ledger-{name}"));
         let service = FakeService::start(responses).await;
         let pool = sqlite(&folder).await;
-        let (shop, ledger) = (Arc::default(), ledger(&service.base_url, key, &pool).await);
-        let url = serve(&ledger, &shop).await;
+        let (shop, ledger) = (Arc::default(), ledger_of(&service.base_url, key, &pool).await);
+        let url = serve(&ledger, &shop, PAGES).await;
         Self { service, ledger, shop, pool, url, _folder: folder }
     }
 
@@ -227,13 +228,13 @@ impl World {
     }
 }
 
-async fn ledger(service: &str, key: &str, pool: &SqlitePool) -> Ledger<SqliteOrders> {
+pub async fn ledger_of(service: &str, key: &str, pool: &SqlitePool) -> Ledger<SqliteOrders> {
     let client = Client::builder(service, SecretKey::new(key).unwrap()).build().unwrap();
     Ledger::new(client, SqliteOrders::open(pool.clone(), "guichet_").await.unwrap())
 }
 
-async fn serve(ledger: &Ledger<SqliteOrders>, shop: &Arc<TestShop>) -> String {
-    let routes = Routes::new(ledger.clone(), Arc::clone(shop)).checkout_origin("https://pay.example").unwrap();
+pub async fn serve(ledger: &Ledger<SqliteOrders>, shop: &Arc<TestShop>, pages: &str) -> String {
+    let routes = Routes::new(ledger.clone(), Arc::clone(shop)).checkout_origin(pages).unwrap();
     let router = axum::Router::new().nest("/guichet", routes.router());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -246,8 +247,8 @@ async fn click(url: &str) -> Reply {
 }
 
 #[derive(Default)]
-struct TestShop {
-    events: Mutex<Vec<Changed>>,
+pub struct TestShop {
+    pub events: Mutex<Vec<Changed>>,
     fails: AtomicBool,
 }
 

@@ -27,6 +27,7 @@ mod interface;
 mod late_approvals;
 mod ledger;
 mod locks;
+mod manners;
 mod merchant_routes;
 mod names;
 mod native;

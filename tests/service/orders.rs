@@ -10,9 +10,14 @@ use guichet::shop::ledger::{Answer, Clock, Effect, Service, Store, apply};
 use guichet_orders::{OpenError, PostgresOrders, SqliteOrders};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{PgPool, SqlitePool, query, raw_sql};
+use std::path::Path;
 
 pub(crate) async fn sqlite(folder: &Folder) -> SqlitePool {
-    let file = SqliteConnectOptions::new().filename(folder.path.join("orders.sqlite")).create_if_missing(true);
+    sqlite_at(&folder.path.join("orders.sqlite")).await
+}
+
+pub(crate) async fn sqlite_at(file: &Path) -> SqlitePool {
+    let file = SqliteConnectOptions::new().filename(file).create_if_missing(true);
     SqlitePoolOptions::new().max_connections(4).connect_with(file).await.unwrap()
 }
 

@@ -51,6 +51,11 @@ proptest! {
     }
 }
 
+/// The seconds of which every advance of the clock but the last is a multiple. The model does not count the seconds that a test itself
+/// takes. With this number, whatever is due after 30, 60, 245, 300 or 600 seconds, a day, or a day after one of these, is at least 12
+/// seconds from an advance and from whatever else is due.
+const STEP: u32 = 168;
+
 /// One call, or a change of a clock.
 #[derive(Clone, Debug)]
 struct Command {
@@ -81,7 +86,7 @@ enum Action {
         attempt: u32,
     },
     Advance {
-        hundreds: u32,
+        steps: u32,
     },
     Answer {
         right: bool,
@@ -123,8 +128,7 @@ fn command() -> impl Strategy<Value = Command> {
         Method::TooPoor,
     ]);
     let action = prop_oneof![
-        // Hundreds of seconds, so that the test's own seconds do not matter, and sometimes a day.
-        3 => prop_oneof![4 => 1..4_u32, 1 => Just(864)].prop_map(|hundreds| Action::Advance { hundreds }),
+        3 => prop_oneof![4 => 1..4_u32, 1 => Just(86_400 / STEP + 1)].prop_map(|steps| Action::Advance { steps }),
         2 => any::<bool>().prop_map(|right| Action::Answer { right }),
         6 => method.prop_map(Action::Attach),
         2 => (1..4_u32).prop_map(|attempt| Action::Abandon { attempt }),
@@ -339,11 +343,7 @@ impl Comparison {
     async fn apply(&mut self, command: &Command) {
         for _ in 0..1 + u32::from(command.twice) {
             match command.action {
-                Action::Advance { hundreds } => {
-                    // Plus 40 seconds, so that no two events of one intent are due within the same few seconds.
-                    self.shop.tenant.clock().advance(100 * hundreds + 40).await.unwrap();
-                    self.now += 100 * hundreds + 40;
-                }
+                Action::Advance { steps } => self.advance(steps * STEP).await,
                 Action::SetBack { hours } => WALL_CLOCK.shift(-3_600 * hours),
                 Action::Create { manual, confirm } => self.create(command.of, manual, confirm).await,
                 _ => self.call_and_compare(command).await,
@@ -352,13 +352,17 @@ impl Comparison {
             if let Action::Attach(ApprovedLateAfterRefusal | ApprovedLateAfterTimeout | ApprovedLateAfterUnavailable)
             | Action::Confirm = command.action
             {
-                // The attempt may end after five seconds, and the test itself may take as many. And two approvals that are due in one
-                // second come in any order.
-                self.shop.tenant.clock().advance(40).await.unwrap();
-                self.now += 40;
+                // The attempt may end after five seconds, and the test itself may take as many. And of two approvals that are due in one
+                // second either may be the first.
+                self.advance(STEP).await;
             }
             self.check_against_service(command).await;
         }
+    }
+
+    async fn advance(&mut self, seconds: u32) {
+        self.shop.tenant.clock().advance(seconds).await.unwrap();
+        self.now += seconds;
     }
 
     async fn create(&mut self, of: usize, manual: bool, confirm: bool) {
@@ -503,8 +507,7 @@ impl Comparison {
 
     /// Checks that each late approval is the intent's success or exactly one duplicate payment.
     async fn check_late_approvals(&mut self) {
-        self.shop.tenant.clock().advance(2 * 86_400).await.unwrap();
-        self.now += 2 * 86_400;
+        self.advance(2 * 86_400).await;
         for intent in self.intents.iter_mut().flatten() {
             let mut approved: Vec<u32> = intent.approvals.iter().map(|(_, attempt, _)| *attempt).collect();
             approved.sort_unstable();

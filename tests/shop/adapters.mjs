@@ -9,6 +9,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createShop } from "guichet-server";
 import { toNode } from "guichet-server/node";
+import { memoryOrders } from "guichet-server/orders";
 
 const require = createRequire(join(process.env.ADAPTERS, "adapters.js"));
 const serverless = require("serverless-http");
@@ -22,20 +23,20 @@ console.error = (...texts) => logged.push(texts.join(" "));
 const bought = [];
 const shop = createShop({
   baseUrl: "http://127.0.0.1:1",
-  secretKey: "sk_test_1",
+  secretKey: "sk_live_1",
   origins: ["https://shop.example"],
   customer: ({ headers }) => (headers.get("cookie") === "login=awa" ? { id: "awa" } : null),
   purchase(order) {
     bought.push(order.id);
-    return { merchant_reference: `ORDER-${order.id}`, amount: 45000, description: "Shoes", firstname: "Awa", lastname: "Ngono" };
+    return { name: `ORDER-${order.id}`, amount: 45000, description: "Shoes", firstname: "Awa", lastname: "Ngono", phone: "237670000000" };
   },
-  orders: {
-    openPayments: () => 0, remember() {}, find: () => null, settled() {}, overpaid() {}, open: () => [], claim: () => true,
-  },
+  orderChanged() {},
+  orders: memoryOrders(),
   fetch: async (_, { body }) => {
     const { merchant_reference, amount } = JSON.parse(body);
     assert.equal(amount, "45000");
-    return Response.json({ data: { id: "pi_1", amount, currency: "XAF", status: "requires_action", merchant_reference } });
+    const data = { id: `pi_${merchant_reference}`, amount, currency: "XAF", status: "requires_action", merchant_reference };
+    return Response.json({ data: { ...data, checkout_url: "http://127.0.0.1:1/checkout" } });
   },
 });
 const routes = toNode(shop);
@@ -123,7 +124,7 @@ for (let sent = 0; sent < large; sent += 1024 * 1024) {
   if (!socket.write("7".repeat(1024 * 1024))) await Promise.race([once(socket, "drain"), once(socket, "close")]);
 }
 socket.write(head(order("large").length) + order("large"));
-while (!/HTTP\/1\.1 200[^]*pi_1/.test(replies.join(""))) await Promise.race([once(socket, "data"), once(socket, "close").then(() => assert.fail(`closed: ${replies}`))]);
+while (!/HTTP\/1\.1 200[^]*pi_ORDER-large/.test(replies.join(""))) await Promise.race([once(socket, "data"), once(socket, "close").then(() => assert.fail(`closed: ${replies}`))]);
 assert.match(replies.join(""), /^HTTP\/1\.1 413 /);
 assert.equal(bought.at(-1), "large");
 socket.destroy();

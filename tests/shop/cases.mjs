@@ -1,4 +1,4 @@
-// What `run.mjs` and `ledger-shop.mjs` share: the cases of this folder, the service that answers as a case says, and the comparison.
+// What `run.mjs` needs: the cases of this folder, the service that answers as a case says, and the comparison.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { ShopError } from "guichet-server";

@@ -1,6 +1,6 @@
 <?php
 declare(strict_types=1);
-// Changes `tests/shop/ledger.core.php` once by each entry, and runs ledger.php on the result. Fails and names each change that no case
+// Changes `examples/php/ledger.php` once by each entry, and runs ledger.php on the result. Fails and names each change that no case
 // of ledger.json fails at, each text that does not occur once, and each change that does not run. Run it:
 // php tests/shop/ledger-mutants.php
 // Arguments are texts; then only the changes whose rule contains one of them run.
@@ -45,7 +45,7 @@ const MUTANTS = [
     ['a day in which what was left is named', "- \$payment['closed']['at'] < DAY", "- \$payment['closed']['at'] <= DAY"],
     ['a day in which what was left is looked for', "\$at >= \$payment['closed']['at'] + DAY", "\$at > \$payment['closed']['at'] + DAY"],
     ['a day of reading after the end', ' ? LONG_READ : DAY;', ' ? LONG_READ : DAY + 1;'],
-    ['a minute in which a call may be executed', "'call' => 60]", "'call' => 61]"],
+    ['a minute in which a call may be executed', "'call' => 60,", "'call' => 61,"],
     ['a reference of 50 characters', "'longest_reference' => 50", "'longest_reference' => 51"],
     // The lists of statuses.
     ['a 400 refuses', 'REFUSALS = [400, 413', 'REFUSALS = [413'],
@@ -175,6 +175,26 @@ const MUTANTS = [
     ['no price is logged of what is different', "&& in_array(\$state, ['sent', 'open'], true) && \$this->alarm", '&& $this->alarm'],
     ['an open payment of another sum is canceled', '$is_other_sum && $this->service[\'cancels\'] => ask', 'false => ask'],
     ['an open payment of the same sum is not canceled', '$is_other_sum && $this->service[\'cancels\'] => ask', '$this->service[\'cancels\'] => ask'],
+    ['personal data are deleted', "\$payment['body'] = array_intersect_key(\$payment['body'], KEPT);", ''],
+    ['not by a wrong clock', '!== null && !$this->clock_is_wrong;', '!== null;'],
+    ['not by one that nobody has confirmed', "(\$this->known['service_now'] ?? null) !== null && !", '!'],
+    ['not while it is read', "return readings(\$payment, \$service, \$now) === [] && (forgotten_at", 'return (forgotten_at'],
+    ['not before their time', '?? $now + 1) <= $now;', '?? $now + 1) <= $now + 1;'],
+    ['at their time', '?? $now + 1) <= $now;', '?? $now + 1) < $now;'],
+    ['and are due then', ', forgotten_at($payment, $service)], is_int', '], is_int'],
+    ['what cannot be asked for is reported', '[reported_at($payment, $service, $now), ', '['],
+    ['for 30 days', '? $created_at + LONGEST_WAIT', '? $created_at + DAY + LONGEST_WAIT'],
+    ['for a day after it was left', "=== 'left' ? \$closed['at'] + DAY : null", "=== 'left' ? \$closed['at'] + 2 * DAY : null"],
+    ['not after it was refused', "(\$closed['why'] === 'left' ?", '(true ?'],
+    ['from its last send on', '$now < $until ? max($last)', '$now < $until ? min($last)'],
+    ['its personal data, too', "\$ends = array_filter(\$ends, is_int(...)) ?: [reported_until(\$payment, \$service)];", "\$ends = array_filter(\$ends, is_int(...)) ?: [null];"],
+    ['a refused repeat is no wrong data', '$status === null, $why === null && $is_refused =>', '$status === null =>'],
+    ['what was refused is one', '$why === null && $is_refused =>', '$is_refused =>'],
+    ['a first conflict is the service\'s', '$is_repeat && in_array($status, [409', 'in_array($status, [409'],
+    ['a retry within a call is a repeat', "\$others !== [] || count(\$payment['sends'][\$number]['results']) > 1", '$others !== []'],
+    ['once', " || array_diff_key(\$payment['body'], KEPT) === []", ''],
+    ['only if the shop says so', "(\$service['keep_days'] ?? null) === null ||", ''],
+    ['a payment that was left has ended', ", \$payment['closed']['at'] ?? null];", ', null];'],
     ['an ended order is refused', "if (\$has_ended) { return error(409, 'order_ended'); }", "if (\$has_ended) { return error(503, 'unavailable'); }"],
     ['a paid order is not touched by what is sold now', "if (\$state === 'paid') { return \$this->answer_page(); }", ''],
     ['an order without a payment has not ended', "\$has_ended && \$this->order['payments'] !== [];", '$has_ended;'],
@@ -189,10 +209,10 @@ const MUTANTS = [
     ['what is open is canceled when it has ended', "(\$this->order['has_ended'] || \$this->order['paid_by'] !== null)", "(\$this->order['paid_by'] !== null)"],
     ['what is open is canceled when it is paid', "(\$this->order['has_ended'] || \$this->order['paid_by'] !== null)", "(\$this->order['has_ended'])"],
     ['nothing is canceled where the service cannot', "\$is_done = \$this->service['cancels'] && (", '$is_done = ('],
-    ['the event says that it had ended', "'asked' => \$order['asked'], 'has_ended' => \$order['has_ended']];", "'asked' => \$order['asked'], 'has_ended' => false];"],
+    ['the event says that it had ended', "\$order['has_ended'] ? 'paid_after_end' :", "false ? 'paid_after_end' :"],
     // The end of an open word.
-    ['a word ends by its age', '$at < ends_at($found), $this->clock_is_wrong => \'open\'', 'true => \'open\''],
-    ['no word ends by a wrong clock', '$at < ends_at($found), $this->clock_is_wrong => \'open\'', '$at < ends_at($found) => \'open\''],
+    ['a word ends by its age', '$at < ends_at($found), !$this->ages($at) => \'open\'', 'true => \'open\''],
+    ['no word ends by a wrong clock', '$at < ends_at($found), !$this->ages($at) => \'open\'', '$at < ends_at($found) => \'open\''],
     ['a word is canceled before it ends', "\$this->service['cancels'] && \$found['cancel_at'] === null => \$this->cancel(\$payment, \$found),", ''],
     ['a word is canceled once', "\$this->service['cancels'] && \$found['cancel_at'] === null => ", "\$this->service['cancels'] => "],
     ['its end is alarmed', "\$is_unread, \$was === 'open' && ended_why(\$found) === 'timed_out' =>", '$is_unread =>'],
@@ -200,8 +220,8 @@ const MUTANTS = [
     ['canceled ends', "in_array(\$seen['status'], ['failed', 'canceled'], true)", "in_array(\$seen['status'], ['failed'], true)"],
     ['what has ended stays ended', "            \$kind === 'ended' => \$found['state'],\n", ''],
     ['reading ends', '$found[\'is_over\'] = $found[\'is_over\'] || ($is_read && $is_past);', ''],
-    ['reading ends with one that succeeds', "(\$is_taken || \$is_missing) && !\$this", '!$this'],
-    ['reading does not end by a wrong clock', '$is_missing) && !$this->clock_is_wrong;', '$is_missing);'],
+    ['reading ends with one that succeeds', "(\$is_taken || \$is_missing) && \$this", '$this'],
+    ['reading does not end by a wrong clock', '$is_missing) && $this->ages($at);', '$is_missing);'],
     ['only what was read is over', '($is_read && $is_past);', '$is_past;'],
     // Refunds.
     ['a second payment is a refund due', "\$is_whole_due = kind(\$found) === 'paid' &&", '$is_whole_due = false &&'],
@@ -221,6 +241,9 @@ const MUTANTS = [
     ['an attempt without an amount is the whole', "(\$known ?: whole(\$payment, \$found))", '($known ?: sum($payment[\'body\']))'],
     // The address.
     ['an address is kept', "'sealed' => \$seen['address']['sealed'] ?? null]", "'sealed' => null]"],
+    ['what a payment is read with is kept', "'read_with' => \$seen['read_with'] ?? \$found['read_with'],", "'read_with' => \$found['read_with'],"],
+    ['also when a reading does not give it', "'read_with' => \$seen['read_with'] ?? \$found['read_with'],", "'read_with' => \$seen['read_with'],"],
+    ['as long as it is read', "\$found['is_over'] && \$is_read ? null : \$found['read_with'];", "\$found['read_with'];"],
     ['as long as its payment is read', "\$found['is_over'] && \$is_read ? null : \$found['sealed'];", "\$found['sealed'];"],
     ['until a reading has given it', "'sealed' => \$found['asked_at'] !== null && \$seen['address'] !== null ? null : \$found['sealed']]", "'sealed' => \$found['sealed']]"],
     ['not by the first reply', "\$found['asked_at'] !== null && \$seen['address'] !== null ? null", "\$seen['address'] !== null ? null"],
@@ -242,6 +265,16 @@ const MUTANTS = [
     ['a change raises the version', "\$before['version'] + (int) \$is_changed", "\$before['version']"],
     ['no change raises no version', "\$before['version'] + (int) \$is_changed", "\$before['version'] + 1"],
     ['only a change is reported', '!is_same($changed, changed($before));', 'true;'],
+    ['a reading by a clock that was ahead ends nothing', '$at <= $this->now + CLOCKS_DIFFER && !$this->clock_is_wrong; }', '!$this->clock_is_wrong; }'],
+    ['by a wrong clock nothing ends', '$at <= $this->now + CLOCKS_DIFFER && !$this->clock_is_wrong; }', '$at <= $this->now + CLOCKS_DIFFER; }'],
+    ['nor is anything left by a search that was ahead', '$id === null && $this->ages($at) &&', '$id === null &&'],
+    ['what ends by clocks that contradict each other ends by the later one', "max(\$known['service_now'], \$now)", '$now'],
+    ['also if that is ours', "max(\$known['service_now'], \$now)", "\$known['service_now']"],
+    ['a reading that is ahead by no more than clocks differ ends', '$at <= $this->now + CLOCKS_DIFFER &&', '$at <= $this->now &&'],
+    ['so does what a refusal ends', "['at' => \$this->latest_now, 'why' => \$why];\n", "['at' => \$this->now, 'why' => \$why];\n"],
+    ['so does what is paid', "\$is_whole => ['paid' => ['at' => \$this->latest_now]]", "\$is_whole => ['paid' => ['at' => \$this->now]]"],
+    ['so does a final word', "['ended' => ['at' => \$this->latest_now,", "['ended' => ['at' => \$this->now,"],
+    ['its age begins by the service\'s', "'since' => \$this->latest_now, 'tried_at' => \$this->latest_now, 'state'", "'since' => \$this->now, 'tried_at' => \$this->now, 'state'"],
     ['a wrong clock is alarmed', "\$this->clock_is_wrong && \$this->alarm('clock');", ''],
     ["each owner's first before any owner's second", ': [1, $turn, (int) $is_away', ': [1, 0, (int) $is_away'],
     ['returned ones first', '[1, $turn, (int) $is_away($one), -$one', '[1, $turn, 0, -$one'],
@@ -278,11 +311,12 @@ const MUTANTS = [
     ['an e-mail address or a phone number', "!isset(\$purchase['email']) && !isset(\$purchase['phone']) => 'email',", ''],
     ['no confirm', "!in_array(\$purchase['confirm'] ?? null, [null, false], true) => 'confirm',", ''],
     ['no reference', "array_key_exists('merchant_reference', \$purchase) => 'merchant_reference',", ''],
+    ['where a customer is reached may be mistyped', "\$is_theirs ? error(422, 'parameter_invalid') : ", ''],
     ['a return address is https', "(\$is_local || strtolower(\$scheme) === 'https')", 'true'],
     ['a return address may be local', "(\$is_local || strtolower(\$scheme) === 'https')", "strtolower(\$scheme) === 'https'"],
 ];
 
-$text = file_get_contents(__DIR__ . '/ledger.core.php');
+$text = file_get_contents(__DIR__ . '/../../examples/php/ledger.php');
 $file = tempnam(sys_get_temp_dir(), 'ledger');
 $only = array_slice($argv, 1);
 [$wrong, $caught] = [[], 0];

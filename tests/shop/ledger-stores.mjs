@@ -6,11 +6,11 @@ import { once } from "node:events";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { postgresOrders, sqliteOrders } from "guichet-server/orders";
+import { memoryOrders, postgresOrders, sqliteOrders } from "guichet-server/orders";
 
 const AWA = "customer:awa";
 const DAY = 24 * 60 * 60;
-const TABLES = ["events", "ledger", "names", "orders", "payments"];
+const TABLES = ["events", "ledger", "names", "orders", "payments", "session_tokens"];
 if (process.argv[2]?.startsWith("postgres:")) process.env.DATABASE_URL = process.argv.splice(2, 1)[0];
 const [, , role, ...argument] = process.argv;
 const first = (now) => JSON.stringify({ created_at: now });
@@ -248,6 +248,15 @@ const everywhere = {
     assert.equal(await other.shared(), mine);
     await other.open(() => yours);
     assert.equal(await one.shared(), mine, "a second start has replaced what is shared");
+
+    // A login's tokens are given out once, and none is kept after its end.
+    assert.deepEqual([await one.keepSession("login", "AA==", now, now + 60), await other.keepSession("login", "BB==", now, now + 60)], [true, true]);
+    assert.equal(await one.keepSession("another", "CC==", now, now + 60), true);
+    assert.deepEqual((await other.endSessions("login", now + 60)).sort(), ["AA==", "BB=="]);
+    assert.equal(await one.keepSession("login", "DD==", now, now + 60), false, "a token is kept of a login that has ended");
+    assert.deepEqual(await one.endSessions("login", now + 60), []);
+    assert.equal(await one.keepSession("login", "DD==", now + 61, now + 120), true, "an end is remembered for ever");
+    assert.deepEqual(await other.endSessions("another", now + 200), [], "a token is kept for longer than it lives");
     for (const connection of connections) await connection.close();
   },
 
@@ -561,9 +570,13 @@ const only = {
   },
 };
 
+engines.memory = { empty: async () => memoryOrders(), connect: (store) => ({ store: () => store, close() {} }) };
+const { the_contract, names_that_are_alike_and_large_versions_stay_apart, a_thousand_payments_of_one_customer_are_due } = everywhere;
+const inMemory = { the_contract, names_that_are_alike_and_large_versions_stay_apart, a_thousand_payments_of_one_customer_are_due };
+
 let failed = 0;
 for (const [engine, { ...its }] of Object.entries(engines)) {
-  const tests = Object.entries({ ...everywhere, ...only[engine] });
+  const tests = Object.entries(engine === "memory" ? inMemory : { ...everywhere, ...only[engine] });
   let passed = 0;
   for (const [name, test] of tests) {
     try {

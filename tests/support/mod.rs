@@ -12,6 +12,7 @@ pub mod fake_service;
 pub mod folder;
 pub mod generated;
 pub mod http;
+pub mod mariadb;
 pub mod model;
 pub mod nat;
 pub mod npm_service;

@@ -16,19 +16,25 @@ pub async fn in_memory() -> SqliteOrders {
     SqliteOrders::open(pool, "guichet_").await.expect("its tables")
 }
 
-/// Stores an open payment, as if it had been begun: of this order, with this id and public reference of the service.
-pub async fn begun(orders: &SqliteOrders, owner: &Owner, name: &str, sum: [&str; 2], [id, payment_ref]: [&str; 2]) {
-    let [amount, currency] = sum;
+/// The return nonce of a payment that was begun.
+pub const NONCE: &str = "0123456789abcdefghijAB";
+
+/// Stores an open payment, as if it had been begun: of this order, with this id and public reference of the service. `costs` has its
+/// amount, currency, fee bearer and quote.
+pub async fn begun(orders: &SqliteOrders, owner: &Owner, name: &str, costs: &Value, [id, payment_ref]: [&str; 2]) {
     let now = orders.now().await.expect("the time");
-    let body = json!({
-        "firstname": "Awa", "lastname": "Ngono", "description": "Shoes", "email": "awa@example.com", "amount": amount, "currency": currency,
-    });
+    let mut body = json!({"firstname": "Awa", "lastname": "Ngono", "description": "Shoes", "email": "awa@example.com"});
+    for member in ["amount", "currency", "fee_bearer"] {
+        body[member] = costs[member].clone();
+    }
     let found =
         json!({"id": id, "payment_ref": payment_ref, "state": "open", "status": "requires_action", "since": now});
-    let payment = json!({"reference": name, "created_at": now, "body": body, "found": [found]});
+    let payment = json!({
+        "reference": name, "created_at": now, "body": body, "nonce": NONCE, "quote": costs["quote"], "found": [found],
+    });
     let order: Value = json!({"name": name, "owner": owner, "payments": [payment]});
     let order: Order = serde_json::from_value(order).expect("an order");
-    let names = [name, id, payment_ref].map(str::to_owned).into();
+    let names = [name, NONCE, id, payment_ref].map(str::to_owned).into();
     let row =
         Row { reference: name.to_owned(), created_at: now, due_at: Some(now), counts_until: Some(now + DAY), names };
     let commit = Commit { order, before: None, open: None, now, rows: vec![row], event: None };

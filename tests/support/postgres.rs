@@ -137,9 +137,15 @@ impl PostgresServer {
         self.process = Some(DatabaseProcess::start(&postgres, &self.folder, "INT"));
         let begun = Instant::now();
         while !self.is_ready() {
-            let log = || std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(begun.elapsed() < Duration::from_secs(60), "PostgreSQL does not start:\n{}", log());
+            let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            assert!(begun.elapsed() < Duration::from_secs(60), "PostgreSQL does not start:\n{log}");
             std::thread::sleep(Duration::from_millis(50));
+            // A process that was killed may keep the shared memory for a moment after its command line is gone.
+            if log.lines().last().is_some_and(|line| line.contains("Terminate any old server processes")) {
+                self.stop();
+                self.process = Some(DatabaseProcess::start(&postgres, &self.folder, "INT"));
+                std::thread::sleep(Duration::from_millis(200));
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 // Every name that guichet-server/orders exports, as a user's TypeScript uses it.
-import { postgresOrders, sqliteOrders } from "guichet-server/orders";
+import { memoryOrders, postgresOrders, sqliteOrders } from "guichet-server/orders";
 import type { DuePayment, LedgerCommit, LedgerStore, LoadedOrder, OpenEvent, PaymentRow, Postgres, Sqlite, StoreOptions } from "guichet-server/orders";
 
 declare const pool: Postgres;
@@ -19,3 +19,4 @@ export const events: OpenEvent[] = await store.events();
 await store.close("ORDER-17", "1");
 // @ts-expect-error: whether the order is new is said
 await store.commit({ ...commit, before: undefined });
+export const inMemory: LedgerStore = memoryOrders();

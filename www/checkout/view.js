@@ -48,8 +48,9 @@ export function draw({ view, intent, late, choices, chosen, choose }, locale) {
   const none = form && choices.length === 0;
   const key = none && name === "ready" && !unsure ? "no_methods" : name !== "waiting" || type === "mobile_money" ? name : type === "card" ? "waiting_card" : "waiting_unknown";
   const payable = intent && payableOf(intent, form, chosen);
+  const fee = intent && (isPlusFee(intent, form) ? say.plus_fee : feeOf(intent, payable, say, locale));
   const values = intent ? {
-    amount: money(payable), status: String(intent.status), payee: String(action?.payee), operator: String(operator?.name ?? say.your_operator),
+    amount: fee === say.plus_fee ? `${money(payable)} ${fee}` : money(payable), status: String(intent.status), payee: String(action?.payee), operator: String(operator?.name ?? say.your_operator),
   } : {};
   const title = unsure ? say.unsure : key === "ready" ? say.choose : titleOf(key, say, values);
   const text = [];
@@ -107,8 +108,8 @@ export function draw({ view, intent, late, choices, chosen, choose }, locale) {
   write("leave-help", waits && !leaving.hidden ? say.leave_help : "");
   ui("stay").hidden = !(view.leaving && intent.redirect_url);
 
-  if (intent) drawSummary({ intent, payable, upTo: form && chosen?.kinds.length > 0 }, say, locale);
-  drawReceipt(isPaid && intent, payable, say, locale);
+  if (intent) drawSummary({ intent, payable, fee, upTo: form && chosen?.kinds.length > 0 }, say, locale);
+  drawReceipt(isPaid && intent, payable, fee, say, locale);
   if (form) drawMethods({ intent, choices, chosen, choose }, say, money);
   if (form) drawOperators(choices.find((choice) => choice.type === "mobile_money")?.operators ?? [], say);
   ui("pay").disabled = !chosen;
@@ -155,6 +156,11 @@ function payableOf({ amount, amount_payable, status, next_action }, form, chosen
   return (isChosen ? chosen?.price : undefined) ?? amount_payable ?? amount;
 }
 
+/** Whether the customer has chosen, and pays a fee of an unknown amount. */
+function isPlusFee({ fee_bearer, amount_payable, status }, form) {
+  return fee_bearer === "customer" && (amount_payable ?? null) === null && !form && status !== "requires_action";
+}
+
 /** The customer's fee, which is a part of what they pay; empty if there is none. */
 function feeOf(intent, payable, say, locale) {
   const [whole, price] = [payable, intent.amount].map((amount) => /^\d+$/.test(amount) ? BigInt(amount) : 0n);
@@ -197,7 +203,7 @@ function dial(ussd) {
 }
 
 /** Draws the receipt. It shows no secret, and of the number only what the service shows. */
-function drawReceipt(intent, payable, say, locale) {
+function drawReceipt(intent, payable, fee, say, locale) {
   ui("receipt").hidden = ui("print").hidden = !intent;
   if (!intent) return;
   const { payment_method: method, currency, created_at } = intent;
@@ -207,18 +213,18 @@ function drawReceipt(intent, payable, say, locale) {
     number: method?.phone ?? (method?.last4 && `${method.brand ?? ""} •••• ${method.last4}`),
     reference: intent.merchant_reference,
     date: typeof created_at === "number" && dateOf(created_at, { dateStyle: "long", timeStyle: "short" }, locale),
-    total: [formatMoney(String(payable), currency, locale), feeOf(intent, payable, say, locale)].join("\n"),
+    total: [formatMoney(String(payable), currency, locale), fee].join("\n"),
   };
   const shown = Object.entries(rows).filter(([, value]) => value);
   ui("receipt-rows").replaceChildren(...shown.map(([name, value]) => element("div", {},
     element("dt", {}, say[`receipt_${name}`]), element("dd", { "data-test": `receipt-${name}` }, String(value).trim()))));
 }
 
-function drawSummary({ intent, payable, upTo }, say, locale) {
+function drawSummary({ intent, payable, fee, upTo }, say, locale) {
   if (!ui("amount").textContent) ui("items").open = matchMedia("(min-width: 56rem)").matches; // where there is room
   const amount = formatMoney(String(payable), intent.currency, locale);
   fit(write("amount", upTo ? fill(say.up_to, { amount }) : amount));
-  write("fee", feeOf(intent, payable, say, locale));
+  write("fee", fee);
   write("description", intent.description ?? "");
   const items = Array.isArray(intent.items) ? intent.items : [];
   ui("items").hidden = items.length === 0;

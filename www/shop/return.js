@@ -1,6 +1,6 @@
 // The return page: shows the result of the payment and what the customer can do next.
 //
-// For tests, by data-test: outcome (data-state: looking, paid, failed, canceled, unpaid, pending,
+// For tests, by data-test: outcome (data-state: looking, paid, paid_other_sum, paid_after_end, failed, canceled, unpaid, pending,
 // none, trouble), try-again, look-again, to-shop, sign-out, lines, number, total, fee, receipt, print, refunds-due, problem.
 
 import { describe, describeLateApproval, fill, formatMoney } from "./package/words.js";
@@ -65,12 +65,13 @@ function stateOf(known, outcome) {
 /** Shows one state; its name is also the key of its texts. `error` is the reason that nothing could be read. */
 function show(state, { known, outcome, error } = {}) {
   const isOpen = ["failed", "canceled", "unpaid"].includes(state);
+  const isPaid = ["paid", "paid_other_sum", "paid_after_end"].includes(state);
   // The operator may still approve an attempt that it declined. What it has approved, and is a refund due, is not counted in `late`.
   // An earlier payment of the order may be approved later than this one. Once a refund is due, it has been, and the page says that.
   const until = !known?.refunds_due.length && known?.approvable_until;
   const isEarlierOpen = until && !(until <= outcome?.as_of) && outcome?.late?.state !== "open"; // by the service's clock
   const payment = isEarlierOpen ? { status: outcome?.status ?? state, late: { state: "open", until } } : outcome;
-  const late = isOpen || ["paid", "pending"].includes(state) ? describeLateApproval(payment, locale) : undefined;
+  const late = isOpen || isPaid || state === "pending" ? describeLateApproval(payment, locale) : undefined;
   const isNotKnown = isOpen && Boolean(late);
   const reason = error ?? (isOpen && outcome?.last_payment_error);
   ui("outcome").dataset.state = state;
@@ -85,9 +86,9 @@ function show(state, { known, outcome, error } = {}) {
   ui("look").className = isNotKnown ? "primary" : "";
   document.title = `${ui("outcome-title").textContent} · Pas à Pas`;
   drawAmount(known, outcome);
-  ui("receipt").hidden = ui("print").hidden = state !== "paid";
-  if (state === "paid") {
-    ui("payment").textContent = outcome?.reference.payment_ref ?? known?.payment_ref ?? "";
+  ui("receipt").hidden = ui("print").hidden = !isPaid;
+  if (isPaid) {
+    ui("payment").textContent = known?.payment_ref ?? outcome?.reference.payment_ref ?? "";
     ui("date").textContent = new Intl.DateTimeFormat(language, { dateStyle: "long" }).format();
     if (order) storedOrder.write({ id: order.id });
     basket.write({});
@@ -106,13 +107,14 @@ function drawAmount(known, outcome) {
   const isWhole = [payable, amount].every((digits) => /^\d+$/.test(digits));
   const fee = isWhole ? BigInt(payable) - BigInt(amount) : 0n;
   ui("total").textContent = formatMoney(payable, shop.currency, locale);
-  ui("fee").textContent = fee ? fill(say.fee, { fee: formatMoney(String(fee), shop.currency, locale) }) : "";
+  const isPlusFee = outcome?.amount === amount && outcome.plus_fee;
+  ui("fee").textContent = isPlusFee ? say.plus_fee : fee ? fill(say.fee, { fee: formatMoney(String(fee), shop.currency, locale) }) : "";
 }
 
 function drawOrder({ lines, refunds_due }) {
   // The operator approved an attempt after it was shown as declined, too late to pay for the order.
-  ui("refunds").replaceChildren(...refunds_due.map((refund) =>
-    element("li", {}, fill(say.refund_due, { amount: formatMoney(refund.amount, refund.currency, locale) }))));
+  ui("refunds").replaceChildren(...refunds_due.map(({ amount, currency, plus_fee: plusFee }) =>
+    element("li", {}, fill(plusFee ? say.refund_due_and_fee : say.refund_due, { amount: formatMoney(amount, currency, locale) }))));
   ui("lines").replaceChildren(...lines.map(({ sku, quantity }) =>
     element("li", {}, element("span", {}, `${quantity} × ${shop.products.find((product) => product.sku === sku)?.name[language] ?? sku}`))));
 }

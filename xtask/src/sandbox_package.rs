@@ -32,7 +32,7 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
     let template = root().join("pkg-template/sandbox");
     // Without their documents. The server's wasm is in a module, too.
     let guichet_files = with_extensions(guichet, &["js", "json", "ts", "wasm"])?;
-    let server_files = with_extensions(server, &["js", "json", "mjs", "mts", "ts"])?;
+    let server_files = with_extensions(server, &["js", "json", "ts"])?;
     let (pages, examples) = (shop_pages()?, examples()?);
     let files =
         [&package::files(&template)?, &guichet_files, &server_files, &pages, &examples].map(|files| &**files).concat();

@@ -23,10 +23,12 @@ const AT_LENGTH: [&str; 5] = [
 
 /// The tests that take minutes on one core.
 const LONG: &str = "schemathesis::";
+/// It waits for minutes: it runs beside the tests of pages.
+pub const RIGHT_SHOP: &str = "check::a_right_shop_passes_every_rule";
 
 /// The command that runs the tests of the binary `service` that take minutes on one core, and the command that runs all others.
 pub fn long_and_others(binary: &Binary) -> Result<(Command, Command)> {
-    let skipped = IN_NEWEST.into_iter().chain([LONG]);
+    let skipped = IN_NEWEST.into_iter().chain([LONG, RIGHT_SHOP]);
     require_tests(binary, skipped.clone())?;
     let (mut long, mut others) = (binary.command(), binary.command());
     long.arg(LONG);

@@ -218,16 +218,24 @@ pub fn example_servers(remark: &mut String) -> Result<()> {
     node(remark)?;
     Tools::locked_in("examples/express")?;
     php(remark)?;
+    mariadb(remark)?;
     python_program("django", "examples/django/requirements.txt", remark)
 }
 
-/// PHP with its extensions for SQLite and HTTP.
+/// MariaDB, for the ledger's store in PHP. The tests start their own server. It is in `sbin`, where only root's PATH leads.
+fn mariadb(remark: &mut String) -> Result<()> {
+    let mariadb = Tool::new("MariaDB", &["mariadbd", "/usr/sbin/mariadbd"], &["mariadb-server"]);
+    require(&[mariadb], "MariaDB 10.11 or newer, from https://mariadb.org.", remark)
+}
+
+/// PHP with its extensions for SQLite, MySQL and HTTP.
 pub fn php(remark: &mut String) -> Result<()> {
-    const PACKAGES: [&str; 3] = ["php-cli", "php-sqlite3", "php-curl"];
-    const ELSEWHERE: &str = "PHP 8.2 or newer, with the extensions pdo_sqlite and curl, from https://www.php.net.";
+    const PACKAGES: [&str; 4] = ["php-cli", "php-sqlite3", "php-mysql", "php-curl"];
+    const ELSEWHERE: &str =
+        "PHP 8.2 or newer, with the extensions pdo_sqlite, pdo_mysql and curl, from https://www.php.net.";
     require(&[Tool::new("PHP", &["php"], &PACKAGES)], ELSEWHERE, remark)?;
     let has_extensions = || {
-        let script = "exit(extension_loaded('pdo_sqlite') && extension_loaded('curl') ? 0 : 1);";
+        let script = "exit(array_diff(['pdo_sqlite', 'pdo_mysql', 'curl'], get_loaded_extensions()) ? 1 : 0);";
         at_root("php").args(["-r", script]).status().is_ok_and(|status| status.success())
     };
     if !has_extensions() && is_debian() && is_root() {
@@ -236,7 +244,7 @@ pub fn php(remark: &mut String) -> Result<()> {
     }
     ensure!(
         has_extensions(),
-        "PHP has no pdo_sqlite or no curl.\nDebian: sudo apt-get install {}\n{ELSEWHERE}",
+        "PHP has no pdo_sqlite, pdo_mysql or curl.\nDebian: sudo apt-get install {}\n{ELSEWHERE}",
         PACKAGES.join(" ")
     );
     Ok(())

@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`
-//! of the sandbox and of three shops, a long load, and memory over tens of thousands of calls. And what only this command runs: mutants of
-//! the shop in PHP, and 60 checks of correct shops over a slow network.
+//! of the sandbox and of three shops, a long load, and memory over tens of thousands of calls. And what only this command runs: 10,000
+//! histories of the ledger, mutants of the shop in PHP, and 60 checks of correct shops over a slow network.
 
 use anyhow::Result;
 
@@ -21,6 +21,10 @@ fn soak(run: &mut Run) -> Result<()> {
     package::quick(&mut run.steps)?;
     server_package::build(&mut run.steps, &tools)?;
     let binaries = run.steps.step("build the tests", |_| binaries::build())?;
+    for binary in binaries.iter().filter(|binary| binary.name == "lib guichet") {
+        let mut command = binary.command();
+        run.tests("soak: 10,000 histories of the ledger", command.arg("histories::").env("GUICHET_HISTORIES", "10000"));
+    }
     for name in ["service", "pages"] {
         for binary in binaries.iter().filter(|binary| binary.is_test(name)) {
             let mut command = binary.command();

@@ -78,8 +78,6 @@ impl Run {
     /// The checks that must pass before a change is merged, with locked versions of every tool. Stops only if nothing else can run.
     /// Tests that do not depend on the engine run in Chromium, or with `all_engines` in all of them.
     fn gate(&mut self, all_engines: bool) -> Result<()> {
-        let pending = include_str!("../../tests/shop/ledger.json").matches(r#""pending": true"#).count();
-        self.not_run.push(format!("{pending} cases of tests/shop/ledger.json, which are pending"));
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         // Both the packages and the checks have long parts that use one core.
         let packages = in_background("the packages, beside the checks of the code", |remark| {
@@ -147,7 +145,7 @@ impl Run {
         let mut documentation = cargo(["test", "--doc"]);
         documentation.args(PRODUCT);
         beside.push(("tests of the documentation".to_owned(), documentation));
-        for binary in services {
+        for binary in &services {
             let result = self.tests_of_the_service(binary, std::mem::take(&mut beside));
             if result.is_err() {
                 self.set_up(result);
@@ -166,7 +164,7 @@ impl Run {
         self.ready(servers);
         self.count(join(consumers)?);
         for binary in &pages {
-            let result = self.tests_of_pages(binary, &tools);
+            let result = self.tests_of_pages(binary, &services, &tools);
             if result.is_err() {
                 self.set_up(result);
             }
@@ -188,13 +186,18 @@ impl Run {
         })
     }
 
-    /// Runs the tests of pages, and beside them the whole checks of the example servers.
-    fn tests_of_pages(&mut self, binary: &Binary, tools: &Tools) -> Result<()> {
+    /// Runs the tests of pages, and beside them the whole checks of the example servers and of the right shop.
+    fn tests_of_pages(&mut self, binary: &Binary, services: &[&Binary], tools: &Tools) -> Result<()> {
         let (mut checks, mut others) = (binary.command(), binary.command());
         checks.arg(CHECKS).args(CHECKS_OF_NEWEST.iter().flat_map(|test| ["--skip", test]));
         let skipped = consumers::TESTS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
-        let checks = vec![("tests: the check of the example servers, beside these".to_owned(), checks)];
+        let mut checks = vec![("tests: the check of the example servers, beside these".to_owned(), checks)];
+        for service in services {
+            let mut check = service.command();
+            check.arg(services::RIGHT_SHOP);
+            checks.push(("tests: the check of a right shop, beside these".to_owned(), check));
+        }
         self.beside(checks, |run| {
             run.tests(&format!("tests: {}", binary.name), &mut others);
         })

@@ -9,7 +9,7 @@ use arguments::Description;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use guichet::native::{Environment, Transport};
 use guichet::operations::*;
-use guichet::protocol::{CredentialKind, Fields, Operation, Request, Role, Served, Spec};
+use guichet::protocol::{CredentialKind, Fields, Method, Operation, Request, Role, Served, Spec};
 use guichet::values::printable;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -135,11 +135,19 @@ impl OperationCommand {
             data: Option<&'a RawValue>,
             pagination: Option<Pagination>,
         }
+        // Some frameworks write a mark of UTF-8 first.
+        let reply = reply.strip_prefix("\u{feff}".as_bytes()).unwrap_or(reply);
         let whole_reply: Option<&RawValue> = serde_json::from_slice(reply).ok();
         let envelope: Option<Envelope<'_>> = serde_json::from_slice(reply).ok();
         let (data, pagination) = envelope.map(|envelope| (envelope.data, envelope.pagination)).unwrap_or_default();
         let data = data.or(whole_reply).unwrap_or(RawValue::NULL);
         if self.columns.is_empty() {
+            // The document shows no reply of some operations, and a service may say no more than that it was done.
+            let has_none =
+                reply.trim_ascii().is_empty() || whole_reply.is_some() && matches!(data.get(), "null" | "[]" | "{}");
+            if has_none && self.spec.method != Method::Get {
+                return show::raw(b"Done. The service's reply says no more.\n");
+            }
             return show::raw(show::object(data, secrets)?.as_bytes());
         }
         show::raw(show::list(data, self.columns, secrets)?.as_bytes())?;

@@ -1,35 +1,45 @@
 //! A shop's ledger, whose store, requests and shop are JavaScript's.
 
 use crate::{Host, lock};
-use guichet::operations::{CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods, ReadPaymentIntent};
-use guichet::protocol::{Error, Kind, Operation, Spec, assemble};
+use guichet::operations::{CreatePaymentIntent, ListPaymentMethods};
+use guichet::protocol::{Error, Operation};
 use guichet::shop::ledger::{
-    Alarm, Answer, Asked, Changed, Click, Clock, Commit, Due, Event, Led, Ledger, Loaded, ONCE, OpenEvent, Outcome,
-    Payment, Purchase, Receiver, Requests, Round, Service, Shared, Store, Time, answer,
+    Alarm, Answer, Asked, Body, Changed, Click, Clock, Commit, Due, Event, Led, Ledger, Loaded, ONCE, OpenEvent,
+    Outcome, Payment, Purchase, Receiver, Requests, Round, Service, Shared, Store, Time, answer,
 };
-use guichet::shop::{Buyer, Language, Owner, Refused, Reply, nonce};
-use guichet::values::IntentId;
+use guichet::shop::{Buyer, Language, Owner, PaymentRequest, Profile, Reading, Refused, Reply, nonce, payment_of};
+use guichet::values::{Amount, CheckoutUrl, ClientSecret};
 use js_sys::Uint8Array;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 
-/// What a shop keeps between its tasks: the time of its ledger.
+/// What a shop keeps between its tasks: the time of its ledger, and what it can do at the service.
 #[wasm_bindgen]
 #[derive(Clone)]
 pub struct ShopLedger {
     clock: Arc<Clock>,
+    service: Arc<Service>,
+    /// What the payment company does otherwise.
+    profile: Option<Arc<Profile>>,
 }
 
 #[wasm_bindgen]
 impl ShopLedger {
-    /// Of a shop whose key is, or is not, one of a test environment.
+    /// Of a shop whose key is, or is not, one of a test environment, and which keeps personal data for so many days after a payment's end.
+    /// `profile` is JSON.
+    ///
+    /// # Errors
+    /// What is wrong with the profile.
     #[wasm_bindgen(constructor)]
-    pub fn new(is_test: bool) -> Self {
-        Self { clock: Arc::new(Clock::new(is_test)) }
+    pub fn new(is_test: bool, keep_days: Option<u16>, profile: Option<String>) -> Result<ShopLedger, String> {
+        let profile = profile.as_deref().map(Profile::new).transpose().map_err(|wrong| wrong.reason().to_owned())?;
+        let service = Service { keep_days, ..Service::of(profile.as_ref()) };
+        let (clock, service) = (Arc::new(Clock::new(is_test)), Arc::new(service));
+        Ok(Self { clock, service, profile: profile.map(Arc::new) })
     }
 }
 
@@ -39,26 +49,20 @@ pub fn first_shared(now: f64) -> String {
     json!(Shared::new(now as Time)).to_string()
 }
 
-/// What the ledger in JavaScript can do at the service.
-fn service() -> Service {
-    Service { cancels: true, ..Service::default() }
-}
-
 /// The work of a ledger in one task.
 pub(crate) struct Work<'a> {
     host: &'a Host,
     ledger: &'a ShopLedger,
-    service: Service,
 }
 
 impl<'a> Work<'a> {
     pub(crate) fn new(host: &'a Host, ledger: &'a ShopLedger) -> Self {
-        Self { host, ledger, service: service() }
+        Self { host, ledger }
     }
 
-    fn rules(&self) -> Ledger<'_, Host, Host, Host> {
-        let (store, clock) = (self.host, &*self.ledger.clock);
-        Ledger { store, requests: store, receiver: store, service: &self.service, clock }
+    fn rules(&self) -> Ledger<'_, Host, Self, Host> {
+        let (store, ShopLedger { clock, service, .. }) = (self.host, self.ledger);
+        Ledger { store, requests: self, receiver: store, service, clock }
     }
 
     /// `POST {m}/intents`.
@@ -73,13 +77,18 @@ impl<'a> Work<'a> {
         };
         let return_nonce = nonce(&bytes("random", "").await?);
         let mark = nonce(&bytes("hmac", &shared.text_of_mark(&buyer.owner, &name)).await?);
+        let quote = order.quote.as_deref().map(Amount::of_request).transpose();
+        let quote = quote.map_err(|wrong| Refused::broken(["`purchase`: `quote`: ", wrong.reason()].concat()))?;
         let purchase = match order.ended {
             true => Purchase::OrderEnded,
-            false => Purchase::Costs(order.costs),
+            false => Purchase::Costs(order.costs.clone()),
         };
         let owner = buyer.owner.clone();
-        let click = Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: return_nonce, mark, quote: None };
+        let click = Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: return_nonce, mark, quote };
         let done = self.rules().handle(&name, &owner, Event::Click(click)).await?;
+        if let (Some(Answer::Error { status: 500, .. }), Err(wrong)) = (&done.answer, Body::new(&order.costs)) {
+            return Err(Refused::broken(["`purchase`: ", wrong.reason.reason()].concat()));
+        }
         let opened = match &done.answer {
             Some(Answer::Lead { address: Led::Sealed(sealed), .. }) => {
                 self.host.ask("open", &[sealed.into()]).await?.as_string()
@@ -91,12 +100,25 @@ impl<'a> Work<'a> {
 
     /// `GET {m}/intents/{payment_ref}`.
     pub(crate) async fn status(&self, buyer: &Buyer, payment_ref: &str) -> Result<Reply, Refused> {
-        answer::status(self.rules().read_named(buyer, payment_ref).await?)
+        answer::status(self.rules().read_named(buyer, &[payment_ref.to_owned()]).await?)
     }
 
     /// `GET {m}/return`.
-    pub(crate) async fn payment(&self, buyer: &Buyer, payment_ref: &str, language: Language) -> Result<Reply, Refused> {
-        answer::payment(self.rules().read_named(buyer, payment_ref).await?, language)
+    pub(crate) async fn payment(&self, buyer: &Buyer, names: &[String], language: Language) -> Result<Reply, Refused> {
+        answer::payment(self.rules().read_named(buyer, names).await?, language)
+    }
+
+    /// What a page shows of an order; null if the service has no payment of it.
+    pub(crate) async fn order(&self, name: &str) -> Result<Value, Refused> {
+        let order = Store::order(self.host, name).await?;
+        let Some((order, (payment, found))) = order.as_ref().and_then(|order| Some((order, order.shown()?))) else {
+            return Ok(Value::Null);
+        };
+        let (payment_ref, sum) = (found.payment_ref.as_ref().unwrap_or(&found.id), payment.body.sum());
+        Ok(json!({
+            "reference": payment.reference, "payment_ref": payment_ref, "amount": sum.amount, "currency": sum.currency,
+            "approvable_until": order.approvable_until(),
+        }))
     }
 
     /// Begins a round. Returns it as JSON, with what is to be read of it.
@@ -127,6 +149,7 @@ struct ShopOrder {
     name: Option<String>,
     #[serde(default)]
     ended: bool,
+    quote: Option<String>,
     #[serde(flatten)]
     costs: Value,
 }
@@ -213,52 +236,60 @@ impl Store for Host {
     }
 }
 
-impl Requests for Host {
+impl Requests for Work<'_> {
     async fn create(&self, payment: &Payment, may_retry: bool) -> Outcome {
         let spec = if may_retry { const { &CreatePaymentIntent::SPEC } } else { ONCE };
-        let body = payment.body.creation(payment);
-        self.outcome(spec, Ok(CreatePaymentIntent::SPEC.path.to_owned()), body.into()).await
+        self.outcome(payment, Ok(PaymentRequest::creation(spec)), Some(payment.body.creation(payment))).await
     }
 
-    async fn ask(&self, _: &str, asked: &Asked) -> Outcome {
-        let id = |id: &str| IntentId::new(id).map_err(Error::from);
-        match asked {
-            Asked::Read(named) => {
-                let target = id(named).and_then(|id| target(&ReadPaymentIntent::new(id)));
-                self.outcome(const { &ReadPaymentIntent::SPEC }, target, JsValue::UNDEFINED).await
-            }
-            Asked::Cancel(named) => {
-                let target = id(named).and_then(|id| target(&CancelPaymentIntent::new(id)));
-                self.outcome(const { &CancelPaymentIntent::SPEC }, target, JsValue::UNDEFINED).await
-            }
-            Asked::Find => Outcome::not_searched(),
-        }
+    async fn ask(&self, payment: &Payment, asked: &Asked) -> Outcome {
+        let secret = match PaymentRequest::kept(payment, asked) {
+            Some(sealed) => self.secret("open", sealed).await,
+            None => None,
+        };
+        let request = PaymentRequest::new(self.ledger.profile.as_deref(), payment, asked, secret.as_deref());
+        self.outcome(payment, request, None).await
     }
 
     async fn date(&self) -> Option<Time> {
         let spec = const { &ListPaymentMethods::SPEC };
-        self.call(spec, spec.path, JsValue::UNDEFINED).await.ok()?;
-        *lock(&self.as_of)
+        self.host.fetch(None, spec, spec.method, spec.path, None, &mut Vec::new()).await.ok()?.date
     }
 }
 
-impl Host {
+impl Work<'_> {
     /// What comes of a call about a payment.
-    async fn outcome(&self, spec: &'static Spec, target: Result<String, Error>, body: JsValue) -> Outcome {
-        lock(&self.attempts).clear();
-        let reading = match target {
-            Ok(target) => self.call_as(None, spec, &target, body).await.and_then(|data| self.reading(spec, data)),
+    async fn outcome(
+        &self,
+        payment: &Payment,
+        request: Result<PaymentRequest, Error>,
+        body: Option<String>,
+    ) -> Outcome {
+        let (mut attempts, profile) = (Vec::new(), self.ledger.profile.as_deref());
+        let reading = match request {
+            Ok(PaymentRequest { spec, method, target, client_secret, may_list }) => {
+                let reply = self.host.fetch(client_secret.as_deref(), spec, method, &target, body, &mut attempts).await;
+                reply.and_then(|reply| {
+                    let intent = reply.payment(spec, |body| payment_of(profile, &payment.reference, may_list, body))?;
+                    Ok(intent.map(|intent| Reading::new(intent, reply.date)))
+                })
+            }
             Err(error) => Err(error),
         };
-        let address = reading.as_ref().ok().and_then(|reading| reading.intent.checkout_url.as_ref());
-        let sealed = match address {
-            Some(address) => {
-                Host::ask(self, "seal", &[address.expose().into()]).await.ok().and_then(|it| it.as_string())
-            }
-            None => None,
-        };
-        let attempts = std::mem::take(&mut *lock(&self.attempts));
-        Outcome::new(&attempts, reading, |_| sealed.unwrap_or_default())
+        let intent = reading.as_ref().ok().and_then(Option::as_ref).map(|reading| &reading.intent);
+        let keeps_secret = profile.is_some_and(Profile::needs_client_secret);
+        let address = intent.and_then(|intent| intent.checkout_url.as_ref()).map(CheckoutUrl::expose);
+        let secret = intent.and_then(|intent| intent.client_secret.as_ref()).filter(|_| keeps_secret);
+        let mut sealed = BTreeMap::new();
+        for plain in address.into_iter().chain(secret.map(ClientSecret::expose)) {
+            sealed.insert(plain.to_owned(), self.secret("seal", plain).await.unwrap_or_default());
+        }
+        Outcome::new(&attempts, reading, keeps_secret, |plain| sealed.get(plain).cloned().unwrap_or_default())
+    }
+
+    /// A text that is encrypted or decrypted.
+    async fn secret(&self, action: &str, text: &str) -> Option<String> {
+        self.host.ask(action, &[text.into()]).await.ok()?.as_string()
     }
 }
 
@@ -270,11 +301,6 @@ impl Receiver for Host {
     fn alarm(&self, Alarm { what, about }: &Alarm) {
         lock(&self.alarms).push([what, " ", about.as_str()].concat());
     }
-}
-
-fn target<O: Operation>(operation: &O) -> Result<String, Error> {
-    let request = assemble(operation).map_err(|_| Error::new(Kind::Input, "A value in a path cannot be sent."))?;
-    Ok(request.target)
 }
 
 fn number(time: Time) -> JsValue {

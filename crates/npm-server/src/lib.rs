@@ -5,13 +5,10 @@
 
 mod calls;
 mod ledger;
-mod orders;
 mod value;
 
-use guichet::protocol::AttemptResult;
-use guichet::shop::{AskAgain, Calls, Reason};
-use guichet::shop::{Buyer, Language, Owner, Refused, Reply, Sender};
-use guichet::shop::{create_intent, is_form, payment, session, status, verify_and_settle};
+use guichet::flow::payment_names;
+use guichet::shop::{Buyer, Language, Owner, Reason, Refused, Reply, Sender, is_form, session};
 use guichet::values::{Email, Invalid};
 use js_sys::Array;
 use ledger::{ShopLedger, Work};
@@ -40,7 +37,7 @@ impl Task {
     }
 }
 
-/// Answers a request: `{method, route, origin, site, host, type, language, returned, requestedHeaders}`. Its result is a reply.
+/// Answers a request: `{method, route, origin, site, host, type, language, query, requestedHeaders}`. Its result is a reply.
 #[wasm_bindgen]
 pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>, ledger: &ShopLedger) -> Task {
     let ledger = ledger.clone();
@@ -66,27 +63,11 @@ pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<Str
     })
 }
 
-/// Reads a purchase, before the shop stores it. Its result is the refusal, or nothing.
+/// What a page shows of an order. Its result is `{value}`, as JSON, or `{refused}`.
 #[wasm_bindgen]
-pub fn check(purchase: JsValue) -> Task {
-    task(|_| async move { optional(orders::read_purchase(&purchase).err().as_ref().map(refused)) })
-}
-
-/// Reads a payment and settles its order. Its result is `{intent, askAgain}`, or `{refused}`.
-#[wasm_bindgen]
-pub fn settle(sold: JsValue) -> Task {
-    task(|host| async move {
-        let settled = async {
-            let sale = orders::read_sold(&sold)?;
-            host.keep_sold(&sold);
-            let reading = host.read(&sale.intent).await?;
-            verify_and_settle(&*host, &sale, &reading.intent).await
-        };
-        match settled.await {
-            Ok(again) => object(&[("intent", &host.intent()), ("askAgain", &word(again).into())]),
-            Err(refusal) => object(&[("refused", &refused(&refusal))]),
-        }
-    })
+pub fn read_order(ledger: &ShopLedger, name: String) -> Task {
+    let ledger = ledger.clone();
+    task(|host| async move { host.worked(Work::new(&host, &ledger).order(&name).await) })
 }
 
 /// Begins a round of a ledger. Its result is `{value}`, the round as JSON with what is to be read (`claimed`), or `{refused}`.
@@ -131,16 +112,6 @@ fn task<W: Future<Output = JsValue> + 'static>(work: impl FnOnce(Arc<Host>) -> W
 struct Host {
     asked: Mutex<Option<Array>>,
     answer: Mutex<Option<JsValue>>,
-    /// What the shop answered as the purchase, and what is sent of it.
-    purchase: Mutex<JsValue>,
-    /// The last payment that was read, as the service sent it.
-    intent: Mutex<JsValue>,
-    /// The service's time of its last reply, in Unix seconds.
-    as_of: Mutex<Option<i64>>,
-    /// The sale, as the shop keeps it.
-    sold: Mutex<JsValue>,
-    /// The results of the attempts of its calls.
-    attempts: Mutex<Vec<AttemptResult>>,
     /// What a person must know.
     alarms: Mutex<Vec<String>>,
 }
@@ -202,7 +173,7 @@ impl Host {
         checkout_origins: &[String],
         ledger: &ShopLedger,
     ) -> Result<Reply, Refused> {
-        let work = is_ledger(request).then(|| Work::new(self, ledger));
+        let work = Work::new(self, ledger);
         let text = |name| get_text(request, name).unwrap_or_default();
         let missing = |status, code, message| Err(Refused::new(status, Reason { code, message }));
         let route = text("route");
@@ -218,22 +189,11 @@ impl Host {
             ("POST", "intents") => {
                 let buyer = self.buyer().await?;
                 let is_form = is_form(&text("type"))?;
-                if let Some(work) = work {
-                    return work.click(buyer, is_form, checkout_origins).await;
-                }
-                let Buyer { owner, .. } = buyer;
-                let purchase = self.ask("purchase", &[is_form.into()]).await?;
-                let create = orders::read_purchase(&purchase)?;
-                *lock(&self.purchase) = purchase;
-                create_intent((self, self), owner, create, is_form, checkout_origins).await
+                work.click(buyer, is_form, checkout_origins).await
             }
             ("GET", route) if route.starts_with("intents/") => {
                 let buyer = self.buyer().await?;
-                let payment_ref = route.trim_start_matches("intents/");
-                match work {
-                    Some(work) => work.status(&buyer, payment_ref).await,
-                    None => status((self, self), &buyer.owner, payment_ref).await,
-                }
+                work.status(&buyer, route.trim_start_matches("intents/")).await
             }
             (_, "return") => missing(405, "method_not_allowed", "This address takes GET."),
             (_, "session" | "intents") => missing(405, "method_not_allowed", "This address takes POST."),
@@ -244,22 +204,14 @@ impl Host {
     /// The page of a payment.
     async fn returned(&self, request: &JsValue, ledger: &ShopLedger, language: Language) -> Result<Reply, Refused> {
         let buyer = self.buyer().await?;
-        let returned = get_text(request, "returned").unwrap_or_default();
-        if is_ledger(request) {
-            return Work::new(self, ledger).payment(&buyer, &returned, language).await;
-        }
-        payment((self, self), &buyer.owner, &returned, language).await
+        let names = payment_names(&get_text(request, "query").unwrap_or_default());
+        Work::new(self, ledger).payment(&buyer, &names, language).await
     }
 
     /// Who sent the request.
     async fn buyer(&self) -> Result<Buyer, Refused> {
         buyer(&self.ask("customer", &[]).await?)
     }
-}
-
-/// Whether the shop's orders are a ledger's.
-fn is_ledger(request: &JsValue) -> bool {
-    get(request, "isLedger").is_some_and(|is_ledger| is_ledger.is_truthy())
 }
 
 fn buyer(customer: &JsValue) -> Result<Buyer, Refused> {
@@ -283,13 +235,4 @@ fn verified_email(customer: &JsValue) -> Option<Result<Email, Invalid>> {
 
 fn nobody() -> Refused {
     Refused::new(401, Reason { code: "authentication_required", message: "Nobody is signed in." })
-}
-
-/// A word of the package.
-fn word(again: AskAgain) -> &'static str {
-    match again {
-        AskAgain::Soon => "soon",
-        AskAgain::ForADay => "for_a_day",
-        _ => "never",
-    }
 }

@@ -2,8 +2,8 @@ import "server-only"; // the build fails if a client component imports this file
 import { createHash, randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { cookies } from "next/headers";
-import { createShop, ShopError, type ShopServer } from "guichet-server";
-import { sqliteOrders } from "guichet-server/examples/orders.mjs";
+import { createShop, ShopError, type OrderChanged, type ShopServer } from "guichet-server";
+import { sqliteOrders } from "guichet-server/orders";
 import { Database } from "node-sqlite3-wasm";
 
 // The payment service and this shop's own address. Read at run time: one build serves every environment.
@@ -46,12 +46,8 @@ function open(): Shop {
   rmSync(`${file}.lock`, { recursive: true, force: true }); // a killed process leaves it
   const db = new Database(file);
   db.run("CREATE TABLE IF NOT EXISTS logins (token_hash TEXT PRIMARY KEY, customer TEXT NOT NULL)");
-  const orders = sqliteOrders(db, {
-    onPaid: ({ merchant_reference }) => console.log(`${merchant_reference} is paid.`), // ship it
-    onRefund({ merchant_reference }, { intent, attempt, amount, currency }) {
-      console.log(`${merchant_reference}: a refund of ${amount} ${currency} is due (${intent}, attempt ${attempt}).`);
-    },
-  });
+  db.run(`CREATE TABLE IF NOT EXISTS orders
+    (name TEXT PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL, paid_by TEXT, refunds TEXT NOT NULL)`);
   const made = createShop({
     baseUrl,
     plainHosts: process.env.GUICHET_PLAIN_HOSTS?.split(",").filter(Boolean) ?? [], // of a sandbox in another container
@@ -59,22 +55,46 @@ function open(): Shop {
     secretKey,
     customer,
     origins: [origin, ...(page ? [page] : [])],
-    // The page names an order. The server sets price, customer and reference.
+    // The page names an order. The server sets its price and customer.
     purchase(order, { id: buyer, firstname, lastname, email }) {
       const id = (order as { id?: unknown } | null)?.id;
       if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id)) throw new ShopError(404, "order_missing", "There is no such order.");
       const { amount, currency, name: description } = product;
-      const price = { amount, currency, description, firstname, lastname, email, fee_bearer: "customer", redirect_url: `${page ?? origin}/return` };
-      return orders.purchase(`ORDER-${keyOf(buyer, id)}`, () => price);
+      const price = { amount, currency, description, fee_bearer: "customer" };
+      return { name: `ORDER-${keyOf(buyer, id)}`, ...price, firstname, lastname, email, redirect_url: `${page ?? origin}/return` };
     },
-    orders,
+    orderChanged: (changed) => orderChanged(db, changed),
+    orders: sqliteOrders(db), // has its own tables in the database
   });
   // No page asks for the payment of a customer who pays and closes the tab.
   setInterval(async () => {
-    const { failed } = await made.settle();
+    const { failed, notReadable } = await made.settle();
     for (const error of failed) console.error(error.cause ?? error);
+    if (notReadable.length > 0) console.error("Look at the payment company for", notReadable);
   }, 1_000);
   return { ...made, db };
+}
+
+/** Stores what an order has become: each state comes at least once, and an older one changes nothing. */
+function orderChanged(db: Database, { name, version, state, paid_by, refunds_due }: OrderChanged) {
+  const before = db.get("SELECT state, refunds FROM orders WHERE name = ?", name);
+  const sql = `INSERT INTO orders VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET version = excluded.version,
+    state = excluded.state, paid_by = excluded.paid_by, refunds = excluded.refunds WHERE orders.version < excluded.version`;
+  if (!db.run(sql, [name, version, state, paid_by?.reference ?? null, JSON.stringify(refunds_due)]).changes) return;
+  const news = {
+    unpaid: "",
+    paid: "is paid.",
+    paid_other_sum: "is paid by another sum: decide.",
+    paid_after_end: "is paid, and was no longer sold: decide.",
+  }[state];
+  if (news && state !== before?.state) console.log(name, news); // ship what is paid
+  type Refund = OrderChanged["refunds_due"][number];
+  const paymentOf = ({ id, attempt }: Refund) => (attempt ? `${id}, attempt ${attempt}` : id); // or the whole of it
+  const known = (JSON.parse(String(before?.refunds ?? "[]")) as Refund[]).map(paymentOf);
+  for (const refund of refunds_due.filter((due) => !known.includes(paymentOf(due)))) {
+    const sum = `${refund.amount} ${refund.currency}${refund.plus_fee ? " and the fee" : ""}`;
+    console.log(`${name}: a refund of ${sum} is due (${paymentOf(refund)}).`); // make it with the payment company
+  }
 }
 
 /** An order's own key: two customers may call theirs the same. */

@@ -84,14 +84,15 @@ function Payment({ outcome }: { outcome: Outcome | undefined }) {
 }
 
 function Known({ outcome }: { outcome: Outcome }) {
-  const { state, merchant_reference, amount, amount_payable } = outcome;
+  const { state, merchant_reference, amount, amount_payable, plus_fee } = outcome;
   // If the operator may still approve an attempt that it declined, nobody knows yet whether it took the money.
   const late = describeLateApproval(outcome, "en");
   const payable = amount_payable ?? amount; // one amount, which the customer pays
+  const sum = payable && formatMoney(payable, "XAF", "en") + (plus_fee ? " plus the fee" : "");
   return (
     <>
       <p>{late ?? sentences[state]}</p>
-      {payable ? <p>{merchant_reference}, {formatMoney(payable, "XAF", "en")}</p> : null}
+      {sum ? <p>{merchant_reference}, {sum}</p> : null}
     </>
   );
 }

@@ -111,7 +111,8 @@ fn sentence(outcome: &Outcome) -> String {
         false => format!("The payment is {}.", outcome.state.as_str()),
     };
     if let Some(amount) = outcome.amount_payable.as_ref().or(outcome.amount.as_ref()) {
-        sentence = format!("{sentence} {amount} XAF.");
+        let fee = if outcome.plus_fee { " plus the fee" } else { "" };
+        sentence = format!("{sentence} {amount} XAF{fee}.");
     }
     if is_unknown {
         sentence += " If you pay a second time and both payments succeed, one of them is refunded.";

@@ -89,7 +89,9 @@ impl Database {
         let status = match changed.state {
             OrderState::Unpaid => "unpaid",
             OrderState::Paid => "paid",
-            OrderState::PaidOtherSum => "paid_other_sum", // no goods leave
+            // No goods leave.
+            OrderState::PaidOtherSum => "paid_other_sum",
+            OrderState::PaidAfterEnd => "paid_after_end",
         };
         let refunds = serde_json::to_string(&changed.refunds_due).map_err(Refused::broken)?;
         let sql = "UPDATE orders SET status = $2, refunds_due = $3, version = $4 WHERE id = $1 AND version < $4";

@@ -15,7 +15,7 @@ pub(crate) struct Order {
     pub id: String,
     pub lines: Vec<Line>,
     pub return_url: String,
-    /// `unpaid`, `paid` or `paid_other_sum`.
+    /// `unpaid`, `paid`, `paid_other_sum` or `paid_after_end`.
     pub status: String,
     /// What is to be given back, as JSON.
     pub refunds_due: Value,

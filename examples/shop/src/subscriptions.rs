@@ -129,7 +129,8 @@ async fn pause(
     if let Some(immediately) = read::<Timing>(&body)?.immediately {
         pause = pause.immediately(immediately);
     }
-    Ok(no_store_json(to_json(&app.client.pause_subscription(&pause).await?)))
+    let id = pause.id.clone();
+    after(&app, &id, app.client.pause_subscription(&pause).await?).await
 }
 
 async fn resume(
@@ -138,7 +139,7 @@ async fn resume(
     Path(id): Path<String>,
 ) -> Result<Response, Refused> {
     let id = own(&app, id, &customer).await?;
-    Ok(no_store_json(to_json(&app.client.resume_subscription(&id).await?)))
+    after(&app, &id, app.client.resume_subscription(&id).await?).await
 }
 
 async fn cancel(
@@ -151,7 +152,17 @@ async fn cancel(
     if let Some(immediately) = read::<Timing>(&body)?.immediately {
         cancel = cancel.immediately(immediately);
     }
-    Ok(no_store_json(to_json(&app.client.cancel_subscription(&cancel).await?)))
+    let id = cancel.id.clone();
+    after(&app, &id, app.client.cancel_subscription(&cancel).await?).await
+}
+
+/// A subscription as the service's reply has it, or else as it is read.
+async fn after(app: &App, id: &SubscriptionId, in_reply: Option<Subscription>) -> Result<Response, Refused> {
+    let subscription = match in_reply {
+        Some(subscription) => subscription,
+        None => app.client.read_subscription(id).await?,
+    };
+    Ok(no_store_json(to_json(&subscription)))
 }
 
 /// Reads a request's body. An empty body counts as an empty object, as it does at the service.

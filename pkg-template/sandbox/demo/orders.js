@@ -1,10 +1,13 @@
 import { randomInt } from "node:crypto";
 import { ShopError } from "../server/server.js";
 import { CURRENCY, PRODUCTS, SHOP_NAME } from "./catalogue.js";
+import { log } from "./shop_error.js";
 
 /** The most pairs of one shoe in an order, and the most orders. */
 const [MAX_QUANTITY, MAX_ORDERS] = [99, 10_000];
 const NUMBERS = [100_000, 1_000_000];
+/** What the names of the orders begin with in the ledger. */
+const NAME = "ORDER-";
 
 /** The orders of the shop. They stand for the tables of your database, and are lost when this process ends. */
 export class Orders {
@@ -13,14 +16,15 @@ export class Orders {
   /** Places the order of a basket. An equal basket of a customer is the same order until that is paid. */
   place(customer, basket, language) {
     const lines = linesOf(basket, language);
-    const open = [...this.#orders.values()].find((order) => order.customer === customer && order.status !== "paid" && areEqual(order.lines, lines));
+    const isOpen = (order) => order.customer === customer && order.status === "unpaid" && areEqual(order.lines, lines);
+    const open = [...this.#orders.values()].find(isOpen);
     if (open) return open;
     if (this.#orders.size >= MAX_ORDERS) throw new ShopError(503, "unavailable", "The shop has too many orders. Please try again later.");
     let id;
     do {
       id = String(randomInt(...NUMBERS));
     } while (this.#orders.has(id));
-    const order = { id, customer, lines, status: "unpaid", attempt: 0, earlierLines: [], paidBy: undefined, paymentRef: undefined, approvableUntil: null, refundsDue: new Map() };
+    const order = { id, customer, lines, status: "unpaid", version: 0, refundsDue: [] };
     this.#orders.set(id, order);
     return order;
   }
@@ -32,70 +36,76 @@ export class Orders {
     return order;
   }
 
-  /** An order to be paid. If its last payment failed for good, the next one gets a new reference, and today's prices. */
-  toPay(id, customer) {
-    const order = this.require(id, customer);
-    if (order.status === "failed" || order.status === "canceled") {
-      const lines = order.lines.map(withTodaysPrice);
-      order.earlierLines.push(order.lines);
-      order.lines = lines;
-      order.attempt += 1;
-      order.status = "unpaid";
+  /** Keeps what an order has become. An older event that comes late changes nothing. */
+  change({ name, version, state, paid_by: paid, asked, refunds_due: refunds }) {
+    const order = this.#orders.get(name.slice(NAME.length));
+    if (!order || version <= order.version) return;
+    const { status: before, refundsDue: known } = order;
+    [order.version, order.status, order.refundsDue] = [version, state, refunds];
+    if (state === "paid" && before !== "paid") log(`${name} is paid.`); // ship it
+    if (state === "paid_other_sum" && before !== state) {
+      const sums = `${paid.amount} ${paid.currency} was paid (${paid.reference}), and it costs ${asked.amount} ${asked.currency}`;
+      log(`${name}: ${sums}. Nothing is shipped; a person decides.`);
     }
-    return order;
-  }
-
-  /** The order of a `merchant_reference`, the number of this payment of it, and whether no later one has begun. */
-  named(reference) {
-    const [, id, attempt = 0] = /^ORDER-(\d+)(?:\.(\d+))?$/.exec(reference);
-    const order = this.#orders.get(id);
-    return { order, attempt: Number(attempt), isNewest: order.attempt === Number(attempt) };
+    if (state === "paid_after_end" && before !== state) log(`${name} was paid after its end. Nothing is shipped; a person decides.`);
+    // The interface has no refund: make it with the payment company.
+    const isKnown = (refund) => known.some((one) => nameOfRefund(one) === nameOfRefund(refund));
+    for (const refund of refunds.filter((refund) => !isKnown(refund))) {
+      const sum = `${refund.amount} ${refund.currency}${refund.plus_fee ? " and the fee" : ""}`;
+      log(`${name}: a refund of ${sum} is due (${nameOfRefund(refund)}).`);
+    }
   }
 }
 
-/** Marks an order paid. From now on its payment is the one that paid it, which may be an earlier one that was shown as failed. */
-export function markPaid(order, sold, attempt) {
-  order.lines = order.earlierLines[attempt] ?? order.lines;
-  [order.status, order.paidBy, order.paymentRef, order.attempt] = ["paid", sold.merchant_reference, sold.payment_ref, attempt];
-}
+/** Without an attempt, the whole payment is due. */
+const nameOfRefund = ({ id, attempt }) => (attempt ? `${id}, attempt ${attempt}` : id);
 
-/** What is sent to the service for an order. It depends on the order alone, so that a repeated create is the same payment. */
+/** An order's name in the ledger, which adds a number to that of a second payment. */
+export const nameOf = ({ id }) => NAME + id;
+
+/** What an order is and costs today. */
 export function purchaseOf(order, returnUrl) {
+  const lines = linesToday(order);
+  if (!lines) return { name: nameOf(order), ended: true };
   const { email, firstname, lastname } = order.customer;
   return {
-    merchant_reference: order.attempt ? `ORDER-${order.id}.${order.attempt}` : `ORDER-${order.id}`,
-    amount: String(totalOf(order)),
+    name: nameOf(order),
+    amount: String(totalOf(lines)),
     currency: CURRENCY,
     email,
     firstname,
     lastname,
     description: `${SHOP_NAME} #${order.id}`,
     fee_bearer: "customer",
-    items: order.lines.map(({ name, price, quantity }) => ({ name, price: String(price), currency: CURRENCY, quantity })),
+    items: lines.map(({ name, price, quantity }) => ({ name, price: String(price), currency: CURRENCY, quantity })),
     redirect_url: returnUrl,
   };
 }
 
-function withTodaysPrice(line) {
-  const product = PRODUCTS.find(({ sku }) => sku === line.sku);
-  if (!product) throw new ShopError(409, "order_ended", "The shop no longer sells this.");
-  return { ...line, price: product.price };
+/** Its lines at today's prices; undefined if the shop no longer sells one of the products. */
+function linesToday({ lines }) {
+  const prices = new Map(PRODUCTS.map(({ sku, price }) => [sku, price]));
+  return lines.every(({ sku }) => prices.has(sku)) ? lines.map((line) => ({ ...line, price: prices.get(line.sku) })) : undefined;
 }
 
-/** Its total, in the smallest unit. */
-const totalOf = ({ lines }) => lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0);
+/** The total of lines, in the smallest unit. */
+const totalOf = (lines) => lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0);
 
-/** The order as the pages get it. */
-export const publicOrder = (order) => ({
-  id: order.id,
-  total: String(totalOf(order)),
-  currency: CURRENCY,
-  lines: order.lines.map(({ price, ...line }) => ({ ...line, price: String(price) })),
-  status: order.status,
-  payment_ref: order.paymentRef,
-  approvable_until: order.approvableUntil,
-  refunds_due: [...order.refundsDue.values()],
-});
+/** The order as the pages get it, with what the ledger shows of it. */
+export function publicOrder(order, shown) {
+  const lines = linesToday(order) ?? order.lines;
+  return {
+    id: order.id,
+    // A payment keeps the price at which it began.
+    total: shown?.amount ?? String(totalOf(lines)),
+    currency: CURRENCY,
+    lines: lines.map(({ price, ...line }) => ({ ...line, price: String(price) })),
+    status: order.status,
+    payment_ref: shown?.payment_ref,
+    approvable_until: shown?.approvable_until ?? null,
+    refunds_due: order.refundsDue,
+  };
+}
 
 /** The lines of an order, with names and prices from the catalogue: the page names products and quantities alone. */
 function linesOf(basket, language) {
@@ -112,8 +122,8 @@ function linesOf(basket, language) {
   });
 }
 
-/** Whether two baskets hold the same. The names may be in two languages. */
+/** Whether two baskets hold the same. Their names may be in two languages, and their prices of two days. */
 function areEqual(some, others) {
-  const key = (lines) => JSON.stringify(lines.map(({ sku, quantity, price }) => [sku, quantity, price]));
+  const key = (lines) => JSON.stringify(lines.map(({ sku, quantity }) => [sku, quantity]));
   return key(some) === key(others);
 }

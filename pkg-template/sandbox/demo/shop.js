@@ -1,11 +1,11 @@
 import { createShop, ShopError } from "../server/server.js";
 import { toNode } from "../server/node.js";
+import { memoryOrders } from "../server/orders.js";
 import { COUNTRY, CURRENCY, CUSTOMERS, PRODUCTS, publicCustomer } from "./catalogue.js";
 import { readJson } from "./body.js";
 import { customerOf, Logins } from "./logins.js";
-import { Orders, publicOrder, purchaseOf } from "./orders.js";
+import { nameOf, Orders, publicOrder, purchaseOf } from "./orders.js";
 import { Pages } from "./pages.js";
-import { Payments } from "./payments.js";
 import { bodyOf, log } from "./shop_error.js";
 import { requireKnownHost, requireOwnPage } from "./same_origin.js";
 
@@ -36,8 +36,9 @@ export class Shop {
         return login && { ...login.customer, emailVerified: true, login: login.id };
       },
       // The page names an order. The server sets price, customer and reference.
-      purchase: (wanted, { id }) => purchaseOf(this.#orders.toPay(wanted?.id, customerOf(id)), `${url}/return`),
-      orders: new Payments(this.#orders),
+      purchase: (wanted, { id }) => purchaseOf(this.#orders.require(wanted?.id, customerOf(id)), `${url}/return`),
+      orderChanged: (changed) => this.#orders.change(changed),
+      orders: memoryOrders(),
     });
     this.#routes = toNode(this.#guichet);
     this.#settleLater();
@@ -124,14 +125,19 @@ export class Shop {
     "POST /api/orders": async (request) => {
       const { customer } = this.#logins.require(request.headers.cookie);
       const { lines, language } = await readJson(request);
-      return json(publicOrder(this.#orders.place(customer, lines, language)), 201);
+      return json(await this.#public(this.#orders.place(customer, lines, language)), 201);
     },
 
-    "GET /api/orders/*": (request, id) => {
+    "GET /api/orders/*": async (request, id) => {
       const { customer } = this.#logins.require(request.headers.cookie);
-      return json(publicOrder(this.#orders.require(id, customer)));
+      return json(await this.#public(this.#orders.require(id, customer)));
     },
   };
+
+  /** An order as the pages get it. */
+  async #public(order) {
+    return publicOrder(order, await this.#guichet.order(nameOf(order)));
+  }
 }
 
 const json = (value, status = 200, headers = {}) => ({

@@ -3,5 +3,5 @@ import { start } from "./guichet-sandbox/init/start.js";
 
 start(
   ({ host }) => ({ serve: ["php", "-S", host, "-t", "page", "shop.php"], settle: ["php", "shop.php", "settle"] }),
-  { needs: "Install PHP 8.2 or newer with pdo_sqlite and curl (Debian: apt-get install php-cli php-sqlite3 php-curl)." },
+  { needs: "Install PHP 8.2 or newer with pdo_sqlite, sodium and curl (Debian: apt-get install php-cli php-sqlite3 php-curl)." },
 );

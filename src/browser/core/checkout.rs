@@ -96,15 +96,8 @@ impl Checkouts {
         }
         let status = IntentStatus::from(text_of("status"));
         if status.is_final() {
-            return error(
-                Kind::Settled,
-                &[
-                    "This purchase is already finished: ",
-                    status.as_str(),
-                    ". A new attempt needs a new merchant_reference.",
-                ]
-                .concat(),
-            );
+            let message = ["This purchase is finished: ", status.as_str(), ". Another needs a new merchant_reference."];
+            return error(Kind::Settled, &message.concat());
         }
         let address = text_of("checkout_url");
         check_address(checkout_address(&address, &self.origins))?;

@@ -69,10 +69,9 @@ impl CallError {
         Self::with(kind, message, &[("operation", Some(operation.into())), ("reply", reply)])
     }
 
-    /// The error of a call without a reply within this many milliseconds.
-    pub(crate) fn timed_out(spec: &Spec, timeout: f64) -> Self {
-        let seconds = display(&(timeout / 1000.0).into());
-        Self::lost(spec, Kind::Timeout, &["The request timed out after ", &seconds, " s."].concat(), JsValue::UNDEFINED)
+    /// The error of a call without a reply in time.
+    pub(crate) fn timed_out(spec: &Spec) -> Self {
+        Self::lost(spec, Kind::Timeout, "The request timed out: see `timeoutMs`.", JsValue::UNDEFINED)
     }
 
     /// The error of a call without a reply, with the exception of `fetch`. The browser's does not say why there is none.
@@ -132,7 +131,10 @@ impl CallError {
     /// Whether the request may have been executed.
     #[inline(never)]
     pub(crate) fn may_have_executed(&self) -> bool {
-        let retryable = self.get("reply").and_then(|reply| get(&get(&reply, "error")?, "retryable")?.as_bool());
+        let retryable = self
+            .get("reply")
+            .and_then(|reply| get(&get(&reply, "error")?, "retryable"))
+            .map(|retryable| retryable.is_truthy());
         let result = AttemptResult::Reply { status: self.status(), retry_after: None, retryable };
         self.is_one_of(&[Kind::Offline, Kind::Timeout, Kind::Unreadable]) || result.may_have_executed()
     }

@@ -116,7 +116,7 @@ impl MerchantRoutes {
         let origin = page_origin().filter(|_| address.starts_with('/')).unwrap_or_default();
         let url = [&*origin, without_slashes(address), &path].concat();
         let (headers, policy) =
-            (self.headers(body.is_some())?, FetchPolicy::Merchant { includes_credentials: self.includes_credentials });
+            (Some(self.headers()?), FetchPolicy::Merchant { includes_credentials: self.includes_credentials });
         let outgoing = Outgoing { spec, url, headers, body, policy, credential: None };
         match self.transport.request(Rc::new(outgoing), options).await {
             Err(error) if Kind::is_signed_out(error.status(), spec.name == SESSION.name) => Err(error.signed_out()),
@@ -149,12 +149,12 @@ impl MerchantRoutes {
         if result.is_some() {
             aborter.disarm();
         }
-        let result = result.ok_or_else(|| CallError::timed_out(spec, options.timeout))?;
+        let result = result.ok_or_else(|| CallError::timed_out(spec))?;
         Ok(Answer { data: data_of(result.map_err(CallError::thrown)?), date: f64::NAN })
     }
 
     /// The headers of a request to the routes: the page's own, overwritten by ours.
-    fn headers(&self, has_body: bool) -> Result<JsValue, CallError> {
+    fn headers(&self) -> Result<JsValue, CallError> {
         let headers = match &self.headers {
             Some(headers) => headers()?,
             None => Headers::new().map_err(|_| CallError::field("locale", "Invalid language."))?,
@@ -162,9 +162,6 @@ impl MerchantRoutes {
         let set_ours =
             |name, value| headers.set(name, value).map_err(|_| CallError::field("locale", "Invalid language."));
         set_ours("accept", "application/json")?;
-        if has_body {
-            set_ours("content-type", "application/json")?;
-        }
         if let Some(locale) = &self.locale {
             set_ours("accept-language", locale)?;
         }

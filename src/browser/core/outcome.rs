@@ -59,6 +59,7 @@ impl Outcome {
             "amount",
             "amount_payable",
             "as_of",
+            "plus_fee",
             "late",
         ] {
             if let Some(value) = get(&self.reply, name) {

@@ -83,7 +83,7 @@ impl QuoteSelection {
         let id = MethodId::new(get_text(method, "id")?).ok()?;
         let code = get_text(&self.codes, id.as_str()).and_then(|code| MethodCode::new(code).ok());
         let code = code.unwrap_or_else(|| id.code());
-        let is_active = get(method, "active").and_then(|active| active.as_bool()) != Some(false);
+        let is_active = get(method, "active").is_none_or(|active| active.is_truthy());
         let is_allowed = self.methods.is_empty() || self.methods.iter().any(|allowed| allowed == code.as_str());
         (is_active && is_allowed).then_some(code)
     }

@@ -1,7 +1,7 @@
 //! The reply to a request: the service's own object, or the error of a refusal.
 
 use super::error::{CallError, field_error};
-use super::value::{Members, display, get, get_list, get_text, optional, parse, text};
+use super::value::{Members, display, get, get_list, optional, parse};
 use crate::flow::Ms;
 use crate::protocol::{AttemptResult, Kind, Spec};
 use crate::values::whole_number;
@@ -41,6 +41,22 @@ impl Received {
     }
 }
 
+/// What a body counts as that is a refusal though its status is none, as `ReplyStatus::read` reads it. What says that it is none is
+/// believed at once: each further member is a call into JavaScript.
+fn stated(body: &JsValue, status: u16) -> u16 {
+    let says = |name, word| get(body, name).map(|said| display(&said) == word);
+    let is_error = match says("response_type", "error") {
+        Some(false) => return status,
+        said => said.or(says("success", "false")) == Some(true),
+    };
+    let code = get(body, "status_code").and_then(|code| code.as_f64()).unwrap_or_default() as u16;
+    match code {
+        400..600 => code,
+        _ if is_error => 400,
+        _ => status,
+    }
+}
+
 /// A whole reply, of any status.
 pub(crate) type Reply = Rc<ReplyContent>;
 
@@ -65,6 +81,7 @@ impl ReplyContent {
         credential: Option<String>,
     ) -> Reply {
         let body = parse(&text);
+        let status = body.as_ref().filter(|_| status < 300).map_or(status, |body| stated(body, status));
         Rc::new(Self { spec, status, text, body, response, credential })
     }
 
@@ -97,7 +114,7 @@ impl ReplyContent {
         let (mut retry_after, mut retryable) = (None, None);
         if !self.is_success() {
             retry_after = self.header("retry-after").as_deref().and_then(whole_number).map(Duration::from_secs);
-            retryable = self.error("retryable").and_then(|retryable| retryable.as_bool());
+            retryable = get(&self.error(), "retryable").map(|retryable| retryable.is_truthy());
         }
         AttemptResult::Reply { status: self.status, retry_after, retryable }
     }
@@ -114,42 +131,47 @@ impl ReplyContent {
     /// The error of a reply with an error status, without the credential.
     #[inline(never)]
     pub(crate) fn refused(&self) -> CallError {
-        // A reply is untrusted JSON: if a text is expected, an object or a list counts as absent.
-        let text_of = |value: Option<JsValue>| {
-            let value = value?;
-            let text = text(&value).or_else(|| value.as_bool().map(|_| display(&value)))?;
-            Some(self.redact(text))
-        };
-        let error = self.body.as_ref().and_then(|body| get(body, "error")).unwrap_or_default();
-        let fields: Array = get_list(&error, "errors")
+        let fields: Array = get_list(&self.error(), "errors")
             .iter()
             .filter_map(|field| {
-                let [code, message] = ["code", "message"].map(|name| text_of(get(&field, name)).unwrap_or_default());
-                Some(field_error(&text_of(get(&field, "param"))?, &code, &message))
+                let [code, message] = ["code", "message"].map(|name| self.text_of(&field, name).unwrap_or_default());
+                Some(field_error(&self.text_of(&field, "param")?, &code, &message))
             })
             .collect();
-        let message = text_of(self.body.as_ref().and_then(|body| get(body, "message")));
-        let status = display(&self.status.into());
-        let unexplained = [self.spec.name, " was answered with ", &status, " and no reason."].concat();
-        let code = get(&error, "code");
+        let message = ["message", "error", "detail", "title"].iter().find_map(|name| self.text_of_refusal(name));
+        let code = self.text_of_refusal("code");
         CallError::with(
-            Kind::of_refusal(self.status, get_text(&error, "code").as_deref()),
-            message.as_deref().unwrap_or(&unexplained),
+            Kind::of_refusal(self.status, code.as_deref()),
+            message.as_deref().unwrap_or("The request was refused: see `reply`."),
             &[
                 ("operation", Some(self.spec.name.into())),
                 ("retryable", Some(self.result().is_retryable(self.spec.repeat).into())),
                 ("status", Some(self.status.into())),
-                ("code", optional(text_of(code))),
-                ("requestId", optional(text_of(get(&error, "request_id")).or_else(|| self.request_id()))),
+                ("code", optional(code.as_deref())),
+                ("requestId", optional(self.text_of_refusal("request_id").or_else(|| self.request_id()))),
                 ("fields", Some(fields.into())),
                 ("reply", Some(self.content())),
             ],
         )
     }
 
-    /// A member of the body's `error`.
-    fn error(&self, name: &str) -> Option<JsValue> {
-        get(&get(self.body.as_ref()?, "error")?, name)
+    /// A member that is a text and not empty, without the credential.
+    #[inline(never)]
+    fn text_of(&self, object: &JsValue, name: &str) -> Option<String> {
+        get(object, name)?.as_string().filter(|text| !text.is_empty()).map(|text| self.redact(text))
+    }
+
+    /// A text of a refusal: of its `error`, or else of the body. As `Refusal::read` reads them, but for the fields of Laravel and RFC 9457
+    /// and the words of a reply that is no JSON, which `reply` keeps: half a kilobyte.
+    #[inline(never)]
+    fn text_of_refusal(&self, name: &str) -> Option<String> {
+        self.text_of(&self.error(), name).or_else(|| self.text_of(self.body.as_ref()?, name))
+    }
+
+    /// The body's `error`.
+    #[inline(never)]
+    fn error(&self) -> JsValue {
+        self.body.as_ref().and_then(|body| get(body, "error")).unwrap_or_default()
     }
 
     /// Its `Date`, in milliseconds since 1970: NaN if it cannot be read.

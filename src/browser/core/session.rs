@@ -171,7 +171,7 @@ impl Session {
             _ => {}
         }
         let renewal = unless(Notification::after(options.remaining()), self.renewal()).await;
-        let renewal = renewal.unwrap_or_else(|| Err(CallError::timed_out(&SESSION, options.timeout)));
+        let renewal = renewal.unwrap_or_else(|| Err(CallError::timed_out(&SESSION)));
         match (renewal, &*self.held.borrow()) {
             (Ok(()), Some(held)) => Ok(held.token.clone()),
             (Ok(()), None) => Err(signed_out()),
@@ -218,9 +218,9 @@ impl Session {
         match self.transport.send(&request, &token, options).await {
             Ok(reply) => {
                 let details = reply.data();
-                let is_valid = get(&details, "valid").and_then(|valid| valid.as_bool()) != Some(false);
+                let is_valid = get(&details, "valid").is_none_or(|valid| valid.is_truthy());
                 self.learn(&token, is_valid.then(|| (&details, reply.date())));
-                Ok(merged(&object(&[("valid", Some(true.into()))]), &details))
+                Ok(merged(&details, &object(&[("valid", Some(is_valid.into()))])))
             }
             Err(error) if error.is(Kind::Session) => {
                 self.learn(&token, None);

@@ -111,8 +111,8 @@ impl AuthorizedRequest<NoCredential> {
 pub(crate) struct Outgoing {
     pub(crate) spec: &'static Spec,
     pub(crate) url: String,
-    /// An object of names and values.
-    pub(crate) headers: JsValue,
+    /// An object of names and values, besides those of the credential and the body.
+    pub(crate) headers: Option<JsValue>,
     /// The JSON.
     pub(crate) body: Option<String>,
     pub(crate) policy: FetchPolicy,
@@ -141,11 +141,23 @@ pub(crate) enum FetchPolicy {
 }
 
 impl Outgoing {
+    #[inline(never)]
+    fn headers(&self) -> JsValue {
+        let headers = self.headers.as_ref().map_or_else(|| Object::new().into(), copied);
+        if let Some(bearer) = &self.credential {
+            set(&headers, "authorization", &["Bearer ", bearer].concat().into());
+        }
+        if self.body.is_some() {
+            set(&headers, "content-type", &"application/json".into());
+        }
+        headers
+    }
+
     /// How an attempt is sent. Every object is new: `fetch` may be the page's own, which may change what it gets.
     fn init(&self, signal: Option<AbortSignal>) -> RequestInit {
         let init = RequestInit::new();
         init.set_method(self.spec.method.as_str());
-        init.set_headers(&copied(&self.headers));
+        init.set_headers(&self.headers());
         if let Some(body) = &self.body {
             init.set_body(&body.into());
         }
@@ -238,19 +250,12 @@ impl Transport {
     ) -> Result<Outgoing, CallError> {
         check_no_secret_key(credential.as_deref().unwrap_or_default())?;
         let (url, body) = (self.base.with(path.unwrap_or(&request.target)), request.body.clone());
-        let headers = Object::new().into();
-        if let Some(bearer) = &credential {
-            set(&headers, "authorization", &["Bearer ", bearer].concat().into());
-        }
-        if body.is_some() {
-            set(&headers, "content-type", &"application/json".into());
-        }
         let policy = match (is_public, spec.method, &body) {
             (true, ..) => FetchPolicy::Public,
             (_, Method::Post, None) => FetchPolicy::KeepAlive,
             _ => FetchPolicy::Service,
         };
-        Ok(Outgoing { spec, url, headers, body, policy, credential })
+        Ok(Outgoing { spec, url, headers: None, body, policy, credential })
     }
 
     /// Sends a request, and retries it as [`Call`] decides.
@@ -268,14 +273,14 @@ impl Transport {
                         let outcome = transport.exchange(&outgoing, to_ms(left), time).await;
                         let ms = now() - time;
                         time += ms;
-                        last = Some(transport.record(&outgoing, options.timeout, &mut call, outcome, ms));
+                        last = Some(transport.record(&outgoing, &mut call, outcome, ms));
                     }
                     Action::Wait(pause) => {
                         Notification::after(to_ms(pause)).wait().await;
                         time = now();
                     }
                     Action::Done => {
-                        let timed_out = || Err(CallError::timed_out(outgoing.spec, options.timeout));
+                        let timed_out = || Err(CallError::timed_out(outgoing.spec));
                         return last.unwrap_or_else(timed_out);
                     }
                 }
@@ -288,7 +293,6 @@ impl Transport {
     fn record(
         &self,
         outgoing: &Outgoing,
-        timeout: Ms,
         call: &mut Call,
         outcome: Result<Reply, NoReply>,
         ms: Ms,
@@ -301,7 +305,7 @@ impl Transport {
                 status = Some(reply.status);
                 if reply.is_success() { Ok(reply) } else { Err(reply.refused()) }
             }
-            Err(NoReply::Timeout) => Err(CallError::timed_out(outgoing.spec, timeout)),
+            Err(NoReply::Timeout) => Err(CallError::timed_out(outgoing.spec)),
             Err(NoReply::Offline(cause)) => Err(CallError::offline(outgoing.spec, cause)),
         };
         if let Some(on_call) = &self.on_call {

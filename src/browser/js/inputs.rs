@@ -9,13 +9,14 @@ use wasm_bindgen::prelude::*;
 /// The fields of one argument.
 pub(super) struct Inputs<'a> {
     given: &'a JsValue,
-    errors: Array,
+    /// None yet: to create a list is a call into JavaScript, and most calls have no error.
+    errors: Option<Array>,
     message: String,
 }
 
 impl<'a> Inputs<'a> {
     pub(super) fn of(given: &'a JsValue) -> Self {
-        Self { given, errors: Array::new(), message: String::new() }
+        Self { given, errors: None, message: String::new() }
     }
 
     /// Reads a required field. `None` if it is missing or wrong.
@@ -59,14 +60,14 @@ impl<'a> Inputs<'a> {
         for part in [space, param, ": ", message] {
             self.message.push_str(part);
         }
-        self.errors.push(&field_error(param, code, message));
+        self.errors.get_or_insert_with(Array::new).push(&field_error(param, code, message));
     }
 
     /// Returns the value, unless a field is wrong or the value is `None`.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, CallError> {
         match read {
             Some(read) if self.message.is_empty() => Ok(read),
-            _ => Err(CallError::input(&self.message, &self.errors)),
+            _ => Err(CallError::input(&self.message, &self.errors.unwrap_or_default())),
         }
     }
 }

@@ -197,6 +197,7 @@ impl From<Found> for Outcome {
             late_approval: found.late_approval(),
             amount: member(&found.reply, "amount"),
             amount_payable: member(&found.reply, "amount_payable"),
+            plus_fee: member(&found.reply, "plus_fee").unwrap_or_default(),
         }
     }
 }

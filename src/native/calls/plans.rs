@@ -21,11 +21,11 @@ impl Client {
     }
 
     /// `DELETE /v1/subscriptions/plans/{id}`: deactivate a plan, so that it accepts no new subscriptions. It can be
-    /// repeated. Existing subscriptions continue at the same price (a decision).
+    /// repeated. Existing subscriptions continue at the same price (a decision). Returns the plan, if the reply has it.
     ///
     /// # Errors
     /// As [`Client::send`]; kind `not_found` for a plan that is not this merchant's.
-    pub async fn deactivate_plan(&self, id: &PlanId) -> Result<Plan, Error> {
-        self.send(&DeactivatePlan::new(id.clone())).await
+    pub async fn deactivate_plan(&self, id: &PlanId) -> Result<Option<Plan>, Error> {
+        self.send(&DeactivatePlan::new(id.clone())).await.map(|after| after.0)
     }
 }

@@ -34,28 +34,29 @@ impl Client {
         self.send(&ReadSubscription::new(id.clone())).await
     }
 
-    /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed; from now on, or from the end of the period.
+    /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed; from now on, or from the end of the period. This and the
+    /// next four return the subscription as it is now, if the service's reply has it: [`After`](crate::operations::After).
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it has ended.
-    pub async fn pause_subscription(&self, pause: &PauseSubscription) -> Result<Subscription, Error> {
-        self.send(pause).await
+    pub async fn pause_subscription(&self, pause: &PauseSubscription) -> Result<Option<Subscription>, Error> {
+        self.send(pause).await.map(|after| after.0)
     }
 
     /// `POST /v1/subscriptions/{id}/resume`: charge again. It also undoes a scheduled pause or cancellation.
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it is not paused, or has ended.
-    pub async fn resume_subscription(&self, id: &SubscriptionId) -> Result<Subscription, Error> {
-        self.send(&ResumeSubscription::new(id.clone())).await
+    pub async fn resume_subscription(&self, id: &SubscriptionId) -> Result<Option<Subscription>, Error> {
+        self.send(&ResumeSubscription::new(id.clone())).await.map(|after| after.0)
     }
 
     /// `POST /v1/subscriptions/{id}/cancel`: end it at the end of its period, which is the document's default, or now.
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub async fn cancel_subscription(&self, cancel: &CancelSubscription) -> Result<Subscription, Error> {
-        self.send(cancel).await
+    pub async fn cancel_subscription(&self, cancel: &CancelSubscription) -> Result<Option<Subscription>, Error> {
+        self.send(cancel).await.map(|after| after.0)
     }
 
     /// `PUT /v1/subscriptions/{id}/payment-method`: pay with another phone or card from now on. If a charge has failed,
@@ -67,15 +68,15 @@ impl Client {
         &self,
         id: &SubscriptionId,
         instrument: Instrument,
-    ) -> Result<Subscription, Error> {
-        self.send(&ChangeSubscriptionPaymentMethod::new(id.clone(), instrument)).await
+    ) -> Result<Option<Subscription>, Error> {
+        self.send(&ChangeSubscriptionPaymentMethod::new(id.clone(), instrument)).await.map(|after| after.0)
     }
 
     /// `PUT /v1/subscriptions/{id}/fallback`: set the method to charge when the payment method fails repeatedly.
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it has ended.
-    pub async fn configure_fallback(&self, fallback: &ConfigureFallback) -> Result<Subscription, Error> {
-        self.send(fallback).await
+    pub async fn configure_fallback(&self, fallback: &ConfigureFallback) -> Result<Option<Subscription>, Error> {
+        self.send(fallback).await.map(|after| after.0)
     }
 }

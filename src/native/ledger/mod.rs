@@ -13,7 +13,7 @@ pub use crate::shop::ledger::{
     Verdict,
 };
 
-use super::{Client, Reason, Refused, Shop};
+use super::{Client, Reason, Refused, SecretKey, Shop};
 use crate::shop::ledger::{self as rules, Clock, Event, Receiver, Service, Time};
 use crate::values::printable;
 use futures_util::future::join_all;
@@ -57,13 +57,12 @@ impl<T: Store> Ledger<T> {
     /// The ledger of the orders in this store, whose payments are made with this client.
     #[must_use]
     pub fn new(client: Client, store: T) -> Self {
-        // A request may still be executed for a while after its deadline.
-        let call = client.deadline().saturating_add(Duration::from_secs(30)).min(LONGEST_CALL).as_secs();
-        let call = Time::try_from(call).unwrap_or_default();
-        let service = Service { cancels: true, call, ..Service::default() };
-        let clock = Clock::new(client.key().is_test());
-        let requests = ServiceRequests { sealer: Sealer::new(&client), client };
-        Self { shared: Arc::new(Inner { store, requests, service, clock }) }
+        Self::builder(client, store).build()
+    }
+
+    /// The same, with settings.
+    pub fn builder(client: Client, store: T) -> LedgerBuilder<T> {
+        LedgerBuilder { client, store, keep_days: None, former_key: None }
     }
 
     /// Reads what is due, eight payments at a time and at most 48, and brings the shop what its orders have become. Call it every few
@@ -146,6 +145,50 @@ impl<T: Store> Ledger<T> {
     fn rules<'a, W: Receiver>(&'a self, receiver: &'a W) -> rules::Ledger<'a, T, ServiceRequests, W> {
         let Inner { store, requests, service, clock, .. } = &*self.shared;
         rules::Ledger { store, requests, receiver, service, clock }
+    }
+}
+
+/// The settings of a ledger.
+///
+/// ```
+/// # use guichet::native::{ledger::Store, Ledger, SecretKey};
+/// # fn open<T: Store>(client: guichet::Client, store: T, former: SecretKey) {
+/// let ledger = Ledger::builder(client, store).keep_days(30).former_key(former).build();
+/// # let _ = ledger; }
+/// ```
+#[derive(Debug)]
+#[must_use]
+pub struct LedgerBuilder<T> {
+    client: Client,
+    store: T,
+    keep_days: Option<u16>,
+    former_key: Option<SecretKey>,
+}
+
+impl<T: Store> LedgerBuilder<T> {
+    /// Deletes the personal data of each payment so many days after its end: all but its sum, references and ids.
+    pub fn keep_days(mut self, days: u16) -> Self {
+        self.keep_days = Some(days);
+        self
+    }
+
+    /// The secret key that the client's has replaced. Addresses that were stored under it still lead to their payments.
+    pub fn former_key(mut self, key: SecretKey) -> Self {
+        self.former_key = Some(key);
+        self
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn build(self) -> Ledger<T> {
+        let Self { client, store, keep_days, former_key } = self;
+        // A request may still be executed for a while after its deadline.
+        let call = client.deadline().saturating_add(Duration::from_secs(30)).min(LONGEST_CALL).as_secs();
+        let call = Time::try_from(call).unwrap_or_default();
+        let service = Service { call, keep_days, ..Service::of(client.profile()) };
+        let clock = Clock::new(client.key().is_test());
+        let requests = ServiceRequests { sealer: Sealer::new(client.key(), former_key.as_ref()), client };
+        Ledger { shared: Arc::new(Inner { store, requests, service, clock }) }
     }
 }
 

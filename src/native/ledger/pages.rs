@@ -20,8 +20,12 @@ impl<T: Store> Ledger<T> {
         let mut random = [0; 32];
         getrandom::fill(&mut random).map_err(Refused::broken)?;
         let nonce_of_click = nonce(&random);
+        let quote = match purchase {
+            Purchase::Quoted { payable, .. } => Some(payable),
+            _ => None,
+        };
         let (name, purchase) = match purchase {
-            Purchase::Costs(purchase) => {
+            Purchase::Costs(purchase) | Purchase::Quoted { purchase, .. } => {
                 let name = purchase.merchant_reference.to_string();
                 // What is stored has no nonce; with it the address must not become too long.
                 marked((*purchase).clone(), &nonce_of_click).map_err(Refused::broken)?;
@@ -32,8 +36,7 @@ impl<T: Store> Ledger<T> {
         let of = shared.text_of_mark(&buyer.owner, &name);
         let mark = nonce(&hmac_sha256(&*self.client().derive_key("guichet ledger: marks"), of.as_bytes()));
         let owner = buyer.owner.clone();
-        let click =
-            Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote: None };
+        let click = Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote };
         self.rules(&ShopReceiver(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
     }
 
@@ -42,9 +45,9 @@ impl<T: Store> Ledger<T> {
         &self,
         shop: &impl Shop,
         buyer: &Buyer,
-        payment: &str,
+        names: &[String],
     ) -> Result<Option<Read>, Refused> {
-        self.rules(&ShopReceiver(shop)).read_named(buyer, payment).await.map_err(Refused::broken)
+        self.rules(&ShopReceiver(shop)).read_named(buyer, names).await.map_err(Refused::broken)
     }
 
     pub(in crate::native) fn client(&self) -> &Client {

@@ -1,12 +1,10 @@
 use super::seal::Sealer;
-use crate::native::{Client, Transport};
-use crate::operations::{
-    CancelPaymentIntent, CreatePaymentIntent, ListPaymentMethods, PaymentIntent, ReadPaymentIntent,
-};
-use crate::protocol::{Error, Method, Operation, Request, Spec};
-use crate::shop::Reading;
+use crate::native::Client;
+use crate::operations::{CreatePaymentIntent, ListPaymentMethods};
+use crate::protocol::{Operation, Request};
 use crate::shop::ledger::{Asked, ONCE, Outcome, Payment, Requests, Time};
-use crate::values::{IntentId, Moment};
+use crate::shop::{PaymentRequest, Profile, Reading, payment_of};
+use crate::values::Moment;
 
 /// Asks the service with the secret key.
 pub(super) struct ServiceRequests {
@@ -17,24 +15,15 @@ pub(super) struct ServiceRequests {
 impl Requests for ServiceRequests {
     async fn create(&self, payment: &Payment, may_retry: bool) -> Outcome {
         let body = Some(payment.body.creation(payment));
-        let target = CreatePaymentIntent::SPEC.path.to_owned();
-        let request = Request { method: Method::Post, target, body, idempotency_key: None };
         let spec = if may_retry { const { &CreatePaymentIntent::SPEC } } else { ONCE };
-        self.send::<CreatePaymentIntent>(spec, Ok(request)).await
+        self.send(payment, PaymentRequest::creation(spec), body).await
     }
 
-    async fn ask(&self, _reference: &str, asked: &Asked) -> Outcome {
-        let id = |id: &str| IntentId::new(id).map_err(Error::from);
-        match asked {
-            Asked::Read(named) => {
-                let request = id(named).and_then(|id| Transport::request(&ReadPaymentIntent::new(id)));
-                self.send::<ReadPaymentIntent>(const { &ReadPaymentIntent::SPEC }, request).await
-            }
-            Asked::Cancel(named) => {
-                let request = id(named).and_then(|id| Transport::request(&CancelPaymentIntent::new(id)));
-                self.send::<CancelPaymentIntent>(const { &CancelPaymentIntent::SPEC }, request).await
-            }
-            Asked::Find => Outcome::not_searched(),
+    async fn ask(&self, payment: &Payment, asked: &Asked) -> Outcome {
+        let secret = PaymentRequest::kept(payment, asked).and_then(|sealed| self.sealer.open(sealed));
+        match PaymentRequest::new(self.client.profile(), payment, asked, secret.as_deref()) {
+            Ok(request) => self.send(payment, request, None).await,
+            Err(error) => Outcome::new(&[], Err(error), false, |_| String::new()),
         }
     }
 
@@ -46,20 +35,16 @@ impl Requests for ServiceRequests {
 }
 
 impl ServiceRequests {
-    async fn send<O>(&self, spec: &'static Spec, request: Result<Request, Error>) -> Outcome
-    where
-        O: Operation<Output = PaymentIntent>,
-    {
-        let mut attempts = Vec::new();
-        let reading = match request {
-            Ok(request) => self.client.fetch_recorded(spec, request, &mut attempts).await.and_then(|reply| {
-                let as_of = reply.date().map(Moment::unix);
-                let intent = reply.into_output::<O>()?;
-                let expires_at = intent.expires().map(Moment::unix);
-                Ok(Reading { intent, as_of, expires_at, final_since: None })
-            }),
-            Err(error) => Err(error),
-        };
-        Outcome::new(&attempts, reading, |address| self.sealer.seal(address))
+    async fn send(&self, payment: &Payment, request: PaymentRequest, body: Option<String>) -> Outcome {
+        let PaymentRequest { spec, method, target, client_secret, may_list } = request;
+        let request = Request { method, target, body, idempotency_key: None };
+        let (mut attempts, profile) = (Vec::new(), self.client.profile());
+        let reading = self.client.fetch_recorded(spec, request, client_secret, &mut attempts).await.and_then(|reply| {
+            let as_of = reply.date().map(Moment::unix);
+            let intent = reply.payment(spec, |body| payment_of(profile, &payment.reference, may_list, body))?;
+            Ok(intent.map(|intent| Reading::new(intent, as_of)))
+        });
+        let keeps_secret = profile.is_some_and(Profile::needs_client_secret);
+        Outcome::new(&attempts, reading, keeps_secret, |secret| self.sealer.seal(secret))
     }
 }

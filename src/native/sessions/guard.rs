@@ -2,7 +2,7 @@
 
 use super::known::{KEPT_FOR, KnownTokens, Lookup, Rejection};
 use super::single_flight::SingleFlight;
-use super::store::{AnyStore, SessionStore, TokenHash, remember_for, token_hash};
+use super::store::{AnyStore, KeptSession, SessionStore, TokenHash, remember_for, token_hash};
 use crate::native::{Client, Reason, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, looks_like_a_secret_key};
@@ -82,7 +82,8 @@ impl CustomerSession {
 ///     if !customer.owns(subscription.customer_email.as_deref()) {
 ///         return Err(missing());
 ///     }
-///     Ok(app.client.pause_subscription(&PauseSubscription::new(id)).await?.status.to_string())
+///     app.client.pause_subscription(&PauseSubscription::new(id)).await?;
+///     Ok("paused".to_owned())
 /// }
 ///
 /// fn api(client: guichet::Client) -> Router {
@@ -182,6 +183,12 @@ impl SessionGuard {
         self.0.checks.run(hash, work).await.ok_or_else(cancelled)?
     }
 
+    /// Notes whose token this is: the service may not say it when it is asked whether the token is valid.
+    pub(super) fn given_out(&self, session: &KeptSession) {
+        let now = clock::monotonic_now();
+        self.0.lock().give_out(token_hash(&session.token), session.customer_email.clone(), now);
+    }
+
     /// Refuses a token that is being revoked, from now on and for the longest lifetime of a session, even if the
     /// service still accepts it.
     pub fn refuse(&self, token: &SessionToken) {
@@ -220,6 +227,7 @@ impl Inner {
             return Err(self.reject(hash, Rejection::from_reason(state.reason.as_deref())));
         }
         let email = state.customer_email.and_then(|email| Email::new(email).ok());
+        let email = email.or_else(|| self.lock().given_to(&hash));
         let Some(customer_email) = email else {
             let message = "The payment service does not say whose session it is.";
             return Err(self.refuse_check(hash, Refused::new(502, Reason { code: "customer_unknown", message })));

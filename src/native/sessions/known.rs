@@ -1,8 +1,9 @@
 //! The guard's cache of session tokens: by SHA-256, each with an expiry.
 
 use super::guard::CustomerSession;
-use super::store::TokenHash;
+use super::store::{KeptSession, TokenHash};
 use crate::native::{Reason, Refused};
+use crate::values::Email;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,10 @@ const MAX_VALID: usize = 10_000;
 /// The most rejected tokens in the cache. Further ones replace the oldest.
 const MAX_REJECTED: usize = 10_000;
 
-/// The tokens that a guard knows. The three kinds have separate limits, so that invented tokens cannot replace those of
+/// The most tokens of which it is known whose they are, because they were given out here.
+const MAX_GIVEN_OUT: usize = 100_000;
+
+/// The tokens that a guard knows. The kinds have separate limits, so that invented tokens cannot replace those of
 /// customers or those that were ended.
 #[derive(Default)]
 pub(super) struct KnownTokens {
@@ -22,6 +26,8 @@ pub(super) struct KnownTokens {
     /// earlier validation may still arrive.
     ended: HashMap<TokenHash, Instant>,
     rejected: RejectedTokens,
+    /// Whose they are, until they have ended.
+    given_out: HashMap<TokenHash, (Instant, Email)>,
 }
 
 /// The cached result for one token.
@@ -108,6 +114,21 @@ impl KnownTokens {
             self.valid.remove(&hash);
         }
         self.rejected.insert(hash, until, rejection, now);
+    }
+
+    /// Notes whose token this is.
+    pub(super) fn give_out(&mut self, hash: TokenHash, customer: Email, now: Instant) {
+        if self.given_out.len() >= MAX_GIVEN_OUT {
+            self.given_out.retain(|_, (until, _)| now < *until);
+        }
+        if self.given_out.len() < MAX_GIVEN_OUT {
+            self.given_out.insert(hash, (now + KeptSession::LIFETIME, customer));
+        }
+    }
+
+    /// Whose token this is, if it was given out here.
+    pub(super) fn given_to(&self, hash: &TokenHash) -> Option<Email> {
+        self.given_out.get(hash).map(|(_, customer)| customer.clone())
     }
 
     /// Refuses a token from now on until this time.

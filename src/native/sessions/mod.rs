@@ -72,7 +72,8 @@ impl Sessions {
     }
 
     /// Makes this guard refuse at once every token that is ended by signing out here. A guard with the same store
-    /// ([`SessionGuard::with_store`]) also refuses those that are ended by signing out on another server.
+    /// ([`SessionGuard::with_store`]) also refuses those that are ended by signing out on another server. Where the service does not say
+    /// whose a token is, the guard knows it of those that are given out here.
     #[must_use]
     pub fn guarded_by(self, guard: SessionGuard) -> Self {
         Self { guard: Some(guard), ..self }
@@ -91,7 +92,11 @@ impl Sessions {
             async move { inner.live(&login, customer).await }
         };
         let cancelled = || Refused::broken("no session was created: the task was cancelled");
-        self.creating.run((login, customer), work).await.ok_or_else(cancelled)?
+        let session = self.creating.run((login, customer), work).await.ok_or_else(cancelled)??;
+        if let Some(guard) = &self.guard {
+            guard.given_out(&session);
+        }
+        Ok(session)
     }
 
     /// Ends a login: revokes all its tokens, and creates no other for it. It continues to the end even if the caller

@@ -6,7 +6,10 @@ use super::run::{Done, Read};
 use crate::protocol::Kind;
 use crate::shop::routes::{redirect, see_other, status_reply};
 use crate::shop::{Buyer, Language, Reading, Reason, Refused, Reply, page::payment_page};
+use crate::values::IntentStatus;
 use serde_json::json;
+
+const NOT_AS_IT_SHOULD: &str = "The payment service did not answer the shop as it should. Please try later.";
 
 /// The reply to a click: the payment, and its return nonce. A plain form's customer is redirected to where it is paid, if one of
 /// `checkout_origins` is, and from a paid order to the page that says so. `open` decrypts an address that was stored.
@@ -72,18 +75,42 @@ fn checked(read: Option<Read>) -> Result<(Reading, String), Refused> {
     let Read { done, reference, id } = read.ok_or_else(Refused::payment_missing)?;
     let payment = done.order.as_ref().and_then(|order| order.payment(&reference));
     let found = payment.and_then(|payment| payment.found.iter().find(|found| found.id == id));
-    let reading = done.reading.unwrap_or_else(|| Err(Refused::unavailable()))?;
+    let mut reading = done.reading.unwrap_or_else(|| Err(Refused::unavailable()))?;
     let is_other = reading.intent.id.as_str() != id
         || reading.intent.merchant_reference.as_deref().is_some_and(|named| named != reference)
         || found.is_none_or(|found| found.state == FoundState::Different);
-    if is_other { Err(Refused::payment_mismatch()) } else { Ok((reading, reference)) }
+    if is_other {
+        return Err(Refused::payment_mismatch());
+    }
+    // One that says so of an unknown sum has paid nothing yet.
+    let is_open = found.is_some_and(|found| found.state == FoundState::Open);
+    if is_open && reading.intent.status == IntentStatus::Succeeded {
+        return Err(Refused::payment_unclear());
+    }
+    if let Some(payment) = payment {
+        let payable = &mut reading.intent.amount_payable;
+        *payable = payable.or(payment.quote);
+        reading.plus_fee = payable.is_none() && payment.body.fee_is_on_top();
+    }
+    Ok((reading, reference))
 }
 
-/// The payment of this buyer that a page names: by the service's id or public reference.
-pub(super) fn named<'a>(order: &'a Order, buyer: &Buyer, name: &str) -> Option<(&'a Payment, &'a Found)> {
+/// The payment of this buyer that a page names: by its return nonce, the service's id or its public reference. Of two that the service made,
+/// the one that another of the page's names means, or one that has paid.
+pub(super) fn named<'a>(
+    order: &'a Order,
+    buyer: &Buyer,
+    name: &str,
+    names: &[String],
+) -> Option<(&'a Payment, &'a Found)> {
     let is_theirs = order.owner == buyer.owner || Some(&order.owner) == buyer.visit.as_ref();
-    let mut of_owner = order.all_found().filter(|_| is_theirs);
-    of_owner.find(|(_, found)| found.id == name || found.payment_ref.as_deref() == Some(name))
+    let is_its = |found: &Found, name: &str| found.id == name || found.payment_ref.as_deref() == Some(name);
+    let of_owner =
+        order.all_found().filter(|(payment, found)| is_theirs && (payment.nonce == name || is_its(found, name)));
+    of_owner.min_by_key(|(_, found)| {
+        let is_meant = names.iter().any(|name| is_its(found, name));
+        (!is_meant, !matches!(found.state, FoundState::Paid { .. }))
+    })
 }
 
 /// A refusal in words: the service's own, if a call brought nothing.
@@ -91,20 +118,26 @@ fn refused(done: &Done, status: u16, code: &str) -> Refused {
     let of_service = done.reading.as_ref().and_then(|reading| reading.as_ref().err());
     let message = match code {
         "unavailable" | "service_failed" | "rate_limited" => match of_service {
-            // That the service does not know a payment which was read is no answer to a click.
+            // That the service refuses a repeat, or does not know a payment which was read, is no answer to a click.
             Some(refused)
-                if refused.kind() != Some(Kind::Uncertain) && (code != "unavailable" || refused.status() != 404) =>
+                if refused.kind() != Some(Kind::Uncertain) && (code != "unavailable" || has_not_refused(refused)) =>
             {
                 return refused.clone();
             }
-            _ if status == 502 => "The payment service did not answer the shop as it should. Please try later.",
+            _ if status == 502 => NOT_AS_IT_SHOULD,
             _ => return Refused::new(status, Reason { code, message: Refused::unavailable().message() }),
         },
         "order_missing" => return Refused::order_missing(),
         "order_ended" => "The shop no longer sells this order.",
         "payment_mismatch" => return Refused::payment_mismatch(),
+        "parameter_invalid" => "The e-mail address or phone number is none that can be used. Please correct it.",
         "too_many_open_payments" => return Refused::too_many_open_payments(),
         _ => return Refused::broken(code),
     };
     Refused::new(status, Reason { code, message })
+}
+
+/// Whether there was no reply, or none that can be read.
+fn has_not_refused(refused: &Refused) -> bool {
+    matches!(refused.kind(), Some(Kind::Offline | Kind::Timeout | Kind::Unreadable))
 }

@@ -1,7 +1,7 @@
 use super::event::MARK;
 use super::order::Payment;
 use crate::shop::nonce::with_nonce;
-use crate::values::{Amount, Currency, Email, FeeBearer, Phone, RedirectUrl};
+use crate::values::{Amount, Currency, Email, FeeBearer, Invalid, Phone, RedirectUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -21,39 +21,59 @@ pub struct Money {
 #[serde(transparent)]
 pub struct Body(Map<String, Value>);
 
+/// What stays when personal data are deleted.
+const KEPT: [&str; 3] = ["amount", "currency", "fee_bearer"];
+
+/// The first member of a purchase that no service would take, and why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WrongMember {
+    /// Its name.
+    pub name: &'static str,
+    /// Why, for the shop's programmer.
+    pub reason: Invalid,
+}
+
+impl WrongMember {
+    fn because(name: &'static str, reason: &str) -> Self {
+        Self { name, reason: Invalid::because(["`", name, "` ", reason].concat()) }
+    }
+}
+
 impl Body {
     /// Checks every member, before anything is stored.
     ///
     /// # Errors
-    /// The name of the first member that no service would take.
-    pub fn new(purchase: &Value) -> Result<Self, &'static str> {
-        let body = Self(purchase.as_object().cloned().ok_or("purchase")?);
+    /// The first member that no service would take.
+    pub fn new(purchase: &Value) -> Result<Self, WrongMember> {
+        let wrong = WrongMember::because;
+        let body = Self(purchase.as_object().cloned().ok_or_else(|| wrong("purchase", "must be an object."))?);
         let text = |name: &'static str| match body.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(name),
+            Some(_) => Err(wrong(name, "must be a text.")),
         };
-        let checked = |name: &'static str, is_good: fn(&str) -> bool| match text(name)? {
-            Some(text) if !is_good(text) => Err(name),
-            text => Ok(text.is_some()),
+        let checked = |name: &'static str, read: fn(&str) -> Result<(), Invalid>| {
+            let text = text(name)?;
+            text.map_or(Ok(()), read).map_err(|reason| WrongMember { name, reason })?;
+            Ok(text.is_some())
         };
         for name in ["firstname", "lastname", "description"] {
-            text(name)?.filter(|text| !text.trim().is_empty()).ok_or(name)?;
+            text(name)?.filter(|text| !text.trim().is_empty()).ok_or_else(|| wrong(name, "is missing."))?;
         }
-        let has_amount = checked("amount", |text| Amount::of_request(text).is_ok())?;
-        checked("currency", |text| Currency::new(text).is_ok())?;
-        checked("redirect_url", |text| RedirectUrl::new(text).is_ok())?;
-        checked("fee_bearer", |text| text.parse::<FeeBearer>().is_ok())?;
-        let has_email = checked("email", |text| Email::new(text).is_ok())?;
-        let has_phone = checked("phone", |text| Phone::new(text).is_ok())?;
+        let has_amount = checked("amount", |text| Amount::of_request(text).map(drop))?;
+        checked("currency", |text| Currency::new(text).map(drop))?;
+        checked("redirect_url", |text| RedirectUrl::new(text).map(drop))?;
+        checked("fee_bearer", |text| text.parse::<FeeBearer>().map(drop))?;
+        let has_email = checked("email", |text| Email::new(text).map(drop))?;
+        let has_phone = checked("phone", |text| Phone::new(text).map(drop))?;
         match body.0.get("confirm") {
             None | Some(Value::Null | Value::Bool(false)) => {}
-            Some(_) => return Err("confirm"),
+            Some(_) => return Err(wrong("confirm", "cannot be set.")),
         }
         match () {
-            () if !has_amount => Err("amount"),
-            () if !has_email && !has_phone => Err("email"),
-            () if body.0.contains_key("merchant_reference") => Err("merchant_reference"),
+            () if !has_amount => Err(wrong("amount", "is missing.")),
+            () if !has_email && !has_phone => Err(wrong("email", "is missing, and `phone` too.")),
+            () if body.0.contains_key("merchant_reference") => Err(wrong("merchant_reference", "is the ledger's.")),
             () => Ok(body),
         }
     }
@@ -85,6 +105,16 @@ impl Body {
     #[must_use]
     pub fn email(&self) -> Option<&str> {
         self.0.get("email").and_then(Value::as_str)
+    }
+
+    /// Whether it has more than a sum: names, addresses, what was bought.
+    pub(super) fn is_personal(&self) -> bool {
+        self.0.keys().any(|name| !KEPT.contains(&name.as_str()))
+    }
+
+    /// Deletes all but the sum.
+    pub(super) fn forget(&mut self) {
+        self.0.retain(|name, _| KEPT.contains(&name.as_str()));
     }
 
     /// Whether the customer pays the fee on top.

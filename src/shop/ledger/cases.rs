@@ -1,5 +1,6 @@
 //! Runs `tests/shop/ledger.json`. Orders are compared whole, effects as the lines that the file writes of them.
 
+use super::due::{is_to_forget, reported_at};
 use super::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -96,24 +97,22 @@ fn line_of_effect(effect: &Effect) -> String {
                     )
                 })
                 .collect();
-            let flags = [(changed.has_ended, ", ended"), (changed.restored, ", restored")];
-            let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
+            let restored = if changed.restored { ", restored" } else { "" };
             let state = json!(changed.state);
             let state = state.as_str().unwrap_or_default();
-            format!("version {} {state}{}{refunds}{flags}", changed.version, by.unwrap_or_default())
+            format!("version {} {state}{}{refunds}{restored}", changed.version, by.unwrap_or_default())
         }
     }
 }
 
 /// The lists of the file, and what a case of each may have. A misspelt member would decide nothing.
-const LISTS: [(&str, &[&str]); 7] = [
+const LISTS: [(&str, &[&str]); 6] = [
     ("decisions", &["name", "of", "order", "rows", "known", "event", "now", "then"]),
     ("due", &["name", "of", "row", "service", "now", "is_due"]),
     ("claims", &["name", "of", "until", "now", "is_free"]),
     ("rounds", &["name", "of", "due", "now", "then"]),
     ("holds", &["name", "of", "retry_after", "now", "until"]),
     ("shown", &["name", "of", "row", "now", "then"]),
-    ("start", &["name", "of", "pending", "may_create", "prefix", "tables", "then"]),
 ];
 
 #[test]
@@ -127,7 +126,6 @@ fn no_case_of_the_ledger_has_an_unknown_member_or_the_name_of_another() {
             only(case, members);
             let name = case["name"].as_str().expect("a name");
             assert!(names.insert(name), "two cases have the name {name}");
-            assert_eq!(case["pending"] == true, list == "start", "every case that needs no store runs: {name}");
         }
     }
 }
@@ -158,7 +156,11 @@ fn every_case_of_the_ledger() {
     for case in file["due"].as_array().expect("cases") {
         let name = case["name"].as_str().expect("a name");
         let payment: Payment = read(&payment_of(&file, &case["row"]), name);
-        let is_due = !to_read(&payment, &read(&case["service"], name), case["now"].as_i64().expect("now")).is_empty();
+        let (service, now): (Service, _) = (read(&case["service"], name), case["now"].as_i64().expect("now"));
+        let is_due = !to_read(&payment, &service, now).is_empty()
+            || is_to_forget(&payment, &service, now)
+            || reported_at(&payment, &service, now).is_some_and(|at| at <= now);
+        assert_eq!(is_due, matches!(due(&payment, &service, now), Next::At(at) if at <= now), "{name}: due differs");
         if json!(is_due) != case["is_due"] {
             wrong.push(format!("{name}: {is_due}"));
         }

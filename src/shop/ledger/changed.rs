@@ -10,6 +10,7 @@ impl Order {
         let paid_by = self.what_paid();
         let state = match (&paid_by, &self.asked) {
             (None, _) => OrderState::Unpaid,
+            (Some(_), _) if self.has_ended => OrderState::PaidAfterEnd,
             (Some(paid), Some(asked)) if paid.sum != *asked => OrderState::PaidOtherSum,
             (Some(_), _) => OrderState::Paid,
         };
@@ -18,7 +19,6 @@ impl Order {
             version: self.version,
             state,
             asked: self.asked.clone().filter(|_| paid_by.is_some()),
-            has_ended: self.has_ended && paid_by.is_some(),
             paid_by,
             refunds_due: self.refunds_due(),
             restored: false,

@@ -3,6 +3,7 @@ use super::decide::Deciding;
 use super::event::{Answer, Asked, Click, Effect, Led, Purchase};
 use super::order::{FoundState, Payment, Send, State, Time, Why};
 use crate::shop::Owner;
+use serde_json::Value;
 
 /// The most payments of an owner that count as open.
 const MAX_OPEN: usize = 20;
@@ -19,16 +20,16 @@ impl Deciding<'_> {
         if !self.belongs_to(click) {
             return self.answer_error(404, "order_missing");
         }
-        let body = match &click.purchase {
-            Purchase::Costs(purchase) => Body::new(purchase),
+        let costs = match &click.purchase {
+            Purchase::Costs(costs) => costs,
             Purchase::OrderEnded => return self.end_order(),
         };
         if self.order.state() == Some(State::Paid) {
             return self.answer_paid();
         }
         self.order.has_ended = false;
-        match (self.order.state(), body) {
-            (None | Some(State::Ended), Err(member)) => self.refuse_purchase(member),
+        match (self.order.state(), Body::new(costs)) {
+            (None | Some(State::Ended), Err(wrong)) => self.refuse_costs(costs, wrong.name),
             (None | Some(State::Ended), Ok(body)) => self.next_payment(click, body),
             (Some(state), body) => {
                 if let Ok(body) = &body {
@@ -222,5 +223,15 @@ impl Deciding<'_> {
     fn refuse_purchase(&mut self, member: &str) {
         self.answer_error(500, "internal_error");
         self.alarm("purchase", member);
+    }
+
+    /// A customer may have mistyped where they are reached.
+    fn refuse_costs(&mut self, costs: &Value, member: &str) {
+        match member {
+            "email" | "phone" if costs.get(member).is_some_and(Value::is_string) => {
+                self.answer_error(422, "parameter_invalid");
+            }
+            _ => self.refuse_purchase(member),
+        }
     }
 }

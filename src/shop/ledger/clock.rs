@@ -1,3 +1,4 @@
+use super::decide::CLOCKS_DIFFER;
 use super::order::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -51,9 +52,12 @@ impl Clock {
         if self.is_test { of_store + self.ahead().unwrap_or_default() } else { of_store }
     }
 
-    /// What the service's clock showed at this time of the ledger.
+    /// What the service's clock showed when a payment ended: of two clocks that contradict each other, that time is the later one's.
     pub(super) fn of_service(&self, at: Time) -> Option<Time> {
-        if self.is_test { Some(at) } else { self.service_now(at) }
+        if self.is_test {
+            return Some(at);
+        }
+        self.ahead().map(|ahead| if ahead > CLOCKS_DIFFER { at } else { at + ahead })
     }
 
     /// What the service's clock shows when the store's shows this.

@@ -1,3 +1,4 @@
+use super::due::is_to_forget;
 use super::event::{Alarm, Answer, Asked, Effect, Event, Known, Resolve, Verdict};
 use super::order::{Closed, DAY, Entry, Found, FoundState, Order, State, Time, Why};
 use crate::values::IntentStatus;
@@ -26,6 +27,7 @@ pub fn decide(before: &Order, known: &Known, event: &Event, now: Time) -> Decisi
         Event::Reply(reply) => deciding.reply(reply),
         Event::Reading(reading) => deciding.reading(reading),
         Event::Resolve(resolve) => deciding.resolve(resolve),
+        Event::Forget { reference } => deciding.forget(reference),
         Event::Restored => {}
     }
     deciding.finish(before, *event == Event::Restored)
@@ -44,6 +46,20 @@ impl Deciding<'_> {
     /// age. The service's own word still ends.
     pub(super) fn clock_is_wrong(&self) -> bool {
         self.known.service_now.is_some_and(|service_now| (self.now - service_now).abs() > CLOCKS_DIFFER)
+    }
+
+    /// When something begins or ends now. Of two clocks that contradict each other either may be behind: by that one, what has ended would be
+    /// read for less than its day.
+    pub(super) fn latest_now(&self) -> Time {
+        self.known
+            .service_now
+            .filter(|_| self.clock_is_wrong())
+            .map_or(self.now, |service_now| service_now.max(self.now))
+    }
+
+    /// Whether a reading that was asked for then may end anything by its age. One that lies ahead was asked for by a clock that was wrong.
+    pub(super) fn ages(&self, asked_at: Time) -> bool {
+        asked_at <= self.now + CLOCKS_DIFFER && !self.clock_is_wrong()
     }
 
     /// The payment with this reference.
@@ -70,9 +86,19 @@ impl Deciding<'_> {
         self.order.entries.push(Entry { at: self.now, reference, what, who });
     }
 
+    /// Nothing is deleted by a clock that is wrong, or that no reply has confirmed.
+    fn forget(&mut self, reference: &str) {
+        let is_confirmed = self.known.service_now.is_some() && !self.clock_is_wrong();
+        let Some(index) = self.index(reference).filter(|_| is_confirmed) else { return };
+        let payment = &mut self.order.payments[index];
+        if is_to_forget(payment, &self.known.service, self.now) {
+            payment.body.forget();
+        }
+    }
+
     /// Ends a payment that the service is not known to have.
     pub(super) fn close(&mut self, index: usize, why: Why) {
-        self.order.payments[index].closed = Some(Closed { at: self.now, why });
+        self.order.payments[index].closed = Some(Closed { at: self.latest_now(), why });
     }
 
     /// A person's decision holds for a payment of the service, and without an id for a payment that is not known to be there. It is kept
@@ -93,7 +119,7 @@ impl Deciding<'_> {
 
     /// Sets what a person has decided about a payment of the service, also one that no reading has shown.
     fn decide_found(&mut self, index: usize, id: &str, verdict: &Verdict) {
-        let now = self.now;
+        let now = self.latest_now();
         if *verdict == Verdict::Refunded {
             let made = self.order.refunds_due().into_iter().map(|due| due.key).filter(|key| key.id == id);
             self.order.refunded.extend(made);
@@ -212,6 +238,7 @@ impl Found {
             duplicates: Vec::new(),
             approvable_until: None,
             sealed: None,
+            read_with: None,
         }
     }
 

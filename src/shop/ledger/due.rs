@@ -1,5 +1,6 @@
 //! When a payment is read again, who comes first, and what cannot be read.
 
+use super::decide::CLOCKS_DIFFER;
 use super::event::{Asked, Service};
 use super::order::{DAY, Found, FoundState, Order, Payment, State, Time, Why};
 use crate::values::IntentStatus;
@@ -18,6 +19,8 @@ const LONGEST_HOLD: Time = 15 * 60;
 const LONGEST_PAUSE: Time = 60 * 60;
 /// How often a payment that has ended is read in its day, at most.
 const READINGS_AFTER_END: Time = 40;
+/// The longest time for which a payment is not due, in seconds.
+pub(super) const LONGEST_WAIT: Time = 30 * DAY;
 
 /// When a payment is read again.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -29,11 +32,50 @@ pub enum Next {
     Never,
 }
 
-/// When anything of this payment is read again, as a store keeps it with the payment. A `now` that is before the last reading says that
-/// the clock was ahead then: it is due.
+/// When anything of this payment is read again, or its personal data are deleted, as a store keeps it with the payment. A `now` that is
+/// before the last reading says that the clock was ahead then: it is due.
 #[must_use]
 pub fn due(payment: &Payment, service: &Service, now: Time) -> Next {
-    readings(payment, service, now).into_iter().map(|(next, _)| next).min().unwrap_or(Next::Never)
+    let reading = readings(payment, service, now).into_iter().map(|(next, _)| next).min();
+    let other = [reported_at(payment, service, now), forgotten_at(payment, service)].into_iter().flatten().min();
+    reading.or(other.map(Next::At)).unwrap_or(Next::Never)
+}
+
+/// When a payment is due again of which nothing is read now. Nothing is stored for longer ahead than a wrong clock is told from a right one.
+pub(super) fn due_again(payment: &Payment, service: &Service, now: Time) -> Time {
+    match due(payment, service, now) {
+        Next::At(at) if at > now => at.min(now + LONGEST_WAIT),
+        Next::At(_) => now + DAY / READINGS_AFTER_END,
+        Next::Never => now + LONGEST_WAIT,
+    }
+}
+
+/// When to report a payment that cannot be read: its creation got no reply, and the service has no search.
+pub(super) fn reported_at(payment: &Payment, service: &Service, now: Time) -> Option<Time> {
+    let last = payment.sends.iter().map(|send| send.until).max();
+    reported_until(payment, service).filter(|until| now < *until).map(|_| last.unwrap_or(payment.created_at))
+}
+
+/// For 30 days while it may still be paid, and for a day after it was left.
+fn reported_until(payment: &Payment, service: &Service) -> Option<Time> {
+    let until = match payment.closed {
+        None => payment.created_at + LONGEST_WAIT,
+        Some(closed) if closed.why == Why::Left => closed.at + DAY,
+        Some(_) => return None,
+    };
+    (payment.found.is_empty() && !service.finds).then_some(until)
+}
+
+/// Whether nothing more is read of this payment, and its personal data have been kept for long enough.
+pub(super) fn is_to_forget(payment: &Payment, service: &Service, now: Time) -> bool {
+    readings(payment, service, now).is_empty() && forgotten_at(payment, service).is_some_and(|at| at <= now)
+}
+
+/// So many days after its end as the shop keeps personal data, if it has any. One that got no reply ends when it is no longer reported.
+fn forgotten_at(payment: &Payment, service: &Service) -> Option<Time> {
+    let days = service.keep_days.filter(|_| payment.body.is_personal())?;
+    let ends = payment.found.iter().filter_map(Found::ended_at).chain(payment.closed.map(|closed| closed.at));
+    Some(ends.max().or(reported_until(payment, service))? + Time::from(days) * DAY)
 }
 
 /// What is read of this payment now.
@@ -41,6 +83,13 @@ pub fn due(payment: &Payment, service: &Service, now: Time) -> Next {
 pub fn to_read(payment: &Payment, service: &Service, now: Time) -> Vec<Asked> {
     let is_due = |next: &Next| matches!(next, Next::At(at) if *at <= now);
     readings(payment, service, now).into_iter().filter(|(next, _)| is_due(next)).map(|(_, asked)| asked).collect()
+}
+
+/// When a reading is asked for that begins now: after those that are stored, also if the clock has gone back by a moment meanwhile.
+pub(super) fn asked_at(order: &Order, asked: &Asked, now: Time) -> Time {
+    let (Asked::Read(id) | Asked::Cancel(id)) = asked else { return now };
+    let stored = order.all_found().filter(|(_, found)| found.id == *id).filter_map(|(_, found)| found.asked_at).max();
+    stored.filter(|at| (now..now + CLOCKS_DIFFER).contains(at)).unwrap_or(now)
 }
 
 /// Each of the service's payments is read by its id; what the service is not known to have, by its reference, where it can be.

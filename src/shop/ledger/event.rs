@@ -20,7 +20,7 @@ pub struct Known {
     pub service_now: Option<Time>,
 }
 
-/// What a service can do.
+/// What a service can do, and what the shop has chosen.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Service {
@@ -37,11 +37,21 @@ pub struct Service {
     pub longest_reference: usize,
     /// For how long one of its calls may be executed, in seconds.
     pub call: Time,
+    /// For how many days after its end the ledger keeps a payment's personal data; none: for ever.
+    pub keep_days: Option<u16>,
 }
 
 impl Default for Service {
     fn default() -> Self {
-        Self { finds: false, repeats: true, cancels: false, is_restoring: false, longest_reference: 50, call: 60 }
+        Self {
+            finds: false,
+            repeats: true,
+            cancels: false,
+            is_restoring: false,
+            longest_reference: 50,
+            call: 60,
+            keep_days: None,
+        }
     }
 }
 
@@ -57,6 +67,11 @@ pub enum Event {
     Reading(Reading),
     /// A person has decided.
     Resolve(Resolve),
+    /// Personal data have been kept for long enough.
+    Forget {
+        /// Of which payment.
+        reference: String,
+    },
     /// The ledger was restored from a copy.
     Restored,
 }
@@ -196,6 +211,9 @@ pub struct Seen {
     /// Where it is paid.
     #[serde(default)]
     pub address: Option<Address>,
+    /// What it is read with at a service that reads it in no other way, encrypted as an address is.
+    #[serde(default)]
+    pub read_with: Option<String>,
 }
 
 /// Where a payment is paid. It contains its client secret.
@@ -217,18 +235,29 @@ impl std::fmt::Debug for Address {
 /// The member of `metadata` in which a body carries its mark.
 pub const MARK: &str = "guichet_mark";
 
-impl Seen {
-    /// A payment as it was read, and how an address is encrypted.
+impl Service {
+    /// What a service can by its profile, or else by the document.
     #[must_use]
-    pub fn new(reading: &shop::Reading, seal: impl FnOnce(&str) -> String) -> Self {
+    pub fn of(profile: Option<&shop::Profile>) -> Self {
+        let cancels = profile.is_none_or(shop::Profile::cancels);
+        let finds = profile.is_some_and(shop::Profile::finds);
+        Self { cancels, finds, ..Self::default() }
+    }
+}
+
+impl Seen {
+    /// A payment as it was read, and how its secrets are encrypted. Its client secret is kept if it is read with that.
+    #[must_use]
+    pub fn new(reading: &shop::Reading, keeps_secret: bool, seal: impl Fn(&str) -> String) -> Self {
         let shop::Reading { intent, as_of, expires_at, .. } = reading;
         let address = intent.checkout_url.as_ref().map(CheckoutUrl::expose);
         let duplicates = intent.duplicate_payments.iter();
+        let secret = intent.client_secret.as_ref().filter(|_| keeps_secret);
         Self {
             id: intent.id.as_str().to_owned(),
             payment_ref: intent.payment_ref.as_ref().map(|text| text.as_str().to_owned()),
             reference: intent.merchant_reference.clone(),
-            amount: Some(intent.amount),
+            amount: Some(intent.amount.without_zeros()),
             currency: Some(intent.currency.clone()).filter(|currency| !currency.is_empty()),
             status: intent.status.clone(),
             created_at: intent.created_at,
@@ -236,12 +265,16 @@ impl Seen {
             date: *as_of,
             mark: intent.metadata.get(MARK).and_then(|mark| Some(mark.as_str()?.to_owned())),
             email: Some(intent.customer.email.clone()).filter(|email| !email.is_empty()),
-            payable: intent.amount_payable,
+            payable: intent.amount_payable.map(Amount::without_zeros),
             duplicates: duplicates
-                .map(|one| Duplicate { attempt: one.attempt.to_string(), amount: one.amount })
+                .map(|one| Duplicate {
+                    attempt: one.attempt.to_string(),
+                    amount: one.amount.map(Amount::without_zeros),
+                })
                 .collect(),
             approvable_until: intent.approvable_until.and_then(|until| until.unix()),
             address: address.map(|plain| Address { plain: plain.to_owned(), sealed: seal(plain) }),
+            read_with: secret.map(|secret| seal(secret.expose())),
         }
     }
 }
@@ -373,6 +406,8 @@ pub enum OrderState {
     Paid,
     /// It was paid with another sum than the shop named last. No goods leave: a person decides.
     PaidOtherSum,
+    /// It was paid although the shop had ended it. No goods leave: a person decides.
+    PaidAfterEnd,
 }
 
 /// The whole state of an order, for the shop. A receiver ignores a version that it has passed.
@@ -390,9 +425,6 @@ pub struct Changed {
     /// Once it is paid: what it cost when the shop was asked last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Money>,
-    /// It was paid although the shop had ended it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_ended: bool,
     /// What is to be given back.
     pub refunds_due: Vec<RefundDue>,
     /// It comes from a restored ledger.

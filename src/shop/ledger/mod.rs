@@ -29,7 +29,7 @@ mod cases;
 mod histories;
 
 pub use apply::apply;
-pub use body::{Body, Money};
+pub use body::{Body, Money, WrongMember};
 pub use clock::Clock;
 pub use decide::{Decision, decide};
 pub use due::{Due, Next, due, hold_until, is_confirmed, is_free, is_held, not_readable, round, to_read};

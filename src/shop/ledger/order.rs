@@ -212,6 +212,9 @@ pub struct Found {
     /// Its address, sealed, until a repeat or a reading has given it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<String>,
+    /// What it is read with, encrypted, until its reading ends: only at a service that reads it in no other way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_with: Option<String>,
 }
 
 /// What a payment of the service is to the ledger.

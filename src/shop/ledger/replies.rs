@@ -35,6 +35,7 @@ impl Deciding<'_> {
     fn no_payment(&mut self, index: usize, send: usize, got: &Got) {
         let (service, payment) = (&self.known.service, &self.order.payments[index]);
         let others = [&payment.sends[..send], &payment.sends[send + 1..]].concat();
+        let is_repeat = payment.sends.iter().map(|send| send.results.len().max(1)).sum::<usize>() > 1;
         let is_refused_repeat =
             matches!(got, Got::Status(400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429)) && !others.is_empty();
         match payment.state() {
@@ -44,7 +45,7 @@ impl Deciding<'_> {
             },
             State::Sent if payment.was_refused() => {
                 self.close(index, Why::Refused);
-                self.answer_got(got);
+                self.answer_error(502, "service_failed");
             }
             State::Sent if service.finds => self.ask(index, Asked::Find, true),
             State::Sent if service.is_restoring && *got == Got::Status(409) => {
@@ -56,15 +57,17 @@ impl Deciding<'_> {
                 self.close(index, Why::Left);
                 self.answer_page(index, None);
             }
-            State::Sent => self.answer_got(got),
+            State::Sent => self.answer_got(got, is_repeat),
             _ => self.answer_page(index, None),
         }
     }
 
-    /// What a page gets for a call that brought no payment.
-    fn answer_got(&mut self, got: &Got) {
+    /// What a page gets for a send that brought no payment, where the payment may exist: a refusal of a repeat does not say that the
+    /// customer's data are wrong.
+    fn answer_got(&mut self, got: &Got, is_repeat: bool) {
         match got {
             Got::Status(429) => self.answer_error(429, "rate_limited"),
+            Got::Status(400 | 409 | 413 | 415 | 422) if is_repeat => self.answer_error(503, "unavailable"),
             Got::Status(_) => self.answer_error(502, "service_failed"),
             Got::Payment(_) | Got::Lost => self.answer_error(503, "unavailable"),
         }
@@ -130,7 +133,9 @@ impl Deciding<'_> {
                     found.is_missing = true;
                 }
             }
-            Asked::Find if was_asked_after && self.may_be_left(index, sends) => self.close(index, Why::Left),
+            Asked::Find if self.ages(at) && was_asked_after && self.may_be_left(index, sends) => {
+                self.close(index, Why::Left)
+            }
             Asked::Find | Asked::Cancel(_) => {}
         }
     }
@@ -168,8 +173,9 @@ impl Deciding<'_> {
             true if seen.mark.as_ref() == Some(&payment.mark) => false,
             is_restoring => (is_restoring && is_found) || self.is_too_old(payment, seen),
         };
+        let latest_now = self.latest_now();
         let payment = &mut self.order.payments[index];
-        let mut found = Found::new(seen.id.clone(), seen.status.clone(), self.now);
+        let mut found = Found::new(seen.id.clone(), seen.status.clone(), latest_now);
         found.payment_ref.clone_from(&seen.payment_ref);
         found.sealed = seen.address.as_ref().map(|address| address.sealed.clone());
         payment.found.push(found);
@@ -233,6 +239,7 @@ impl Deciding<'_> {
                 found.duplicates.push(one.clone());
             }
         }
+        found.read_with = seen.read_with.clone().or_else(|| found.read_with.take());
         if is_known && seen.address.is_some() {
             found.sealed = None;
         }
@@ -263,7 +270,7 @@ impl Deciding<'_> {
     /// What a payment is after a reading. Nothing takes back what was paid, only *succeeded* changes what has ended, and a person decides
     /// what is different. Every open word ends by its age.
     fn state_after(&mut self, index: usize, place: usize, seen: &Seen, is_other: bool, asked_at: Time) -> FoundState {
-        let now = self.now;
+        let now = self.latest_now();
         let state = self.order.payments[index].found[place].state;
         let is_whole = seen.amount.is_some() && seen.currency.is_some();
         match (state, &seen.status) {
@@ -280,7 +287,7 @@ impl Deciding<'_> {
     /// A word that is not final ends in a reading that was asked for after its time, and is canceled first where the service can.
     fn end_by_age(&mut self, index: usize, place: usize, asked_at: Time) -> FoundState {
         let found = &self.order.payments[index].found[place];
-        if asked_at < found.ends_at() || self.clock_is_wrong() {
+        if asked_at < found.ends_at() || !self.ages(asked_at) {
             return FoundState::Open;
         }
         if self.known.service.cancels && found.cancel_at.is_none() {
@@ -295,14 +302,14 @@ impl Deciding<'_> {
     /// Reading ends with one that was asked for a day after the end and succeeded; 30 days after it, if that was no final word or the
     /// service does not have the payment any more.
     fn end_reading(&mut self, index: usize, asked_at: Time) {
-        if self.clock_is_wrong() {
+        if !self.ages(asked_at) {
             return;
         }
         let payment = &mut self.order.payments[index];
         for found in payment.found.iter_mut().filter(|found| found.asked_at == Some(asked_at) || found.is_missing) {
             found.is_over |= found.read_until().is_some_and(|until| asked_at >= until);
             if found.is_over {
-                found.sealed = None;
+                (found.sealed, found.read_with) = (None, None);
             }
         }
         if payment.found.is_empty() && payment.sought_at == Some(asked_at) {
@@ -322,6 +329,14 @@ impl Found {
         match self.state {
             FoundState::Ended { at, why: Why::Word } | FoundState::Paid { at } => Some(at),
             _ => None,
+        }
+    }
+
+    /// When it ended; none while it has not.
+    pub(super) fn ended_at(&self) -> Option<Time> {
+        match self.state {
+            FoundState::Open | FoundState::Different => None,
+            FoundState::Ended { at, .. } | FoundState::Paid { at } => Some(at),
         }
     }
 

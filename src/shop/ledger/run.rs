@@ -3,12 +3,14 @@
 use super::answer::named;
 use super::apply::apply;
 use super::clock::Clock;
-use super::due::{Due, claim_until, hold_until, is_free, is_held, not_readable, round, to_read};
+use super::due::{
+    Due, asked_at, claim_until, due_again, hold_until, is_free, is_held, is_to_forget, not_readable, round, to_read,
+};
 use super::event::{Alarm, Answer, Asked, Changed, Effect, Event, Got, Reading, Reply, Seen, Service};
 use super::order::{DAY, Order, Payment, SendResult, Time};
 use super::store::{Shared, Store};
-use crate::operations::CreatePaymentIntent;
-use crate::protocol::{AttemptResult, Error, Kind, Operation as _, Repeat, Spec};
+use crate::operations::{CreatePaymentIntent, ReadPaymentIntent};
+use crate::protocol::{AttemptResult, Error, Kind, Operation as _, Refusal, Repeat, Spec};
 use crate::shop::{self, Buyer, Owner, Refused};
 use crate::values::PaymentRef;
 use std::collections::VecDeque;
@@ -27,7 +29,7 @@ pub trait Requests: Sync {
     fn create(&self, payment: &Payment, may_retry: bool) -> impl Future<Output = Outcome> + Send;
 
     /// Reads, finds or cancels a payment.
-    fn ask(&self, reference: &str, asked: &Asked) -> impl Future<Output = Outcome> + Send;
+    fn ask(&self, payment: &Payment, asked: &Asked) -> impl Future<Output = Outcome> + Send;
 
     /// What the service's clock shows, if it says so.
     fn date(&self) -> impl Future<Output = Option<Time>> + Send;
@@ -56,16 +58,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The result of these attempts. `seal` encrypts an address.
+    /// The result of these attempts: none if a search has found nothing. `seal` encrypts an address, and the client secret if the payment is read with it.
     #[must_use]
     pub fn new(
         attempts: &[AttemptResult],
-        reading: Result<shop::Reading, Error>,
-        seal: impl FnOnce(&str) -> String,
+        reading: Result<Option<shop::Reading>, Error>,
+        keeps_secret: bool,
+        seal: impl Fn(&str) -> String,
     ) -> Self {
         let (last, earlier) = attempts.split_last().unwrap_or((&AttemptResult::NotSent, &[]));
         let got = match (&reading, SendResult::from(last)) {
-            (Ok(reading), _) => Got::Payment(Box::new(Seen::new(reading, seal))),
+            (Ok(None), _) => Got::Status(404),
+            (Ok(Some(reading)), _) => Got::Payment(Box::new(Seen::new(reading, keeps_secret, seal))),
             (Err(_), SendResult::Status(status)) => Got::Status(status),
             (Err(_), _) => Got::Lost,
         };
@@ -74,16 +78,21 @@ impl Outcome {
             _ => None,
         };
         let earlier = earlier.iter().map(SendResult::from).collect();
-        Self { earlier, got, retry_after, reading: reading.map_err(Refused::from) }
+        let not_found = || Error::refused(const { &ReadPaymentIntent::SPEC }, 404, Refusal::default());
+        let reading = reading.and_then(|reading| reading.ok_or_else(not_found)).map_err(Refused::from);
+        Self { earlier, got, retry_after, reading }
     }
 }
 
 impl Outcome {
-    /// The result of a search at a service that does not find payments by their reference.
-    #[must_use]
-    pub fn not_searched() -> Self {
-        let message = "This service does not find a payment by its reference.";
-        Self::new(&[], Err(Error::new(Kind::Unsupported, message)), |_| String::new())
+    /// The result of a request that was not sent, because the service has just not answered another one in its time.
+    fn not_sent() -> Self {
+        Self::new(&[], Err(Error::new(Kind::Timeout, "The service does not answer.")), false, |_| String::new())
+    }
+
+    /// Whether the service has not answered in its time.
+    fn has_timed_out(&self) -> bool {
+        self.reading.as_ref().is_err_and(|refused| refused.kind() == Some(Kind::Timeout))
     }
 }
 
@@ -170,12 +179,19 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     pub async fn now(&self) -> Result<Time, S::Error> {
         let of_store = self.store.now().await?;
         // Before anything is decided by it.
-        if self.clock.is_unknown()
-            && let Some(date) = self.requests.date().await
-        {
-            self.clock.learn(date, of_store);
+        if self.clock.is_unknown() {
+            self.request_time(of_store).await;
         }
         Ok(self.clock.now(of_store))
+    }
+
+    /// Requests the service's time. Returns whether the reply has it.
+    async fn request_time(&self, of_store: Time) -> bool {
+        let date = self.requests.date().await;
+        if let Some(date) = date {
+            self.clock.learn(date, of_store);
+        }
+        date.is_some()
     }
 
     /// Decides an event, and carries out what follows from it. `owner` is whose payments count; the shop receives what has changed, and
@@ -185,8 +201,14 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// Those of the store. Then the same event may be given once more.
     pub async fn handle(&self, name: &str, owner: &Owner, event: Event) -> Result<Done, S::Error> {
         self.now().await?;
+        if matches!(event, Event::Resolve(_)) {
+            // What a person ends is read for a day after that.
+            self.request_time(self.store.now().await?).await;
+        }
         let click = Some(&event).filter(|event| matches!(event, Event::Click(_))).cloned();
         let (mut done, mut clicks, mut events) = (Done::default(), 0, VecDeque::from([event]));
+        // A page waits for one call to a service that hangs, not for two.
+        let mut hangs = false;
         while let Some(event) = events.pop_front() {
             let Some(decision) = apply(self.store, name, owner, self.service, self.clock, &event).await? else {
                 continue;
@@ -196,6 +218,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
                     Effect::Send { reference, send, may_retry } => {
                         let Some(payment) = decision.order.payment(reference) else { continue };
                         let outcome = self.requests.create(payment, *may_retry).await;
+                        hangs = outcome.has_timed_out();
                         let (got, earlier) = (self.take(&outcome).await?, outcome.earlier);
                         done.reading = Some(outcome.reading);
                         events.push_back(Event::Reply(Reply {
@@ -206,7 +229,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
                         }));
                     }
                     Effect::Ask { reference, asked, for_page } => {
-                        let (event, reading) = self.ask(reference, asked, *for_page).await?;
+                        let (event, reading) = self.ask(&decision.order, reference, asked, *for_page, hangs).await?;
                         if *for_page {
                             done.reading = Some(reading);
                         }
@@ -234,21 +257,21 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(done)
     }
 
-    /// Reads the payment of this buyer that a page names, by the service's id or public reference. None if there is none.
+    /// Reads the payment of this buyer that a page names: by the first of these names which is its return nonce, the service's id or its
+    /// public reference. None if there is none.
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn read_named(&self, buyer: &Buyer, payment: &str) -> Result<Option<Read>, S::Error> {
-        if PaymentRef::new(payment).is_err() {
-            return Ok(None);
-        }
-        for name in self.store.find(payment).await? {
-            let Some(order) = self.store.order(&name).await? else { continue };
-            let Some((payment, found)) = named(&order, buyer, payment) else { continue };
-            let (reference, id) = (payment.reference.clone(), found.id.clone());
-            self.store.returned(&reference, self.now().await?).await?;
-            let done = self.read(&order, &reference, &id).await?;
-            return Ok(Some(Read { done, reference, id }));
+    pub async fn read_named(&self, buyer: &Buyer, names: &[String]) -> Result<Option<Read>, S::Error> {
+        for payment in names.iter().filter(|name| PaymentRef::new(name.as_str()).is_ok()) {
+            for name in self.store.find(payment).await? {
+                let Some(order) = self.store.order(&name).await? else { continue };
+                let Some((payment, found)) = named(&order, buyer, payment, names) else { continue };
+                let (reference, id) = (payment.reference.clone(), found.id.clone());
+                self.store.returned(&reference, self.now().await?).await?;
+                let done = self.read(&order, &reference, &id).await?;
+                return Ok(Some(Read { done, reference, id }));
+            }
         }
         Ok(None)
     }
@@ -258,7 +281,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// # Errors
     /// Those of the store.
     pub async fn read(&self, order: &Order, reference: &str, id: &str) -> Result<Done, S::Error> {
-        let (event, mut reading) = self.ask(reference, &Asked::Read(id.to_owned()), false).await?;
+        let (event, mut reading) = self.ask(order, reference, &Asked::Read(id.to_owned()), false, false).await?;
         let done = self.handle(&order.name, &order.owner, event).await?;
         let found = done.order.as_ref().and_then(|order| order.all_found().find(|(_, found)| found.id == id));
         if let (Ok(reading), Some((_, found))) = (&mut reading, found) {
@@ -312,11 +335,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         if !self.clock.is_to_be_asked(of_store) || self.store.due(now + LONG, now + LONG).await?.is_empty() {
             return Ok(false);
         }
-        let date = self.requests.date().await;
-        if let Some(date) = date {
-            self.clock.learn(date, of_store);
-        }
-        Ok(date.is_some())
+        Ok(self.request_time(of_store).await)
     }
 
     /// Reads what is due of one payment. Returns what is to be added to the round. One that cannot be handled waits for a minute, so that
@@ -339,8 +358,21 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
             let Some(order) = self.store.order(&name).await? else { continue };
             let Some(payment) = order.payment(&due.reference) else { continue };
             let mut after = None;
-            for asked in to_read(payment, &self.service().await?, now) {
-                let (event, reading) = self.ask(&due.reference, &asked, false).await?;
+            let service = self.service().await?;
+            let asks = to_read(payment, &service, now);
+            if asks.is_empty() {
+                self.store.postpone(&due.reference, due_again(payment, &service, now)).await?;
+            }
+            if is_to_forget(payment, &service, now) {
+                let of_store = self.store.now().await?;
+                if self.clock.service_now(of_store).is_none() {
+                    self.request_time(of_store).await;
+                }
+                let forget = Event::Forget { reference: due.reference.clone() };
+                after = self.handle(&name, &order.owner, forget).await?.order;
+            }
+            for asked in asks {
+                let (event, reading) = self.ask(&order, &due.reference, &asked, false, false).await?;
                 done.read += usize::from(reading.is_ok());
                 after = self.handle(&name, &order.owner, event).await?.order;
             }
@@ -376,12 +408,17 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// Asks the service about a payment. Returns the event, and the payment as it was read.
     async fn ask(
         &self,
+        order: &Order,
         reference: &str,
         asked: &Asked,
         for_page: bool,
+        hangs: bool,
     ) -> Result<(Event, Result<shop::Reading, Refused>), S::Error> {
-        let at = self.now().await?;
-        let outcome = self.requests.ask(reference, asked).await;
+        let at = asked_at(order, asked, self.now().await?);
+        let outcome = match order.payment(reference).filter(|_| !hangs) {
+            Some(payment) => self.requests.ask(payment, asked).await,
+            None => Outcome::not_sent(),
+        };
         let got = self.take(&outcome).await?;
         let (reference, asked) = (reference.to_owned(), asked.clone());
         Ok((Event::Reading(Reading { reference, asked, at, for_page, got }), outcome.reading))

@@ -1,7 +1,7 @@
 //! What a ledger needs of its store. A store decides nothing: it compares what it is given with what it has, every time is an argument,
 //! and no status, age or limit stands in it.
 
-use super::due::{Due, Next, due};
+use super::due::{Due, LONGEST_WAIT, Next, due};
 use super::event::{Changed, Effect, Service};
 use super::order::{Order, Payment, Time};
 use super::{Decision, Known};
@@ -128,7 +128,7 @@ pub struct Row {
     pub due_at: Option<Time>,
     /// Until when it counts as one of its owner's; none: it does not.
     pub counts_until: Option<Time>,
-    /// By which a customer or the service names it: its reference, and ids and public references of the service.
+    /// By which a customer or the service names it: its reference, its return nonce, and ids and public references of the service.
     pub names: BTreeSet<String>,
 }
 
@@ -175,11 +175,15 @@ impl Row {
             reference: payment.reference.clone(),
             created_at: payment.created_at,
             due_at: match due(payment, service, now) {
-                Next::At(at) => Some(at),
+                Next::At(at) => Some(at.min(now + LONGEST_WAIT)),
                 Next::Never => None,
             },
             counts_until: payment.counts_until(),
-            names: std::iter::once(payment.reference.clone()).chain(of_the_service).collect(),
+            names: [payment.reference.clone(), payment.nonce.clone()]
+                .into_iter()
+                .chain(of_the_service)
+                .filter(|name| !name.is_empty())
+                .collect(),
         }
     }
 }

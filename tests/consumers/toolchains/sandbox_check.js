@@ -8,6 +8,7 @@ import { createServer as createTlsServer } from "node:https";
 import { createInterface } from "node:readline";
 import { check, startService } from "guichet-sandbox/check";
 import { createShop } from "guichet-server";
+import { memoryOrders } from "guichet-server/orders";
 
 const COMMAND = "node_modules/.bin/guichet-sandbox";
 const running = [];
@@ -58,7 +59,7 @@ async function theExampleServerKeepsTheRules() {
       await startShop();
       return response.end();
     }
-    const order = searchParams.get("reference").replace(/\.\d+$/, "");
+    const order = searchParams.get("reference").replace(/^(ORDER-\w+)-\d+$/, "$1");
     const lines = log.filter((line) => line.split(/[ :.]/)[0] === order);
     response.end(lines.map((line) => line.replace(/.* is paid\.$/, "paid\n").replace(/.*: a refund of (\d+).*/, "refund_due $1\n")).join(""));
   });
@@ -123,29 +124,17 @@ async function aShopThatSignsEverybodyInBreaksARule() {
 /** The shop is a function from request to response, and functions stand for its commands. */
 async function aHandlerOfGuichetServerIsChecked() {
   const service = await startService();
-  const [sold, paid] = [new Map(), []];
-  const orders = {
-    openPayments: (owner, next) => [...sold.values()].filter((one) => one.owner === owner && !one.isFinal && one.merchant_reference !== next).length,
-    remember: (one) => void sold.set(one.merchant_reference, { ...sold.get(one.merchant_reference), ...one }),
-    find: (payment_ref, { owner }) => [...sold.values()].find((one) => one.payment_ref === payment_ref && one.owner === owner),
-    settled({ merchant_reference }, { status }) {
-      const one = sold.get(merchant_reference);
-      if (status === "succeeded" && !one.isFinal) paid.push(merchant_reference);
-      one.isFinal = true;
-    },
-    overpaid() {},
-    open: () => [...sold.values()].filter(({ isFinal }) => !isFinal),
-    claim: () => true,
-  };
+  const paid = new Map();
   const customers = { awa: { id: 1, email: "awa@example.com", emailVerified: true }, paul: { id: 2, email: "paul@example.com", emailVerified: true } };
   const shop = createShop({
     baseUrl: service.baseUrl,
     secretKey: service.secretKey,
     customer: ({ headers }) => customers[/login=(\w+)/.exec(headers.get("cookie"))?.[1]] ?? null,
     purchase: ({ id }, { id: customer, email }) => ({
-      merchant_reference: `ORDER-${customer}-${id}`, amount: "45000", description: "Shoes", firstname: "A", lastname: "B", email, redirect_url: "http://localhost/",
+      name: `ORDER-${customer}-${id}`, amount: "45000", description: "Shoes", firstname: "A", lastname: "B", email, redirect_url: "http://localhost/",
     }),
-    orders,
+    orderChanged: ({ name, state, paid_by }) => void (state === "paid" && paid.set(name, paid_by.reference)),
+    orders: memoryOrders(),
   });
   const handler = (request) => {
     const { pathname, searchParams } = new URL(request.url);
@@ -157,7 +146,7 @@ async function aHandlerOfGuichetServerIsChecked() {
     service,
     orderPattern: { id: "N-%d" },
     logins: ["POST /login?name=awa", "POST /login?name=paul"],
-    books: ({ reference, order }) => paid.filter((one) => one === reference && one.endsWith(order.id)).map(() => "paid"),
+    books: ({ reference, order }) => [...paid].filter(([name, one]) => one === reference && name.endsWith(order.id)).map(() => "paid"),
     settle: () => shop.settle(),
     only: names,
   });

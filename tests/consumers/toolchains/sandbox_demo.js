@@ -5,8 +5,8 @@ import { createServer, request } from "node:http";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { CUSTOMERS, PRODUCTS } from "./node_modules/guichet-sandbox/demo/catalogue.js";
-import { Orders, purchaseOf } from "./node_modules/guichet-sandbox/demo/orders.js";
-import { Payments } from "./node_modules/guichet-sandbox/demo/payments.js";
+import { nameOf, Orders, publicOrder, purchaseOf } from "./node_modules/guichet-sandbox/demo/orders.js";
+import { memoryOrders } from "./node_modules/guichet-sandbox/server/orders.js";
 import { createShop } from "./node_modules/guichet-sandbox/server/server.js";
 
 const COMMAND = "node_modules/.bin/guichet-sandbox";
@@ -30,7 +30,9 @@ await aCustomerHasAtMost20OpenPayments();
 await eachCustomersFirstPaymentIsReadFirstAnd8AtATime();
 await theNextReferenceHasTodaysPrice();
 await anOrderThatALaterSuccessHasPaidIsNotSoldAgain();
+await anOrderOfWhatIsNoLongerSoldHasEnded();
 await duplicatesWithoutANumberAreRecordedOnceEach();
+await whatTheLedgerSaysIsStoredOnceAndInOrder();
 for (const text of [...replies, log()]) assert.ok(!text.includes("sk_test_"), `the secret key is in ${text}`);
 await itEndsAtOnce();
 await whatItRefuses();
@@ -120,6 +122,10 @@ async function thePagesAndWhatTheyAreTold() {
   for (const path of ["/subscriptions", "/assets/../orders.js", "/assets/%2e%2e/orders.js", "/assets/", "/package.json", "/api/none"]) {
     assert.equal((await call("GET", path)).status, 404, path);
   }
+  const { text: texts } = await call("GET", "/assets/texts.js");
+  for (const status of ["unpaid", "paid", "paid_other_sum", "paid_after_end"]) {
+    assert.equal(texts.match(new RegExp(`^ +${status}(_text)?: "`, "gm"))?.length, 4, `an order that is ${status}, in two languages`);
+  }
   const { body: shop } = await call("GET", "/api/shop");
   assert.deepEqual([shop.customer, shop.has_subscriptions, shop.products.length], [null, false, 6]);
 }
@@ -156,7 +162,9 @@ async function othersAreRefused() {
     assert.equal((await call("POST", path, { body, headers: { cookie: "shop_login=0" } })).status, 401, path);
   }
   const control = { headers: { authorization: `Bearer ${ready.control_token}` }, from: ready.base_url };
-  assert.deepEqual((await call("GET", "/sandbox/requests", control)).body.requests, [], "no request has reached the service");
+  // The ledger asks the service for its time by what it may read at any time.
+  const { requests } = (await call("GET", "/sandbox/requests", control)).body;
+  assert.deepEqual(requests.filter(({ operation }) => operation !== "list_payment_methods"), [], "no request has reached the service");
   for (const own of [{ origin: ready.shop_url }, { origin: ready.shop_url, "sec-fetch-site": "same-origin" }, {}]) {
     assert.equal((await call("POST", "/guichet/session", { headers: { ...headers, ...own } })).status, 200);
   }
@@ -173,6 +181,7 @@ async function aCustomerWhoPaysAndClosesTheTabHasPaid() {
   await attach(intent, PAYS);
   const paid = await untilOrderIs("paid", headers, order);
   assert.equal(paid.payment_ref, intent.payment_ref);
+  assert.equal(log().split(`ORDER-${order.id} is paid.`).length, 2, log());
   // Paying again is no second payment, and the next basket is a new order.
   assert.equal((await pay(headers, order)).intent.status, "succeeded");
   assert.notEqual((await begin(headers, "boots")).order.id, order.id);
@@ -184,11 +193,12 @@ async function afterAFinalDeclineTheOrderGetsTheNextReference() {
   await attach(intent, NEVER_PAYS);
   const { body } = await call("GET", `/guichet/intents/${intent.payment_ref}`, { headers });
   assert.deepEqual([body.status, body.last_payment_error.code], ["failed", "fraud_blocked"]);
-  assert.equal((await orderOf(headers, order)).status, "failed");
+  const declined = await orderOf(headers, order);
+  assert.deepEqual([declined.status, declined.payment_ref], ["unpaid", intent.payment_ref]);
   const { intent: next } = await pay(headers, order);
-  assert.equal(next.merchant_reference, `ORDER-${order.id}.1`);
+  assert.equal(next.merchant_reference, `ORDER-${order.id}-1`);
   await attach(next, PAYS);
-  await untilOrderIs("paid", headers, order);
+  assert.equal((await untilOrderIs("paid", headers, order)).payment_ref, next.payment_ref);
 }
 
 async function aLateApprovalIsARefundDue() {
@@ -255,33 +265,55 @@ async function aCustomerHasAtMost20OpenPayments() {
   assert.equal((await begin(await signIn("awa"), "boots")).intent.status, "requires_action", "another customer's do not count");
 }
 
-/** A shop at a service that has one reply for all payments. */
+/** A shop at a service that answers each reading with what `service` says of a payment, and cancels one of which it says "canceled". */
 function shopAt(service) {
-  const orders = new Orders();
-  const created = new Map();
-  const { fetch: respond, settle } = createShop({
+  const [orders, ledger, created] = [new Orders(), memoryOrders(), new Map()];
+  let late = 0;
+  const { fetch: respond, order: shown, settle } = createShop({
     baseUrl: "http://127.0.0.1:1",
-    secretKey: KEY,
+    secretKey: "sk_live_1", // of no test environment, where the service is also asked for its time
     customer: ({ headers }) => ({ id: headers.get("customer") }),
-    purchase: ({ id }, customer) => purchaseOf(orders.toPay(id, CUSTOMERS.find((one) => one.id === customer.id)), "http://127.0.0.1/return"),
-    orders: new Payments(orders),
+    purchase({ id }, { id: customer }) {
+      const order = orders.require(id, CUSTOMERS.find((one) => one.id === customer));
+      return purchaseOf(order, "http://127.0.0.1/return");
+    },
+    orderChanged: (changed) => orders.change(changed),
+    orders: { ...ledger, now: async () => (await ledger.now()) + late },
     fetch: async (url, { method, body }) => {
-      const sold = body && JSON.parse(body);
+      const [, named, verb] = /payment-intents(?:\/(\w+))?(?:\/(\w+))?$/.exec(url);
+      const sold = !named && JSON.parse(body);
       const known = [...created].find(([, { merchant_reference }]) => merchant_reference === sold?.merchant_reference);
-      const id = method === "GET" ? url.split("/").pop() : (known?.[0] ?? `pi_${created.size + 1}`);
-      if (sold) created.set(id, sold);
-      const data = { ...created.get(id), status: "requires_action", attempts: 0, customer: { email: created.get(id).email }, id, payment_ref: id };
-      return Response.json({ data: { ...data, ...(method === "GET" && (await service(id))) } });
+      const id = named ?? known?.[0] ?? `pi_${created.size + 1}`;
+      if (sold && !known) created.set(id, sold);
+      const changes = method === "GET" || verb === "cancel" ? await service(id) : {};
+      if (verb === "cancel" && changes.status !== "canceled") return Response.json({ error: { code: "not_cancelable" } }, { status: 409 });
+      const data = { status: "requires_action", attempts: 0, checkout_url: `http://127.0.0.1:1/checkout/${id}`, id, payment_ref: id };
+      return Response.json({ data: { ...created.get(id), ...data, ...changes } });
     },
   });
   const send = async (customer, path, body) => {
     const init = { method: body ? "POST" : "GET", body: body && JSON.stringify(body), headers: { "content-type": "application/json", customer: customer.id } };
     const response = await respond(new Request(`http://127.0.0.1/guichet/intents${path}`, init));
-    assert.equal(response.status, 200, path);
-    return response.json();
+    const reply = await response.json();
+    return { ...reply, status: response.status === 200 ? reply.status : response.status };
   };
-  const place = (customer, quantity) => orders.place(customer, [{ sku: "boots", quantity }], "en");
-  return { created, place, settle, pay: ({ id, customer }) => send(customer, "", { id }), read: (id, customer) => send(customer, `/${id}`) };
+  return {
+    created,
+    settle,
+    place: (customer, quantity) => orders.place(customer, [{ sku: "boots", quantity }], "en"),
+    pay: ({ id, customer }) => send(customer, "", { id }),
+    read: (id, customer) => send(customer, `/${id}`),
+    shown: async (order) => publicOrder(order, await shown(nameOf(order))),
+    later: (seconds) => (late += seconds),
+  };
+}
+
+/** What a test writes to the console. */
+async function logOf(test) {
+  const [write, lines] = [console.error, []];
+  console.error = (line) => lines.push(line);
+  await test().finally(() => (console.error = write));
+  return lines;
 }
 
 async function eachCustomersFirstPaymentIsReadFirstAnd8AtATime() {
@@ -291,55 +323,93 @@ async function eachCustomersFirstPaymentIsReadFirstAnd8AtATime() {
   const [awa, paul] = CUSTOMERS;
   await shop.pay(shop.place(paul, 1));
   for (let quantity = 1; quantity <= 20; quantity += 1) await shop.pay(shop.place(awa, quantity));
+  shop.later(10);
   const read = shop.read("pi_5", awa);
   await pause(50);
   const round = shop.settle();
   await pause(200);
   assert.deepEqual([reads.slice(0, 3), reads.length], [["pi_5", "pi_5", "pi_1"], 9], "the page's own, and 8 of the round");
-  waiting.splice(0, 4).forEach((answer) => answer());
-  await pause(200);
-  assert.equal(reads.length, 12, "8 wait again");
   isHeld = false;
   waiting.forEach((answer) => answer());
   await read;
-  assert.deepEqual(await round, { read: 21, failed: [] });
+  const { read: first, due, failed } = await round;
+  assert.deepEqual([first, due, failed, reads.length], [8, 21, [], 9]);
+  for (const left of [8, 5, 0]) assert.equal((await shop.settle()).read, left);
+  assert.equal(new Set(reads).size, 21);
 }
 
 async function theNextReferenceHasTodaysPrice() {
-  const shop = shopAt(async () => ({ status: "failed" }));
+  const statuses = {};
+  const shop = shopAt(async (id) => ({ status: statuses[id] ?? "requires_action" }));
   const [awa] = CUSTOMERS;
   const order = shop.place(awa, 2);
   const boots = PRODUCTS.find(({ sku }) => sku === "boots");
   await shop.pay(order);
   boots.price += 1_000;
-  await shop.pay(order);
+  assert.equal(shop.place(awa, 2), order, "the same basket is the same order");
+  // The service does not cancel what is being paid: that keeps its price, and its page shows it.
+  const lines = await logOf(async () => assert.equal((await shop.pay(order)).intent.id, "pi_1"));
+  assert.ok(lines.some((line) => line.includes("price")), String(lines));
+  const { total, lines: shown } = await shop.shown(order);
+  assert.deepEqual([total, shown.map(({ price }) => price)], ["144000", ["73000"]]);
+  statuses.pi_1 = "failed";
   await shop.read("pi_1", awa);
-  await shop.pay(order);
-  const sold = [...shop.created.values()].map(({ merchant_reference, amount }) => [merchant_reference.split(".")[1], amount]);
-  assert.deepEqual(sold, [[undefined, "144000"], ["1", "146000"]]);
-  boots.price -= 1_000;
+  assert.equal((await shop.pay(order)).intent.id, "pi_2");
+  // One that it cancels is not paid any more.
+  boots.price += 1_000;
+  statuses.pi_2 = "canceled";
+  await logOf(async () => assert.equal((await shop.pay(order)).intent.id, "pi_3"));
+  const sold = [...shop.created.values()].map(({ merchant_reference, amount }) => [merchant_reference.split("-")[2], amount]);
+  assert.deepEqual(sold, [[undefined, "144000"], ["1", "146000"], ["2", "148000"]]);
+  assert.deepEqual([order.status, (await shop.shown(order)).total], ["unpaid", "148000"]);
+  boots.price -= 2_000;
 }
 
 async function anOrderThatALaterSuccessHasPaidIsNotSoldAgain() {
   const statuses = { pi_1: "failed" };
-  const shop = shopAt(async (id) => ({ status: statuses[id], amount_payable: "73440" }));
+  const shop = shopAt(async (id) => ({ status: statuses[id] ?? "requires_action", amount_payable: "73440" }));
   const [awa] = CUSTOMERS;
   const order = shop.place(awa, 1);
   const boots = PRODUCTS.find(({ sku }) => sku === "boots");
   await shop.pay(order);
-  const sent = shop.created.get("pi_1");
   await shop.read("pi_1", awa);
   boots.price += 1_000;
   assert.equal((await shop.pay(order)).intent.id, "pi_2");
   statuses.pi_1 = "succeeded";
-  await shop.read("pi_1", awa);
+  // It costs more by now: nothing is shipped, and a person decides.
+  const decides = await logOf(() => shop.read("pi_1", awa));
+  const sums = `72000 XAF was paid (ORDER-${order.id}), and it costs 73000 XAF`;
+  assert.deepEqual(decides, [`ORDER-${order.id}: ${sums}. Nothing is shipped; a person decides.`]);
   assert.equal((await shop.pay(order)).intent.id, "pi_1", "the payment that paid it, and not the open one");
-  assert.deepEqual([order.status, shop.created.get("pi_1")], ["paid", sent]);
+  const shown = await shop.shown(order);
+  assert.deepEqual([shown.status, shown.total, shown.payment_ref], ["paid_other_sum", "72000", "pi_1"]);
+  assert.notEqual(shop.place(awa, 1), order, "the next basket is a new order");
   // What is due is what was paid: the fee is a part of it.
   statuses.pi_2 = "succeeded";
-  await shop.read("pi_2", awa);
-  assert.deepEqual([...order.refundsDue.values()], [{ amount: "73440", currency: "XAF" }]);
+  const due = await logOf(async () => {
+    for (let read = 0; read < 2; read += 1) await shop.read("pi_2", awa);
+  });
+  assert.deepEqual(due, [`ORDER-${order.id}: a refund of 73440 XAF is due (pi_2).`]);
+  assert.deepEqual((await shop.shown(order)).refunds_due, [{ id: "pi_2", amount: "73440", currency: "XAF" }]);
   boots.price -= 1_000;
+}
+
+async function anOrderOfWhatIsNoLongerSoldHasEnded() {
+  const statuses = { pi_1: "succeeded" };
+  const shop = shopAt(async (id) => ({ status: statuses[id] ?? "requires_action" }));
+  const [awa] = CUSTOMERS;
+  const [paid, open] = [shop.place(awa, 1), shop.place(awa, 2)];
+  await shop.pay(paid);
+  await shop.pay(open);
+  await logOf(() => shop.read("pi_1", awa));
+  const at = PRODUCTS.findIndex(({ sku }) => sku === "boots");
+  const [boots] = PRODUCTS.splice(at, 1);
+  const { status, error } = await shop.pay(open);
+  assert.deepEqual([status, error.code], [409, "order_ended"]);
+  assert.equal((await shop.pay(paid)).intent.id, "pi_1", "a paid order leads to what was paid");
+  const shown = await shop.shown(open);
+  assert.deepEqual([shown.total, shown.lines.map(({ price }) => price)], ["144000", ["72000"]]);
+  PRODUCTS.splice(at, 0, boots);
 }
 
 async function duplicatesWithoutANumberAreRecordedOnceEach() {
@@ -347,9 +417,34 @@ async function duplicatesWithoutANumberAreRecordedOnceEach() {
   const shop = shopAt(async () => ({ status: "succeeded", attempts: 3, duplicate_payments: [duplicate, { ...duplicate, attempt: 2 }, duplicate] }));
   const order = shop.place(CUSTOMERS[0], 1);
   await shop.pay(order);
-  for (let read = 0; read < 3; read += 1) await shop.read("pi_1", CUSTOMERS[0]);
-  const attempts = [4294967295, 2, 4294967293].map((attempt) => `pi_1, attempt ${attempt}`);
-  assert.deepEqual([...order.refundsDue.keys()], attempts);
+  const lines = await logOf(async () => {
+    for (let read = 0; read < 3; read += 1) await shop.read("pi_1", CUSTOMERS[0]);
+  });
+  const due = (attempt) => `ORDER-${order.id}: a refund of 72000 XAF is due (pi_1, attempt ${attempt}).`;
+  assert.deepEqual(lines, [`ORDER-${order.id} is paid.`, ...[4294967295, 2, 4294967293].map(due)]);
+  assert.equal((await shop.shown(order)).refunds_due.length, 3);
+}
+
+async function whatTheLedgerSaysIsStoredOnceAndInOrder() {
+  const orders = new Orders();
+  const order = orders.place(CUSTOMERS[0], [{ sku: "boots", quantity: 1 }], "en");
+  const whole = { id: "pi_2", amount: "72000", currency: "XAF", plus_fee: true };
+  const attempt = { id: "pi_1", attempt: "2", amount: "73440", currency: "XAF" };
+  const lines = await logOf(async () => {
+    for (const [version, state, refunds_due, status] of [
+      [5, "paid", [], "paid"],
+      [4, "unpaid", [attempt], "paid"],
+      [5, "unpaid", [], "paid"],
+      [6, "paid", [whole], "paid"],
+      [7, "paid", [attempt, whole], "paid"],
+    ]) {
+      orders.change({ name: nameOf(order), version, state, refunds_due });
+      assert.equal(order.status, status);
+    }
+    orders.change({ name: "ORDER-0", version: 1, state: "paid", refunds_due: [] }); // an order that the shop does not have
+  });
+  const due = ["72000 XAF and the fee is due (pi_2)", "73440 XAF is due (pi_1, attempt 2)"].map((what) => `${nameOf(order)}: a refund of ${what}.`);
+  assert.deepEqual(lines, [`${nameOf(order)} is paid.`, ...due]);
 }
 
 async function itEndsAtOnce() {

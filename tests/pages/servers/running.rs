@@ -37,6 +37,21 @@ impl Server {
         }
     }
 
+    /// Whether it keeps payments itself, and not by a ledger.
+    pub fn has_own_rules(self) -> bool {
+        self == Self::Django
+    }
+
+    /// The reference of an order's second payment.
+    pub fn next(self, reference: &str) -> String {
+        if self.has_own_rules() { format!("{reference}.1") } else { format!("{reference}-1") }
+    }
+
+    /// By what the log names a payment: over a ledger, by its order.
+    pub fn logged(self, reference: &str) -> &str {
+        if self.has_own_rules() { reference } else { reference.strip_suffix("-1").unwrap_or(reference) }
+    }
+
     /// The command that serves the shop.
     fn serve(self, address: &str) -> Command {
         match self {
@@ -304,15 +319,16 @@ impl ShopServer {
         (status.success(), fs::read_to_string(report).unwrap())
     }
 
-    /// A command that prints what the log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`.
+    /// A command that prints what the log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`. A payment is
+    /// called as its order, or that and a number after a dash or a dot.
     fn books(&self) -> String {
-        let log = self.folder.log();
-        let order = r"${GUICHET_REFERENCE%%.*}(\.[0-9]+)?";
-        let (paid, refund) = (
-            format!(r"s/.*{order} is paid\..*/paid/p"),
-            format!(r"s/.*{order}: a refund of ([0-9]+).*/refund_due \2/p"),
-        );
-        format!(r#"sed -nE "{paid}; {refund}" '{}'"#, log.display())
+        let awk = r#"match($0, /ORDER-[-A-Za-z0-9_]+/) {
+            name = substr($0, RSTART, RLENGTH)
+            if (index(of "-", name "-") != 1 && index(of ".", name ".") != 1) next
+            if (/ is paid\./) print "paid"
+            else if (match($0, /a refund of [0-9]+/)) print "refund_due " substr($0, RSTART + 12, RLENGTH - 12)
+        }"#;
+        format!(r#"awk -v of="$GUICHET_REFERENCE" '{awk}' '{}'"#, self.folder.log().display())
     }
 
     /// The command for cron as a line of the shell.
@@ -460,6 +476,11 @@ fn copy(server: Server) -> Folder {
     let folder = Folder::new("server");
     let file = root().join(server.file());
     fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
+    if server == Server::Php {
+        for part in ["ledger.php", "ledger_store.php", "ledger_run.php"] {
+            fs::copy(file.with_file_name(part), folder.path.join(part)).unwrap();
+        }
+    }
     let page = folder.path.join("page");
     fs::create_dir(&page).unwrap();
     for entry in fs::read_dir(root().join("examples/page")).unwrap() {

@@ -1,4 +1,4 @@
-//! The store in PostgreSQL of guichet-server, on two servers at once, of which one is killed. `tests/shop/orders.mjs` has what each store
+//! The store in PostgreSQL of guichet-server, on two servers at once, of which one is killed. `tests/shop/ledger-stores.mjs` has what each store
 //! keeps; the other tests of `servers.rs` kill the server on Express, whose store is SQLite.
 
 use super::running::{self, Server, Visitor};
@@ -77,20 +77,6 @@ async fn every_rule_of_the_check_passes_on_postgresql() {
 
 #[test]
 #[ignore = "needs files that `cargo xtask test` builds"]
-fn the_stores_in_sqlite_and_postgresql_keep_the_same() {
-    for database in ["orders.sqlite".to_owned(), PostgresServer::shared().create_database()] {
-        running::run_in_node("orders.mjs", &database);
-    }
-}
-
-#[test]
-#[ignore = "needs files that `cargo xtask test` builds"]
 fn the_stores_of_the_ledger_in_javascript_keep_its_contract() {
     running::run_in_node("ledger-stores.mjs", &PostgresServer::shared().create_database());
-}
-
-#[test]
-#[ignore = "needs files that `cargo xtask test` builds"]
-fn a_shop_in_javascript_over_a_ledger_passes_the_cases() {
-    running::run_in_node("ledger-shop.mjs", "");
 }

@@ -487,12 +487,19 @@ type Answer = Result<Response, Response>;
 
 impl ShopServer {
     pub async fn open(name: &str, broken: Broken, key: &str) -> Self {
+        let key = key.to_owned();
+        let of = move |url: &str, service: &str, folder: PathBuf| router(broken, url, service, &key, folder);
+        Self::serving(name, of).await
+    }
+
+    /// Serves the shop that is made of its own address, the service's, and a folder.
+    pub async fn serving(name: &str, shop: impl FnOnce(&str, &str, PathBuf) -> Router) -> Self {
         let kept = crate::support::folder::Folder::new(name);
         let folder = kept.path.clone();
         let service = format!("127.0.0.1:{}", port::free());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let router = router(broken, &url, &format!("http://{service}"), key, folder.clone());
+        let router = shop(&url, &format!("http://{service}"), folder.clone());
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, router).await });
         Self { url, service, folder, _folder: kept, _serving: serving }

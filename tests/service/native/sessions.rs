@@ -484,3 +484,18 @@ impl SessionStore for Gated {
         self.0.has_ended(token).await
     }
 }
+
+/// The document does not show the reply to a validation: it may say no more than that the token is valid.
+#[tokio::test]
+async fn a_guard_knows_whose_token_was_given_out() {
+    let created = reply("200 OK", r#"{"data":{"session_token":"cst_test_1","customer_email":"awa@example.com"}}"#);
+    let valid = || reply("200 OK", r#"{"data":{"valid":true}}"#);
+    let service = FakeService::start(vec![created, valid(), valid()]).await;
+    let guard = SessionGuard::new(client(&service.base_url));
+    let sessions = Sessions::new(client(&service.base_url)).guarded_by(guard.clone());
+    let kept = sessions.get_or_create("login", &Email::new("awa@example.com").unwrap()).await.unwrap();
+    let customer = guard.check(&headers(&kept.token)).await.unwrap();
+    assert_eq!(customer.customer_email.as_str(), "awa@example.com");
+    let other = guard.check(&headers(&SessionToken::new("cst_test_2"))).await.unwrap_err();
+    assert_eq!(other.code(), "customer_unknown");
+}

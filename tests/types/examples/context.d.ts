@@ -25,16 +25,7 @@ declare function afterAll(run: () => unknown): void;
 declare const createHmac: typeof import("node:crypto").createHmac;
 declare const createIntent: (order: { merchant_reference: string; redirect_url: string }) => Promise<import("guichet").PaymentIntent>;
 
-// A shop of guichet-server, and what it keeps.
+// A shop of guichet-server, the store of its ledger, and the time in seconds.
 declare const server: import("guichet-server").ShopServer;
-declare const orders: import("guichet-server").Orders;
-declare const sold: import("guichet-server").Sold;
-declare const payment: import("guichet-server").Payment;
-declare const stored: import("guichet-server/examples/orders.mjs").StoredOrders;
-declare const price: import("guichet-server/examples/orders.mjs").Price;
-declare const duplicate: import("guichet-server").Duplicate;
-
-// The store of a ledger, and the time in seconds.
 declare const store: import("guichet-server/orders").LedgerStore;
-declare const overLedger: import("guichet-server").LedgerShopServer;
 declare const now: number;

@@ -59,7 +59,7 @@ declare module "express" {
 }
 
 declare module "node-sqlite3-wasm" {
-  const sqlite: { Database: new (file: string) => { all(sql: string, values?: (string | number)[]): Record<string, unknown>[] } };
+  const sqlite: { Database: new (file: string) => { prepare(sql: string): unknown; all(sql: string, values?: (string | number)[]): Record<string, unknown>[] } };
   export default sqlite;
 }
 

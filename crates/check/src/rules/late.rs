@@ -15,8 +15,8 @@ const REJECTED_AND_APPROVED: &str = "237670000013";
 const SUCCEEDS_AFTER_FAILURE: &str = "237670000014";
 /// Approved 30 seconds after the customer has begun.
 const SUCCEEDS_SOON: &str = "237670000001";
-/// More than the 600 seconds after which the latest attempt is approved.
-const UNTIL_APPROVED: u32 = 700;
+/// More than the 600 seconds after which the latest attempt is approved, and than the 36 minutes after which a ledger reads it again.
+const UNTIL_APPROVED: u32 = 2_400;
 /// How often the guide says to read a payment that is final.
 const MINUTE: Duration = Duration::from_secs(60);
 

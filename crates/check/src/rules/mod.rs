@@ -228,7 +228,7 @@ const RULES: &[Rule] = &[
         title: "After a final decline or a cancellation the order gets the next reference, once",
         needs: &[],
         guide: "declines-and-the-next-reference",
-        fix: "When a payment is read as failed or canceled, give the order its next merchant_reference (ORDER-17.1), so that the next POST /intents creates another payment. Store the number of each payment, and count its decline once.",
+        fix: "When a payment is read as failed or canceled, give the order its next merchant_reference (ORDER-17-1), so that the next POST /intents creates another payment. Store the number of each payment, and count its decline once.",
         run: |check| Box::pin(next::decline_gets_next_reference(check)),
     },
     Rule {
@@ -329,7 +329,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         id: "open_payment_keeps_price",
-        title: "An open payment keeps its price, and the next reference takes today's",
+        title: "An open payment keeps its price or is canceled, and the next takes today's",
         needs: &[REPRICE],
         guide: "declines-and-the-next-reference",
         fix: "Store the body of each payment and compare the service's reply with that, not with the catalogue. Read the catalogue when the next reference is created.",

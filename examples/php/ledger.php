@@ -9,7 +9,7 @@ declare(strict_types=1);
 namespace Guichet\Ledger;
 
 const DAY = 24 * 60 * 60, CLOCKS_DIFFER = 5 * 60, CANNOT_BE_ASKED = 15 * 60, LONG_DUE = 10 * 60; // all in seconds
-const PROCESSING = 3 * DAY, LONGEST_EXPIRY = 30 * DAY, LONG_READ = 30 * DAY, PAUSE_AFTER_END = DAY / 40;
+const PROCESSING = 3 * DAY, LONGEST_EXPIRY = 30 * DAY, LONG_READ = 30 * DAY, LONGEST_WAIT = 30 * DAY, PAUSE_AFTER_END = DAY / 40;
 const LONGEST_PAUSE = 60 * 60, LONGEST_HOLD = 15 * 60, CANCEL_AGAIN = 60 * 60, CLAIM = 15;
 const MAX_OPEN = 20, AT_A_TIME = 8, NUMBER = 6; // the last is the room in a reference for `-1` to `-99999`
 const STATES = ['paid', 'different', 'sent', 'open', 'ended']; // an order is the first that any of its payments is
@@ -25,13 +25,14 @@ const PAYMENT = ['created_at' => 0, 'nonce' => '', 'mark' => '', 'quote' => null
 const SEND = ['by_wrong_clock' => false, 'results' => []];
 const FOUND = ['payment_ref' => null, 'since' => 0, 'expires_at' => null, 'asked_at' => null, 'tried_at' => 0,
     'is_missing' => false, 'cancel_at' => null, 'is_over' => false, 'payable' => null, 'decided' => null,
-    'duplicates' => [], 'approvable_until' => null, 'sealed' => null];
+    'duplicates' => [], 'approvable_until' => null, 'sealed' => null, 'read_with' => null];
 const SERVICE = ['finds' => false, 'repeats' => true, 'cancels' => false, 'is_restoring' => false,
-    'longest_reference' => 50, 'call' => 60];
+    'longest_reference' => 50, 'call' => 60, 'keep_days' => null];
+const KEPT = ['amount' => 0, 'currency' => 0, 'fee_bearer' => 0]; // what stays when personal data are deleted
 const CLICK = ['visit' => null, 'nonce' => '', 'mark' => '', 'quote' => null];
 const SEEN = ['payment_ref' => null, 'reference' => null, 'amount' => null, 'currency' => null, 'created_at' => null,
     'expires_at' => null, 'date' => null, 'mark' => null, 'email' => null, 'payable' => null, 'duplicates' => [],
-    'approvable_until' => null, 'address' => null];
+    'approvable_until' => null, 'address' => null, 'read_with' => null];
 
 // What an event means for an order. `$now` is the database's clock; with a test key, the service's.
 function decide(array $order, array $known, array|string $event, int $now): array {
@@ -45,10 +46,42 @@ function decide(array $order, array $known, array|string $event, int $now): arra
     };
     return $deciding->finish(filled_order($order), $last, $kind === 'restored');
 }
-// When anything of this payment is read again; null: not any more.
+// When anything of this payment is read again, or its personal data are deleted; null: not any more.
 function due(array $payment, array $service, int $now): ?int {
     $times = array_column(readings($payment, $service, $now), 0);
-    return $times === [] ? null : min($times);
+    $others = array_filter([reported_at($payment, $service, $now), forgotten_at($payment, $service)], is_int(...));
+    return $times === [] ? ($others === [] ? null : min($others)) : min($times);
+}
+// When a payment is due again of which nothing is read now. Nothing is stored for longer ahead than a wrong clock is told from a
+// right one.
+function due_again(array $payment, array $service, int $now): int {
+    $at = due($payment, $service, $now) ?? $now + LONGEST_WAIT;
+    return $at > $now ? min($at, $now + LONGEST_WAIT) : $now + PAUSE_AFTER_END;
+}
+// When to report a payment that cannot be read: its creation got no reply, and the service has no search.
+function reported_at(array $payment, array $service, int $now): ?int {
+    $until = reported_until($payment, $service);
+    $last = array_column($payment['sends'] ?? [], 'until') ?: [$payment['created_at'] ?? 0];
+    return $until !== null && $now < $until ? max($last) : null;
+}
+// For 30 days while it may still be paid, and for a day after it was left.
+function reported_until(array $payment, array $service): ?int {
+    ['found' => $found, 'closed' => $closed, 'created_at' => $created_at] = filled_payment($payment);
+    $until = $closed === null ? $created_at + LONGEST_WAIT : ($closed['why'] === 'left' ? $closed['at'] + DAY : null);
+    return $found === [] && !($service + SERVICE)['finds'] ? $until : null;
+}
+// Whether nothing more is read of this payment, and its personal data have been kept for long enough.
+function is_to_forget(array $payment, array $service, int $now): bool {
+    return readings($payment, $service, $now) === [] && (forgotten_at($payment, $service) ?? $now + 1) <= $now;
+}
+// So many days after its end as the shop keeps personal data, if it has any. One that got no reply ends when it is no longer
+// reported.
+function forgotten_at(array $payment, array $service): ?int {
+    $states = array_filter(array_column($payment['found'] ?? [], 'state'), is_array(...));
+    $ends = [...array_column(array_map(current(...), array_values($states)), 'at'), $payment['closed']['at'] ?? null];
+    $ends = array_filter($ends, is_int(...)) ?: [reported_until($payment, $service)];
+    $is_kept = ($service['keep_days'] ?? null) === null || array_diff_key($payment['body'], KEPT) === [];
+    return $is_kept || max($ends) === null ? null : max($ends) + $service['keep_days'] * DAY;
 }
 // What is read of this payment now: each is `['read' => ID]`, or `'find'`: by its reference.
 function to_read(array $payment, array $service, int $now): array {
@@ -183,15 +216,15 @@ function changed(array $order): array {
     [$payment, $found] = $order['paid_by'] === null ? [null, null] : what_paid($order);
     $change = ['name' => $order['name'], 'version' => $order['version'], 'refunds_due' => refunds_due($order)];
     if ($found === null) {
-        return $change + ['state' => 'unpaid', 'paid_by' => null, 'asked' => null, 'has_ended' => false];
+        return $change + ['state' => 'unpaid', 'paid_by' => null, 'asked' => null];
     }
     $sum = $found['decided'] ?? sum($payment['body']);
     $is_other_word = $found['status'] !== 'succeeded' && $found['decided'] === null;
     $by = ['id' => $found['id'], 'reference' => $payment['reference'], ...$sum];
     $by['status'] = $is_other_word ? $found['status'] : null;
     $is_other_sum = $order['asked'] !== null && !is_same($sum, $order['asked']);
-    return $change + ['state' => $is_other_sum ? 'paid_other_sum' : 'paid', 'paid_by' => $by,
-        'asked' => $order['asked'], 'has_ended' => $order['has_ended']];
+    $state = $order['has_ended'] ? 'paid_after_end' : ($is_other_sum ? 'paid_other_sum' : 'paid');
+    return $change + ['state' => $state, 'paid_by' => $by, 'asked' => $order['asked']];
 }
 // Every payment that succeeded but the first, and every attempt that was paid besides, until it is given back.
 function refunds_due(array $order): array {
@@ -326,6 +359,7 @@ function end_reading(array $payment, int $at): array {
         $is_past = is_array($found['state']) && $at >= current($found['state'])['at'] + $span;
         $found['is_over'] = $found['is_over'] || ($is_read && $is_past);
         $found['sealed'] = $found['is_over'] && $is_read ? null : $found['sealed'];
+        $found['read_with'] = $found['is_over'] && $is_read ? null : $found['read_with'];
     }
     $is_past = $payment['closed'] !== null && $at >= $payment['closed']['at'] + DAY;
     $is_sought = $payment['found'] === [] && $payment['sought_at'] === $at;
@@ -336,21 +370,33 @@ function end_reading(array $payment, int $at): array {
 final class Deciding {
     private array $effects = [];
     private bool $clock_is_wrong; // by such a clock nothing ends, is left or is no longer read because of its age
+    private int $latest_now; // of two clocks that contradict each other, by the later one
 
     public function __construct(public array $order, private array $known, private array $service, private int $now) {
         $this->clock_is_wrong = abs($now - ($known['service_now'] ?? $now)) > CLOCKS_DIFFER;
+        $this->latest_now = $this->clock_is_wrong ? max($known['service_now'], $now) : $now;
     }
     private function alarm(string $what, string $about = ''): void {
         $this->effects[] = ['alarm' => compact('what', 'about')];
     }
+    // Nothing is deleted by a clock that is wrong, or that no reply has confirmed.
+    public function forget(array &$payment): null {
+        $is_confirmed = ($this->known['service_now'] ?? null) !== null && !$this->clock_is_wrong;
+        if ($is_confirmed && is_to_forget($payment, $this->service, $this->now)) {
+            $payment['body'] = array_intersect_key($payment['body'], KEPT);
+        }
+        return null;
+    }
     private function close(array &$payment, string $why): void {
-        $payment['closed'] = ['at' => $this->now, 'why' => $why];
+        $payment['closed'] = ['at' => $this->latest_now, 'why' => $why];
     }
     // The later of two times. One that lies ahead was stored by a clock that was.
     private function later(?int $old, int $new): int {
         return $old === null || $old > $this->now ? $new : max($old, $new);
     }
-    private function ended(string $why): array { return ['ended' => ['at' => $this->now, 'why' => $why]]; }
+    private function ended(string $why): array { return ['ended' => ['at' => $this->latest_now, 'why' => $why]]; }
+    // Whether a reading may end anything by its age. One that lies ahead was asked for by a clock that was wrong.
+    private function ages(int $at): bool { return $at <= $this->now + CLOCKS_DIFFER && !$this->clock_is_wrong; }
     private function enter(array $payment, string $what, ?string $who = null): void {
         $entry = ['at' => $this->now, 'reference' => $payment['reference'], 'what' => $what];
         $this->order['entries'][] = $entry + ($who === null ? [] : ['who' => $who]);
@@ -374,7 +420,8 @@ final class Deciding {
         $wrong = wrong_member($click['purchase']['costs']);
         $body = $wrong === null ? $click['purchase']['costs'] : null;
         if ($state === null || $state === 'ended') {
-            return $body === null ? $this->refuse_purchase($wrong) : $this->next_payment($click, $body);
+            $costs = $click['purchase']['costs'];
+            return $body === null ? $this->refuse_costs($costs, $wrong) : $this->next_payment($click, $body);
         }
         $states = array_map(state(...), $this->order['payments']);
         $payment = &$this->order['payments'][array_key_last(array_intersect($states, [$state]))];
@@ -447,6 +494,11 @@ final class Deciding {
         $this->effects[] = error(500, 'internal_error');
         return ['alarm' => ['what' => 'purchase', 'about' => $member]];
     }
+    // A customer may have mistyped where they are reached.
+    private function refuse_costs(mixed $costs, string $member): array {
+        $is_theirs = in_array($member, ['email', 'phone'], true) && is_string($costs[$member] ?? null);
+        return $is_theirs ? error(422, 'parameter_invalid') : $this->refuse_purchase($member);
+    }
     // The order's state says what a page gets. An open payment leads to `$address`, an id and an address that came just
     // now, or to the one that was stored because no repeat and no reading gives it.
     private function answer_page(?array $payment = null, ?array $address = null): array|string {
@@ -485,6 +537,8 @@ final class Deciding {
         [$state, $status, $finds] = [state($payment), $got['status'] ?? null, $this->service['finds']];
         $others = array_diff_key($payment['sends'], [$number => 0]);
         $is_refused_repeat = $others !== [] && in_array($status, REFUSED_REPEATS, true);
+        $is_repeat = $others !== [] || count($payment['sends'][$number]['results']) > 1;
+        $is_refused = $is_repeat && in_array($status, [409, ...REFUSALS], true);
         $is_lost = $is_refused_repeat || $this->cannot_be_asked($payment);
         $why = match (true) {
             $state !== 'sent' => null,
@@ -500,7 +554,9 @@ final class Deciding {
             $state !== 'sent', $why === 'conflict', $why === 'left' => $this->answer_page($payment),
             $why === null && $finds => ask($payment, 'find'),
             $status === 429 => error(429, 'rate_limited'),
-            default => $status === null ? error(503, 'unavailable') : error(502, 'service_failed'),
+            // The payment may exist: a refusal of a repeat does not say that the customer's data are wrong.
+            $status === null, $why === null && $is_refused => error(503, 'unavailable'),
+            default => error(502, 'service_failed'),
         };
     }
     // A payment that comes is taken into the order; a 404 says that the service does not have it. A page gets only an
@@ -519,10 +575,10 @@ final class Deciding {
         $is_taken = $seen !== null && $this->take($payment, $seen, $asked, $at);
         // A send that was executed since the reading was asked for is none that it would have found.
         $is_after = fn($send) => $send['at'] > $at || ($send['until'] > $at && may_be_executed([$send], $this->now));
-        if ($is_missing && $id === null && array_filter($payment['sends'], $is_after) === []) {
+        if ($is_missing && $id === null && $this->ages($at) && array_filter($payment['sends'], $is_after) === []) {
             $this->may_be_left($payment, $payment['sends']) && $this->close($payment, 'left');
         }
-        $may_end = ($is_taken || $is_missing) && !$this->clock_is_wrong;
+        $may_end = ($is_taken || $is_missing) && $this->ages($at);
         $payment = $may_end ? end_reading($payment, $at) : $payment;
         $address = $is_taken ? address($seen) : null;
         return match (true) {
@@ -556,7 +612,7 @@ final class Deciding {
         $is_adopted = $is_restoring && $seen['mark'] === $payment['mark'];
         $is_different = !$is_adopted && (($is_restoring && $is_found) || $is_too_old);
         $payment['found'][] = ['id' => $seen['id'], 'payment_ref' => $seen['payment_ref'], 'status' => $seen['status'],
-            'state' => $is_different ? 'different' : 'open', 'since' => $this->now, 'tried_at' => $this->now,
+            'since' => $this->latest_now, 'tried_at' => $this->latest_now, 'state' => $is_different ? 'different' : 'open',
             'sealed' => $seen['address']['sealed'] ?? null] + FOUND;
         $is_different && $this->alarm('different', $payment['reference']);
         $email = $payment['body']['email'] ?? $seen['email'];
@@ -584,7 +640,7 @@ final class Deciding {
         $found = ['status' => $seen['status'], 'asked_at' => $asked_at, 'tried_at' => $tried_at, 'is_missing' => false,
             'expires_at' => $seen['expires_at'] ?? $found['expires_at'],
             'payable' => $seen['payable'] ?? $found['payable'], 'approvable_until' => $seen['approvable_until'],
-            'duplicates' => $duplicates,
+            'duplicates' => $duplicates, 'read_with' => $seen['read_with'] ?? $found['read_with'],
             'sealed' => $found['asked_at'] !== null && $seen['address'] !== null ? null : $found['sealed']] + $found;
         $found['state'] = $this->state_after($payment, $found, $seen, $is_other, $at);
         $is_new_word = $before['status'] !== $seen['status'];
@@ -606,10 +662,10 @@ final class Deciding {
         return match (true) {
             $kind === 'paid', $kind === 'different', $is_other && ended_why($found) === 'decided' => $found['state'],
             $is_other => 'different',
-            $seen['status'] === 'succeeded' && $is_whole => ['paid' => ['at' => $this->now]],
+            $seen['status'] === 'succeeded' && $is_whole => ['paid' => ['at' => $this->latest_now]],
             $kind === 'ended' => $found['state'],
             in_array($seen['status'], ['failed', 'canceled'], true) => $this->ended('word'),
-            $at < ends_at($found), $this->clock_is_wrong => 'open',
+            $at < ends_at($found), !$this->ages($at) => 'open',
             $this->service['cancels'] && $found['cancel_at'] === null => $this->cancel($payment, $found),
             default => $this->ended('timed_out'),
         };
@@ -637,10 +693,10 @@ final class Deciding {
         ksort($refunded, SORT_STRING);
         $this->order['refunded'] = array_values($refunded);
         $place = $id === null ? null : place($payment['found'], 'id', $id) ?? count($payment['found']);
-        $unseen = ['id' => $id, 'state' => 'open', 'status' => 'decided', 'since' => $this->now];
-        $found = $payment['found'][$place ?? -1] ?? $unseen + ['tried_at' => $this->now] + FOUND;
+        $unseen = ['id' => $id, 'state' => 'open', 'status' => 'decided', 'since' => $this->latest_now];
+        $found = $payment['found'][$place ?? -1] ?? $unseen + ['tried_at' => $this->latest_now] + FOUND;
         if (kind($found) !== 'paid') { // nothing takes back what was paid
-            $found['state'] = $word === 'paid' ? ['paid' => ['at' => $this->now]] : $this->ended('decided');
+            $found['state'] = $word === 'paid' ? ['paid' => ['at' => $this->latest_now]] : $this->ended('decided');
             $found['decided'] = $verdict['paid'] ?? $found['decided'];
         }
         $payment['found'] = $place === null ? $payment['found'] : array_replace($payment['found'], [$place => $found]);

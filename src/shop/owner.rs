@@ -1,6 +1,5 @@
-use crate::operations::{CreatePaymentIntent, PaymentIntent};
-use crate::values::{Amount, Currency, Email, IntentId, Invalid, MerchantReference, PaymentRef};
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::values::Email;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Whom a payment belongs to. An e-mail address does not decide it, because a guest can type anyone's.
@@ -85,76 +84,5 @@ impl Buyer {
     #[must_use]
     pub fn verified_email(self, email: Email) -> Self {
         Self { verified_email: Some(email), ..self }
-    }
-}
-
-/// A sale: the payment is compared with it before its order is paid.
-///
-/// ```
-/// use guichet::shop::{Owner, Sold};
-/// use guichet::values::{Amount, Currency, Email, IntentId, MerchantReference, PaymentRef};
-/// # fn stored() -> Result<Sold, guichet::values::Invalid> {
-/// let sold = Sold {
-///     payment_ref: PaymentRef::new("gch_1")?,
-///     intent: IntentId::new("pi_1")?,
-///     merchant_reference: MerchantReference::new("ORDER-17")?,
-///     amount: Amount::units(45_000),
-///     currency: Currency::xaf(),
-///     owner: Owner::Customer("17".to_owned()),
-///     email: Some(Email::new("awa@example.com")?),
-/// };
-/// # Ok(sold) }
-/// ```
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Sold {
-    /// The service's public reference, by which the page requests the status; the intent's identifier if the service
-    /// has none.
-    pub payment_ref: PaymentRef,
-    /// The intent.
-    pub intent: IntentId,
-    /// The shop's own name of the payment.
-    pub merchant_reference: MerchantReference,
-    /// The price.
-    #[serde(deserialize_with = "from_text")]
-    pub amount: Amount,
-    /// The currency of the price.
-    pub currency: Currency,
-    /// Whom it belongs to.
-    pub owner: Owner,
-    /// The e-mail address that was sent to the service, which its replies must name.
-    pub email: Option<Email>,
-}
-
-/// Reads an amount from the string that it is stored as, in any format. (The amount of a reply is read only as JSON.)
-fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    Amount::new(&text).map_err(serde::de::Error::custom)
-}
-
-impl Sold {
-    pub(super) fn new(purchase: &CreatePaymentIntent, intent: &PaymentIntent, owner: Owner) -> Result<Self, Invalid> {
-        let payment_ref = match &intent.payment_ref {
-            Some(payment_ref) => payment_ref.clone(),
-            None => PaymentRef::new(intent.id.as_str())?,
-        };
-        Ok(Self {
-            payment_ref,
-            intent: intent.id.clone(),
-            merchant_reference: purchase.merchant_reference.clone(),
-            amount: purchase.amount,
-            currency: purchase.currency.clone(),
-            owner,
-            email: purchase.email.clone(),
-        })
-    }
-
-    /// Whether a payment is the one that was sold.
-    pub(super) fn is(&self, intent: &PaymentIntent) -> bool {
-        let email = self.email.as_ref().map(Email::as_str);
-        self.intent == intent.id
-            && intent.merchant_reference.as_deref() == Some(self.merchant_reference.as_str())
-            && intent.amount == self.amount
-            && intent.currency == self.currency.as_str()
-            && email.is_none_or(|email| email.eq_ignore_ascii_case(&intent.customer.email))
     }
 }

@@ -1,0 +1,340 @@
+//! What a payment company does otherwise than the document, or does not say in it: how a payment is read, found and canceled, and its
+//! words for a status. Nothing in a profile weakens a rule: amount, currency and reference are compared as always.
+
+use super::ledger::{Asked, Found, Payment};
+use crate::operations::{CancelPaymentIntent, PaymentIntent, ReadPaymentIntent};
+use crate::protocol::{Error, Kind, Method, Operation, Spec, assemble, decode, is_list, percent_encode};
+use crate::values::{IntentId, IntentStatus, Invalid};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+
+/// A profile: the file `service.json`.
+///
+/// ```
+/// use guichet::native::Profile;
+/// let profile = Profile::new(r#"{"base_url": "https://api.example.com", "read": {"method": "GET", "path": "/v1/charges/{payment_ref}"},
+///     "cancel": null, "statuses": {"pending": "processing"}}"#)?;
+/// let wrong = Profile::new(r#"{"base_url": "https://api.example.com", "read": {"method": "GET", "path": "//evil.example/{id}"}}"#);
+/// assert_eq!(wrong.unwrap_err().reason(), "`read.path` must begin with one `/`.");
+/// # Ok::<(), guichet::values::Invalid>(())
+/// ```
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The address of all operations, without `/v1`.
+    pub base_url: String,
+    /// The address where payments are created, if that is another.
+    #[serde(default)]
+    pub gateway_url: Option<String>,
+    /// The origins that a `checkout_url` may have. Empty: that of `base_url`.
+    #[serde(default)]
+    pub checkout_origins: Vec<String>,
+    read: Route,
+    #[serde(default)]
+    find_by_reference: Option<Route>,
+    /// Without this member as documented; null: there is none.
+    #[serde(default, deserialize_with = "present")]
+    cancel: Option<Option<Route>>,
+    #[serde(default)]
+    statuses: BTreeMap<String, IntentStatus>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    #[serde(deserialize_with = "method")]
+    method: Method,
+    path: String,
+    #[serde(default)]
+    credential: RouteCredential,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum RouteCredential {
+    #[default]
+    Key,
+    ClientSecret,
+}
+
+/// A payment's names, as far as they are known.
+struct Names<'a> {
+    id: Option<&'a str>,
+    payment_ref: Option<&'a str>,
+    merchant_reference: &'a str,
+    client_secret: Option<&'a str>,
+}
+
+/// A request about a payment that was created. It may hold a client secret, so it has no `Debug`.
+pub struct PaymentRequest {
+    /// The operation that it is, for the retry table.
+    pub spec: &'static Spec,
+    /// The method.
+    pub method: Method,
+    /// Path and query.
+    pub target: String,
+    /// What it is sent with instead of the key.
+    pub client_secret: Option<String>,
+    /// Whether the reply may be a list: to a creation, and by the document, it is none.
+    pub may_list: bool,
+}
+
+impl PaymentRequest {
+    /// The request that creates a payment.
+    #[must_use]
+    pub fn creation(spec: &'static Spec) -> Self {
+        Self { spec, method: spec.method, target: spec.path.to_owned(), client_secret: None, may_list: false }
+    }
+
+    /// What is kept, encrypted, of the payment that this is asked of: its client secret.
+    #[must_use]
+    pub fn kept<'a>(payment: &'a Payment, asked: &Asked) -> Option<&'a str> {
+        asked_of(payment, asked)?.read_with.as_deref()
+    }
+
+    /// What is asked of a payment, by the profile or else by the document.
+    ///
+    /// # Errors
+    /// Kind `unsupported` if the service has no such operation, or a name is not known that it needs.
+    pub fn new(
+        profile: Option<&Profile>,
+        payment: &Payment,
+        asked: &Asked,
+        client_secret: Option<&str>,
+    ) -> Result<Self, Error> {
+        let id = id_of(asked);
+        let payment_ref = asked_of(payment, asked).and_then(|found| found.payment_ref.as_deref());
+        let names = Names { id, payment_ref, merchant_reference: &payment.reference, client_secret };
+        let (spec, route) = match asked {
+            Asked::Read(_) => (const { &ReadPaymentIntent::SPEC }, profile.map(|profile| &profile.read)),
+            Asked::Cancel(_) => match profile.map(|profile| &profile.cancel) {
+                Some(Some(None)) => return Err(unsupported()),
+                cancel => (const { &CancelPaymentIntent::SPEC }, cancel.and_then(|it| it.as_ref()?.as_ref())),
+            },
+            Asked::Find => {
+                let find = profile.and_then(|profile| profile.find_by_reference.as_ref()).ok_or_else(unsupported)?;
+                (const { &ReadPaymentIntent::SPEC }, Some(find))
+            }
+        };
+        match route {
+            Some(route) => route.request(spec, &names),
+            None => {
+                let id = IntentId::new(id.unwrap_or_default())?;
+                let request = match asked {
+                    Asked::Cancel(_) => assemble(&CancelPaymentIntent::new(id)),
+                    _ => assemble(&ReadPaymentIntent::new(id)),
+                };
+                let request = request.map_err(|_| unsupported())?;
+                Ok(Self { spec, method: request.method, target: request.target, client_secret: None, may_list: false })
+            }
+        }
+    }
+}
+
+fn id_of(asked: &Asked) -> Option<&str> {
+    match asked {
+        Asked::Read(id) | Asked::Cancel(id) => Some(id),
+        Asked::Find => None,
+    }
+}
+
+fn asked_of<'a>(payment: &'a Payment, asked: &Asked) -> Option<&'a Found> {
+    payment.found.iter().find(|found| Some(found.id.as_str()) == id_of(asked))
+}
+
+/// The payment that a reply has: of a list, as a search gives it, the one of this reference. A list is read only if the reply may be one.
+/// Its status is one of our words. `body` is the whole reply.
+///
+/// # Errors
+/// If it cannot be read as a payment, or as a list of payments.
+pub fn payment_of(
+    profile: Option<&Profile>,
+    reference: &str,
+    may_list: bool,
+    body: &[u8],
+) -> Result<Option<PaymentIntent>, serde_json::Error> {
+    let payment = match may_list && is_list(body) {
+        true => decode::<Vec<PaymentIntent>>(body)?
+            .into_iter()
+            .find(|intent| intent.merchant_reference.as_deref() == Some(reference)),
+        false => Some(decode::<PaymentIntent>(body)?),
+    };
+    Ok(payment.map(|mut intent| {
+        if let Some(ours) = profile.and_then(|profile| profile.statuses.get(intent.status.as_str())) {
+            intent.status = ours.clone();
+        }
+        intent
+    }))
+}
+
+/// The parts of a path that a value takes the place of.
+const PLACES: [&str; 4] = ["{id}", "{payment_ref}", "{merchant_reference}", "{client_secret}"];
+
+impl Profile {
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// [`Invalid`] with the name of the member that is wrong. The addresses are checked where they are used.
+    pub fn new(json: &str) -> Result<Self, Invalid> {
+        let profile: Self = serde_json::from_str(json).map_err(|error| Invalid::because(error.to_string()))?;
+        profile.read.check("read", &[Method::Get, Method::Post], &PLACES)?;
+        if let Some(find) = &profile.find_by_reference {
+            find.check("find_by_reference", &[Method::Get, Method::Post], &["{merchant_reference}"])?;
+        }
+        if let Some(Some(cancel)) = &profile.cancel {
+            cancel.check("cancel", &[Method::Post, Method::Put, Method::Delete], &PLACES)?;
+        }
+        for (word, ours) in &profile.statuses {
+            if !matches!(IntentStatus::from(word.clone()), IntentStatus::Unknown(_)) {
+                let reason = ["`statuses.", word, "` is a word of the document, which keeps its meaning."].concat();
+                return Err(Invalid::because(reason));
+            }
+            if matches!(ours, IntentStatus::Unknown(_)) {
+                let reason = "must be `requires_action`, `processing`, `succeeded`, `failed` or `canceled`.";
+                return Err(Invalid::because(["`statuses.", word, "` ", reason].concat()));
+            }
+        }
+        Ok(profile)
+    }
+
+    /// Whether the service finds a payment by its reference.
+    #[must_use]
+    pub fn finds(&self) -> bool {
+        self.find_by_reference.is_some()
+    }
+
+    /// Whether the service cancels a payment.
+    #[must_use]
+    pub fn cancels(&self) -> bool {
+        !matches!(self.cancel, Some(None))
+    }
+
+    /// Whether a payment is read or canceled by its client secret, which is then kept as long as it is read.
+    #[must_use]
+    pub fn needs_client_secret(&self) -> bool {
+        [Some(&self.read), self.cancel.as_ref().and_then(Option::as_ref)].into_iter().flatten().any(Route::needs_secret)
+    }
+}
+
+impl Route {
+    fn check(&self, name: &str, methods: &[Method], places: &[&str]) -> Result<(), Invalid> {
+        let wrong = |member: &str, reason: &str| Err(Invalid::because(["`", name, member, "` ", reason].concat()));
+        if !methods.contains(&self.method) {
+            let words: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+            return wrong(".method", &["must be one of ", &words.join(", "), "."].concat());
+        }
+        let path = self.path.as_str();
+        if !path.starts_with('/') || path.starts_with("//") {
+            return wrong(".path", "must begin with one `/`.");
+        }
+        // `%2e` is a dot to the parsers of addresses.
+        let is_up = |part: &str| matches!(&*part.to_ascii_lowercase().replace("%2e", "."), "." | "..");
+        let is_unsafe = |byte: u8| byte.is_ascii_control() || matches!(byte, b'\\' | b'#' | b' ') || !byte.is_ascii();
+        if path.bytes().any(is_unsafe) || path.split(['/', '?']).any(is_up) {
+            return wrong(".path", "may have no `\\`, `#`, `..`, space or character beyond ASCII.");
+        }
+        let rest = places.iter().fold(path.to_owned(), |path, place| path.replace(place, ""));
+        if rest.contains(['{', '}']) {
+            return wrong(".path", &["may have no other braces than ", &places.join(", "), "."].concat());
+        }
+        if rest == path {
+            return wrong(".path", &["must have one of ", &places.join(", "), "."].concat());
+        }
+        Ok(())
+    }
+
+    fn needs_secret(&self) -> bool {
+        self.credential == RouteCredential::ClientSecret || self.path.contains("{client_secret}")
+    }
+
+    fn request(&self, spec: &'static Spec, names: &Names<'_>) -> Result<PaymentRequest, Error> {
+        let values = [names.id, names.payment_ref, Some(names.merchant_reference), names.client_secret];
+        let mut target = String::new();
+        let mut rest = self.path.as_str();
+        while let Some((before, from)) = rest.split_once('{') {
+            let (place, after) = from.split_once('}').ok_or_else(unsupported)?;
+            let value = PLACES.iter().position(|one| one.trim_matches(['{', '}']) == place).and_then(|at| values[at]);
+            // A path of `.` or `..` would lead to another operation.
+            let value = value.filter(|value| !matches!(*value, "" | "." | "..")).ok_or_else(unsupported)?;
+            target.push_str(before);
+            percent_encode(&mut target, value);
+            rest = after;
+        }
+        target.push_str(rest);
+        let client_secret = match self.credential {
+            RouteCredential::Key => None,
+            RouteCredential::ClientSecret => Some(names.client_secret.ok_or_else(unsupported)?.to_owned()),
+        };
+        Ok(PaymentRequest { spec, method: self.method, target, client_secret, may_list: true })
+    }
+}
+
+fn unsupported() -> Error {
+    Error::new(Kind::Unsupported, "By the profile, this service cannot be asked for this payment.")
+}
+
+fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Method, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    Method::of_word(&word).ok_or_else(|| D::Error::custom("a method is GET, POST, PUT or DELETE"))
+}
+
+/// A member that is present: null is one, too.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Route>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn cases(name: &str) -> Vec<Value> {
+        let cases: Value = serde_json::from_str(include_str!("../../tests/shop/profile.json")).expect("JSON");
+        cases[name].as_array().expect("a list").clone()
+    }
+
+    #[test]
+    fn a_wrong_profile_is_refused_by_name() {
+        for case in cases("wrong") {
+            let (text, words) = (case[0].as_str().expect("a profile"), case[1].as_str().expect("words"));
+            let refused = Profile::new(text).expect_err(text);
+            assert!(refused.reason().starts_with(words), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_payment_is_asked_for_as_the_profile_says() {
+        let order = json!({
+            "reference": "ORDER 17", "body": {"firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com",
+                "description": "Shoes", "amount": "45000"},
+            "found": [{"id": "pi_1", "payment_ref": "PAY/1?a", "state": "open", "status": "processing", "read_with": "sealed"}],
+        });
+        let payment: Payment = serde_json::from_value(order).expect("a payment");
+        for case in cases("requests") {
+            let profile = case["profile"].as_object().map(|members| {
+                let mut members = members.clone();
+                members.insert("base_url".to_owned(), json!("https://api.example.com"));
+                Profile::new(&Value::Object(members).to_string()).expect("a profile")
+            });
+            let asked: Asked = serde_json::from_value(case["asked"].clone()).expect("what is asked");
+            let secret = PaymentRequest::kept(&payment, &asked).map(|_| "pi_1_secret_1");
+            let request = PaymentRequest::new(profile.as_ref(), &payment, &asked, secret).ok().map(|request| {
+                let words = [Some(request.method.as_str().to_owned()), Some(request.target), request.client_secret];
+                words.into_iter().flatten().collect::<Vec<String>>()
+            });
+            assert_eq!(json!(request), case["request"], "{case}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_only_where_a_profile_asks() {
+        let list = br#"{"data": [{"id": "pi_2", "merchant_reference": "OTHER", "amount": 1, "currency": "XAF", "status": "done"},
+            {"id": "pi_1", "merchant_reference": "ORDER-17", "amount": 1, "currency": "XAF", "status": "done"}]}"#;
+        let found = payment_of(None, "ORDER-17", true, list).expect("a list").expect("a payment");
+        assert_eq!(found.id.as_str(), "pi_1");
+        assert_eq!(payment_of(None, "ORDER-17", true, b"[]").expect("a list"), None);
+        assert!(payment_of(None, "ORDER-17", false, list).is_err(), "a reply to a creation");
+        assert!(payment_of(None, "ORDER-17", false, b"[]").is_err(), "nothing is known of what it did");
+    }
+}
