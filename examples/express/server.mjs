@@ -2,13 +2,12 @@
 // timer that settles payments. Copy it, then replace the customers, products and sign-in by yours.
 
 import { createHash, randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import express from "express";
 import { createShop, ShopError } from "guichet-server";
 import { toNode } from "guichet-server/node";
 import { sqliteOrders } from "guichet-server/orders";
-import sqlite from "node-sqlite3-wasm";
+import Database from "libsql";
 
 const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
 const pages = process.env.GUICHET_PUBLIC_URL ?? service; // the service, as browsers name it
@@ -34,8 +33,7 @@ function originOf(name) {
   );
 }
 
-rmSync(`${file}.lock`, { recursive: true, force: true }); // a killed process leaves it
-const db = new sqlite.Database(file);
+const db = new Database(file);
 db.exec(`
   CREATE TABLE IF NOT EXISTS customers
     (id TEXT PRIMARY KEY, firstname TEXT, lastname TEXT, verified_email TEXT, phone TEXT);
@@ -68,7 +66,7 @@ const shop = createShop({
   // The page names a product and its basket. The server sets price, customer and order.
   purchase(order, customer) {
     const { id: name, basket, product_id } = orderOf(order ?? {}, customer);
-    const product = db.get("SELECT * FROM products WHERE id = ?", product_id);
+    const product = db.prepare("SELECT * FROM products WHERE id = ?").get(product_id);
     if (!product) return { name, ended: true };
     const back = basket.startsWith("next:") ? `${origin}/guichet/return` : `${page ?? origin}/`;
     const { firstname, lastname, email, phone } = customer;
@@ -78,11 +76,11 @@ const shop = createShop({
   },
   // What an order has become. Each state comes at least once, and an older one changes nothing.
   orderChanged({ name, version, state, paid_by, refunds_due }) {
-    const before = db.get("SELECT state, refunds FROM orders WHERE id = ?", name);
+    const before = db.prepare("SELECT state, refunds FROM orders WHERE id = ?").get(name);
     const sql = `UPDATE orders SET version = ?, state = ?, paid_by = ?, refunds = ?
       WHERE id = ? AND version < ?`;
     const after = [version, state, paid_by?.reference ?? null, JSON.stringify(refunds_due)];
-    if (!db.run(sql, [...after, name, version]).changes) return;
+    if (!db.prepare(sql).run(...after, name, version).changes) return;
     const odd = { paid_other_sum: "with another sum", paid_after_end: "after its end" }[state];
     if (state === "paid" && state !== before.state) console.log(name, "is paid."); // ship it
     if (odd && state !== before.state) console.log(`${name} is paid ${odd}: a person decides.`);
@@ -104,12 +102,13 @@ function orderOf({ id, product }, { id: customer }) {
   // page can name that order, because of the colon.
   const count = `SELECT count(paid_by) AS paid FROM orders
     WHERE customer_id = ? AND product_id = ? AND basket LIKE 'next:%'`;
-  const basket = id === "next" ? `next:${db.get(count, [customer, product]).paid}` : id;
+  const basket = id === "next" ? `next:${db.prepare(count).get(customer, product).paid}` : id;
   const insert = `INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
     SELECT ?, ?, ?, id FROM products WHERE id = ?`;
-  db.run(insert, [`ORDER-${randomBytes(8).toString("hex")}`, customer, basket, product]);
+  const name = `ORDER-${randomBytes(8).toString("hex")}`;
+  db.prepare(insert).run(name, customer, basket, product);
   const find = "SELECT * FROM orders WHERE customer_id = ? AND basket = ? AND product_id = ?";
-  const order = db.get(find, [customer, basket, product]);
+  const order = db.prepare(find).get(customer, basket, product);
   if (!order) throw missing;
   return order;
 }
@@ -131,11 +130,11 @@ const loginOf = (cookies) => sha256(/(?:^|; )shop=([0-9a-f]{64})/.exec(cookies)?
 function customerOf(cookies) {
   const sql = `SELECT customers.*, verified_email AS email, token_hash AS login FROM customers
     JOIN logins ON customer_id = id WHERE token_hash = ? AND began > unixepoch() - ${MONTH}`;
-  return db.get(sql, loginOf(cookies));
+  return db.prepare(sql).get(loginOf(cookies));
 }
 async function endLogin({ headers }) {
   const login = loginOf(headers.cookie);
-  if (!db.run("DELETE FROM logins WHERE token_hash = ?", login).changes) return;
+  if (!db.prepare("DELETE FROM logins WHERE token_hash = ?").run(login).changes) return;
   // And the session tokens that its pages got. One that is not ended here expires by itself.
   const { failed } = await shop.signOut(login);
   for (const error of failed) console.error(error.cause ?? error);
@@ -167,11 +166,11 @@ app.use(({ headers, method }, response, next) => {
 // What the demo's page shows, and its sign-in without a password.
 app.get("/shop", ({ headers }, response) => {
   const customer = customerOf(headers.cookie)?.id ?? null;
-  const customers = db.all("SELECT id FROM customers ORDER BY id").map(({ id }) => id);
-  const products = db.all("SELECT * FROM products");
+  const customers = db.prepare("SELECT id FROM customers ORDER BY id").pluck().all();
+  const products = db.prepare("SELECT * FROM products").all();
   const sql = `SELECT id, customer_id, basket, product_id, paid_by,
     json_array_length(refunds) AS refunds FROM orders WHERE customer_id = ? ORDER BY rowid`;
-  const shown = { customers, customer, products, orders: db.all(sql, customer) };
+  const shown = { customers, customer, products, orders: db.prepare(sql).all(customer) };
   response.set("cache-control", "no-store").json({ base_url: pages, ...shown });
 });
 // JSON, or a form of the page while its script does not run.
@@ -186,11 +185,11 @@ const answer = (request, response) => {
 const cookie = { httpOnly: true, sameSite: "lax", secure: origin.startsWith("https:") };
 app.post("/sign-in", async (request, response) => {
   const id = request.body.customer;
-  const isKnown = typeof id === "string" && db.get("SELECT id FROM customers WHERE id = ?", id);
-  if (!isKnown) return response.sendStatus(422);
+  const known = db.prepare("SELECT id FROM customers WHERE id = ?");
+  if (typeof id !== "string" || !known.get(id)) return response.sendStatus(422);
   await endLogin(request);
   const token = randomBytes(32).toString("hex");
-  db.run("INSERT INTO logins VALUES (?, ?, unixepoch())", [sha256(token), id]);
+  db.prepare("INSERT INTO logins VALUES (?, ?, unixepoch())").run(sha256(token), id);
   response.cookie("shop", token, cookie);
   answer(request, response);
 });

@@ -1,1 +1,1 @@
-export default { serverExternalPackages: ["node-sqlite3-wasm"] };
+export default { serverExternalPackages: ["libsql"] };

@@ -195,7 +195,7 @@ export interface StoreOptions {
 }
 
 /**
- * A SQLite database: a `DatabaseSync` of node:sqlite (Node.js 22.13), or a `Database` of node-sqlite3-wasm.
+ * A SQLite database: a `DatabaseSync` of node:sqlite (Node.js 22.13), or a `Database` of libsql.
  *
  * @example
  * const store = (database: Sqlite) => sqliteOrders(database);
@@ -234,8 +234,8 @@ export interface Postgres {
 }
 
 /**
- * The store of a ledger in SQLite, for the processes of one machine that use one driver; with node-sqlite3-wasm for one process. The
- * connection is the ledger's own: within a transaction of the shop's, a change would be undone with it.
+ * The store of a ledger in SQLite, for the processes of one machine. No transaction of the shop's may be open on the connection while the
+ * ledger uses it: a change would be undone with it.
  *
  * @example
  * const store = (database: Sqlite) => sqliteOrders(database, { prefix: "guichet_" });

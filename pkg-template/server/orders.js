@@ -1,7 +1,5 @@
 // The stores of a shop's ledger in SQLite and PostgreSQL: the tables and statements of the crate `guichet-orders`. A store decides nothing:
 // it compares what it is given with what it has, every time is an argument, and no status, age or limit stands in it.
-import { existsSync, readFileSync } from "node:fs";
-
 export { memoryOrders } from "./memory.js";
 
 /** The format of the tables that this version writes. */
@@ -26,18 +24,16 @@ const TABLES = Object.entries({
 
 const COUNT = "SELECT count(*) AS open FROM {p}payments WHERE owner = $1 AND counts_until > $2";
 
-/** The ledger in SQLite, by a `DatabaseSync` of node:sqlite or a `Database` of node-sqlite3-wasm. */
+/** The ledger in SQLite, by a `DatabaseSync` of node:sqlite or a `Database` of libsql. */
 export function sqliteOrders(database, { prefix = "guichet_" } = {}) {
   if (typeof database?.prepare !== "function") {
-    throw new TypeError("sqliteOrders takes a `DatabaseSync` of node:sqlite or a `Database` of node-sqlite3-wasm.");
+    throw new TypeError("sqliteOrders takes a `DatabaseSync` of node:sqlite or a `Database` of libsql.");
   }
-  const isWasm = typeof database.all === "function";
-  const rows = isWasm ? (sql, values) => database.all(sql, values) : (sql, values) => database.prepare(sql).all(...values);
   const query = (sql, values = []) => {
-    // A value for each `?`: the two drivers bind `$1` differently.
+    // A value for each `?`: the drivers bind `$1` differently.
     const bound = [];
     const text = sql.replace(/\$(\d)/g, (_, place) => (bound.push(values[place - 1]), "?"));
-    return rows(text.replaceAll("{p}", prefix), bound);
+    return database.prepare(text.replaceAll("{p}", prefix)).all(...bound);
   };
   return ordersBy(prefix, {
     query,
@@ -61,37 +57,11 @@ export function sqliteOrders(database, { prefix = "guichet_" } = {}) {
     prepare() {
       const [{ timeout }] = query("PRAGMA busy_timeout");
       if (timeout < 5_000) query("PRAGMA busy_timeout = 5000");
-      if (isWasm) refuseHalfWritten(query);
     },
     text: "TEXT",
     now: "SELECT unixepoch() AS now",
     tables: "SELECT name FROM sqlite_schema WHERE type = 'table'",
   });
-}
-
-/**
- * SQLite repairs a file that a process has half written when it was killed. node-sqlite3-wasm (0.8.60) does not: it takes its own lock for
- * another process's, and its next transaction deletes the journal by which the file could be repaired.
- */
-function refuseHalfWritten(query) {
-  const { file } = query("PRAGMA database_list").find(({ name }) => name === "main");
-  try {
-    query("BEGIN IMMEDIATE"); // so that the journal is not that of a transaction
-  } catch (cause) {
-    const remedy = `If no other process has it open, one was killed: remove ${file}.lock and start again.`;
-    throw new Error(`The ledger's file ${file} cannot be written (${cause.message}). ${remedy}`, { cause });
-  }
-  try {
-    if (!file || !existsSync(`${file}-journal`)) return;
-    const journal = readFileSync(`${file}-journal`);
-    // It begins with zeros once its transaction has ended. Then comes how many pages of the file may have been written over.
-    if (journal.length < 12 || journal[0] === 0 || journal.readUInt32BE(8) === 0) return;
-  } finally {
-    query("ROLLBACK");
-  }
-  throw new Error(
-    `A process was killed while it wrote ${file}, and node-sqlite3-wasm cannot repair the file. Stop all servers, read the file once by SQLite itself (sqlite3 ${file} .tables, or node:sqlite), and start again.`,
-  );
 }
 
 /** The ledger in PostgreSQL, by a `Pool` of pg, in the first schema of the `search_path`. */

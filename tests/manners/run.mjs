@@ -391,9 +391,9 @@ async function started(name) {
 }
 
 // The ledger's clock is the store's, and with a test key the service's `Date`. A test moves both.
-let sqlite;
+let Database;
 function storeAt(clock) {
-  const store = sqlite ? sqliteOrders(new sqlite.Database(":memory:")) : memoryOrders();
+  const store = Database ? sqliteOrders(new Database(":memory:")) : memoryOrders();
   return { ...store, now: async () => (await store.now()) + clock.ahead };
 }
 
@@ -465,7 +465,7 @@ async function walked(name) {
   return results;
 }
 
-if (process.env.STORE === "sqlite") sqlite = (await import("node-sqlite3-wasm")).default;
+if (process.env.STORE === "sqlite") Database = (await import("libsql")).default;
 console.error = () => {}; // what the shops log
 const names = Object.keys(MANNERS);
 const table = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await walked(name)])));

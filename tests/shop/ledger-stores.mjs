@@ -1,4 +1,4 @@
-// The stores of guichet-server's ledger keep the contract of `src/shop/ledger/contract.rs`: in SQLite by node-sqlite3-wasm, and by node:sqlite
+// The stores of guichet-server's ledger keep the contract of `src/shop/ledger/contract.rs`: in SQLite by libsql, and by node:sqlite
 // where this Node.js has it; in PostgreSQL if DATABASE_URL or the argument is its address, as a role that may create databases and roles.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -16,35 +16,21 @@ const [, , role, ...argument] = process.argv;
 const first = (now) => JSON.stringify({ created_at: now });
 
 /** Each is how to make an empty database, and how to connect to it as one server. `wrap` gets what the store is given. */
-const engines = { "node-sqlite3-wasm": await inWasm() };
+const engines = { libsql: inFile((await import("libsql")).default) };
 const builtin = await import("node:sqlite").catch(() => null);
-if (builtin) engines["node:sqlite"] = inNode(builtin);
+if (builtin) engines["node:sqlite"] = inFile(builtin.DatabaseSync);
 if (process.env.DATABASE_URL) engines.pg = await inPostgres(process.env.DATABASE_URL);
 
-function inFile(connect) {
+function inFile(Database) {
   const folder = fs.mkdtempSync(join(tmpdir(), "guichet-stores-"));
   process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
   let files = 0;
-  // node-sqlite3-wasm leaves its lock when it is killed.
-  const unlock = (address) => fs.rmSync(`${address}.lock`, { recursive: true, force: true });
-  return { empty: async () => join(folder, `${files++}.sqlite`), connect, unlock };
-}
-
-async function inWasm() {
-  const { default: sqlite } = await import("node-sqlite3-wasm");
-  return inFile((address, { wrap = (database) => database } = {}) => {
-    const database = new sqlite.Database(address);
-    const store = (options) => sqliteOrders(wrap(database), options);
-    return { store, query: async (sql) => database.all(sql), close: async () => database.close() };
-  });
-}
-
-function inNode({ DatabaseSync }) {
-  return inFile((address, { wrap = (database) => database } = {}) => {
-    const database = new DatabaseSync(address);
+  const connect = (address, { wrap = (database) => database } = {}) => {
+    const database = new Database(address);
     const store = (options) => sqliteOrders(wrap(database), options);
     return { store, query: async (sql) => database.prepare(sql).all(), close: async () => database.close() };
-  });
+  };
+  return { empty: async () => join(folder, `${files++}.sqlite`), connect };
 }
 
 async function inPostgres(connectionString) {
@@ -62,7 +48,7 @@ async function inPostgres(connectionString) {
     await server.close();
     return Object.assign(new URL(connectionString), { pathname: name }).href;
   };
-  return { empty, connect, unlock() {} };
+  return { empty, connect };
 }
 
 /** A commit of an order that has one payment. */
@@ -115,16 +101,13 @@ const roles = {
     armed.isArmed = true;
     console.log(await store.commit(orderOf(name, { open: 0 })));
   },
-  /** A commit whose process is killed before it writes to the file for this time, or deletes the journal. */
-  async halfway(connection, count, name) {
+  /** Commits orders until the process is killed, and says each that is stored. */
+  async busy(connection, round) {
     const store = await openStore(connection);
-    let left = Number(count);
-    const isFile = (fd) => fs.readlinkSync(`/proc/self/fd/${fd}`).endsWith(".sqlite");
-    const die = () => process.kill(process.pid, "SIGKILL");
-    const { writeSync } = fs;
-    fs.writeSync = (fd, ...rest) => (isFile(fd) && left-- === 0 ? die() : writeSync(fd, ...rest));
-    fs.unlinkSync = die;
-    await store.commit(orderOf(name, { open: 0 }));
+    for (let number = 0; ; number++) {
+      const name = `ORDER-${round}-${number}`;
+      if (await store.commit(orderOf(name))) fs.writeSync(1, `${name}\n`);
+    }
   },
 };
 
@@ -331,7 +314,7 @@ const everywhere = {
     await connection.close();
   },
 
-  async a_process_that_is_killed_between_two_statements_has_stored_nothing({ empty, connect, unlock, engine }) {
+  async a_process_that_is_killed_between_two_statements_has_stored_nothing({ empty, connect, engine }) {
     const address = await empty();
     const creator = connect(address);
     await openStore(creator);
@@ -339,7 +322,6 @@ const everywhere = {
     let count = 0;
     for (; ; count++) {
       const { signal, text } = await start("killed", engine, address, count, "ORDER-1").ended;
-      unlock(address);
       const connection = connect(address);
       const store = await openStore(connection);
       assert.equal(await isStored(store, "ORDER-1"), signal === null, `killed before statement ${count}`);
@@ -352,6 +334,24 @@ const everywhere = {
     }
     // BEGIN, (lock,) count, order, payment, three names, event, COMMIT.
     assert.equal(count, engine === "pg" ? 10 : 9);
+  },
+
+  async a_process_that_is_killed_at_any_moment_has_stored_what_it_said({ empty, connect, engine }) {
+    const address = await empty();
+    for (let round = 0; round < 12; round++) {
+      const server = start("busy", engine, address, round);
+      await server.ready;
+      await new Promise((resolve) => setTimeout(resolve, 7 * round));
+      server.child.kill("SIGKILL");
+      const { text } = await server.ended;
+      const connection = connect(address);
+      const store = await openStore(connection);
+      const said = text.split("\n").filter(Boolean);
+      assert.ok(said.length > 0);
+      for (const name of said) assert.equal(await isStored(store, name), true, name);
+      await isStored(store, `ORDER-${round}-${said.length}`);
+      await connection.close();
+    }
   },
 
   async a_thousand_payments_of_one_customer_are_due({ empty, connect }) {
@@ -455,34 +455,8 @@ const inSqlite = {
 };
 
 const only = {
+  libsql: inSqlite,
   "node:sqlite": inSqlite,
-  "node-sqlite3-wasm": {
-    ...inSqlite,
-    // This driver does not repair what a process has half written.
-    async a_file_that_is_half_written_is_refused_by_name({ empty, connect, unlock, engine }) {
-      for (const count of [1, 99]) {
-        const address = await empty();
-        const creator = connect(address);
-        await openStore(creator);
-        await creator.close();
-        assert.equal((await start("halfway", engine, address, count, "ORDER-1").ended).signal, "SIGKILL");
-        let connection = connect(address);
-        const isNamed = ({ message }) => message.includes(`one was killed: remove ${address}.lock`);
-        if (count === 1) await assert.rejects(connection.store().open(first), isNamed);
-        unlock(address);
-        for (let i = 0; i < 2; i++) await assert.rejects(connection.store().open(first), /killed while it wrote .* read the file once by SQLite itself/);
-        await connection.close();
-        if (!builtin) continue;
-        connection = engines["node:sqlite"].connect(address);
-        await connection.query("SELECT * FROM guichet_ledger");
-        await connection.close();
-        connection = connect(address);
-        const store = await openStore(connection);
-        assert.equal(await isStored(store, "ORDER-1"), false);
-        await connection.close();
-      }
-    },
-  },
   pg: {
     async a_role_that_may_not_create_uses_what_another_has_created({ empty, connect }) {
       const address = await empty();

@@ -1,10 +1,9 @@
 import "server-only"; // the build fails if a client component imports this file
 import { createHash, randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
+import Database from "libsql";
 import { cookies } from "next/headers";
 import { createShop, ShopError, type OrderChanged, type ShopServer } from "guichet-server";
 import { sqliteOrders } from "guichet-server/orders";
-import { Database } from "node-sqlite3-wasm";
 
 // The payment service and this shop's own address. Read at run time: one build serves every environment.
 const baseUrl = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
@@ -32,7 +31,7 @@ const customers = new Map(
 );
 
 interface Shop extends ShopServer {
-  db: Database;
+  db: Database.Database;
 }
 
 // Each route has a module of its own: they share one shop, which is opened by the first of them, and not by the build.
@@ -43,10 +42,9 @@ function open(): Shop {
   const secretKey = process.env.GUICHET_SECRET_KEY;
   if (!secretKey) throw new Error("Set GUICHET_SECRET_KEY to the secret key that the sandbox prints (sk_test_…).");
   const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
-  rmSync(`${file}.lock`, { recursive: true, force: true }); // a killed process leaves it
   const db = new Database(file);
-  db.run("CREATE TABLE IF NOT EXISTS logins (token_hash TEXT PRIMARY KEY, customer TEXT NOT NULL)");
-  db.run(`CREATE TABLE IF NOT EXISTS orders
+  db.exec("CREATE TABLE IF NOT EXISTS logins (token_hash TEXT PRIMARY KEY, customer TEXT NOT NULL)");
+  db.exec(`CREATE TABLE IF NOT EXISTS orders
     (name TEXT PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL, paid_by TEXT, refunds TEXT NOT NULL)`);
   const made = createShop({
     baseUrl,
@@ -76,11 +74,11 @@ function open(): Shop {
 }
 
 /** Stores what an order has become: each state comes at least once, and an older one changes nothing. */
-function orderChanged(db: Database, { name, version, state, paid_by, refunds_due }: OrderChanged) {
-  const before = db.get("SELECT state, refunds FROM orders WHERE name = ?", name);
+function orderChanged(db: Database.Database, { name, version, state, paid_by, refunds_due }: OrderChanged) {
+  const before = db.prepare<[string]>("SELECT state, refunds FROM orders WHERE name = ?").get(name) as { state: string; refunds: string } | undefined;
   const sql = `INSERT INTO orders VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET version = excluded.version,
     state = excluded.state, paid_by = excluded.paid_by, refunds = excluded.refunds WHERE orders.version < excluded.version`;
-  if (!db.run(sql, [name, version, state, paid_by?.reference ?? null, JSON.stringify(refunds_due)]).changes) return;
+  if (!db.prepare(sql).run(name, version, state, paid_by?.reference ?? null, JSON.stringify(refunds_due)).changes) return;
   const news = {
     unpaid: "",
     paid: "is paid.",
@@ -90,7 +88,7 @@ function orderChanged(db: Database, { name, version, state, paid_by, refunds_due
   if (news && state !== before?.state) console.log(name, news); // ship what is paid
   type Refund = OrderChanged["refunds_due"][number];
   const paymentOf = ({ id, attempt }: Refund) => (attempt ? `${id}, attempt ${attempt}` : id); // or the whole of it
-  const known = (JSON.parse(String(before?.refunds ?? "[]")) as Refund[]).map(paymentOf);
+  const known = (JSON.parse(before?.refunds ?? "[]") as Refund[]).map(paymentOf);
   for (const refund of refunds_due.filter((due) => !known.includes(paymentOf(due)))) {
     const sum = `${refund.amount} ${refund.currency}${refund.plus_fee ? " and the fee" : ""}`;
     console.log(`${name}: a refund of ${sum} is due (${paymentOf(refund)}).`); // make it with the payment company
@@ -107,8 +105,8 @@ const login = async () => hash((await cookies()).get("shop")?.value);
 /** Who is signed in. */
 export async function customer() {
   const own = await login();
-  const row = shop().db.get("SELECT customer FROM logins WHERE token_hash = ?", own);
-  const known = customers.get(String(row?.customer));
+  const row = shop().db.prepare("SELECT customer FROM logins WHERE token_hash = ?").get(own);
+  const known = customers.get((row as { customer: string } | undefined)?.customer ?? "");
   return known && { ...known, login: own };
 }
 
@@ -145,7 +143,7 @@ export async function signIn(request: Request) {
   const { customer } = Object(body);
   if (!customers.has(customer)) return answer(request, 422);
   const token = randomBytes(32).toString("hex");
-  shop().db.run("INSERT INTO logins VALUES (?, ?)", [hash(token), customer]);
+  shop().db.prepare("INSERT INTO logins VALUES (?, ?)").run(hash(token), customer);
   (await cookies()).set("shop", token, { httpOnly: true, sameSite: "lax", secure: origin.startsWith("https:") });
   return answer(request, 204);
 }
@@ -154,7 +152,7 @@ export async function signOut(request: Request) {
   if (!isOurs(request)) return answer(request, 403);
   const ended = await login();
   // And the session tokens that its pages got. One that is not ended here expires by itself.
-  if (shop().db.run("DELETE FROM logins WHERE token_hash = ?", ended).changes) {
+  if (shop().db.prepare("DELETE FROM logins WHERE token_hash = ?").run(ended).changes) {
     for (const error of (await shop().signOut(ended)).failed) console.error(error);
   }
   return answer(request, 204);

@@ -204,16 +204,10 @@ impl ShopServer {
                 statements = statements.replace(&format!("{table}s"), &format!("shop_{table}"));
             }
         }
-        if self.server == Server::Express {
-            self.kill(); // its database is for one process
-        }
         let options = SqliteConnectOptions::new().filename(self.folder.path.join("shop.sqlite"));
         let mut database = SqliteConnection::connect_with(&options).await.unwrap();
         sqlx::raw_sql(sqlx::AssertSqlSafe(statements)).execute(&mut database).await.unwrap();
         database.close().await.unwrap();
-        if self.server == Server::Express {
-            self.restart().await;
-        }
     }
 
     /// Lets nobody write to the database, until the connection is closed.

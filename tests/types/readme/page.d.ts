@@ -58,9 +58,9 @@ declare module "express" {
   export default express;
 }
 
-declare module "node-sqlite3-wasm" {
-  const sqlite: { Database: new (file: string) => { prepare(sql: string): unknown; all(sql: string, values?: (string | number)[]): Record<string, unknown>[] } };
-  export default sqlite;
+declare module "libsql" {
+  const Database: new (file: string) => { prepare(sql: string): unknown };
+  export default Database;
 }
 
 declare module "vitest" {
