@@ -5,27 +5,31 @@ namespace Guichet\Ledger;
 
 const MOST_CLICKS = 3; // how often one click is decided anew because a payment of its order has ended in it
 const LONG_AFTER = 31 * DAY; // longer than any payment waits for its next reading
+const NOT_ASKED = ['status' => null, 'data' => null, 'date' => null, 'retry_after' => null, 'hangs' => false];
 
 final class Ledger {
     private bool $is_test;
     private bool $is_asked = false;
     private ?int $ahead = null; // of the store's clock, the service's, by the last reply that said its `Date`
 
-    // `$send` sends requests at the same time, each a method, a path and a body or null. It returns for each the `status`
-    // (null: no reply), `data` (null: not readable), `date`, `retry_after`, and `hangs`: no reply came in its time. `$changed`
-    // gets the whole state of an order, and `$alarm` what a person must know. `$service` is what the service can do, a call being
-    // executed for so long at most, and for how many days after their end personal data are kept. `$former_key` is the key
-    // that `$key` has replaced: addresses that were stored under it still lead to their payments.
+    // `$send` sends requests at the same time, each a method, a path with its query, and a body or null; some have what is sent
+    // instead of the key, or null, and what no log may show. It returns for each the `status` (null: no reply), `data` (null: not
+    // readable), whether that `is_list`, `date`, `retry_after`, and `hangs`: no reply came in its time. `$changed` gets the whole
+    // state of an order, and `$alarm` what a person must know. `$service` says for how long at most a call is executed, and for
+    // how many days after their end personal data are kept. `$former_key` is the key that `$key` has replaced: what was stored
+    // under it still leads to its payments. `$profile` is what the service does otherwise than the document.
     public function __construct(
         private Store $store,
         #[\SensitiveParameter] private string $key,
         private \Closure $send,
         private \Closure $changed,
         private \Closure $alarm,
-        private array $service = ['cancels' => true, 'call' => 40],
+        private array $service = ['call' => 40],
         #[\SensitiveParameter] private ?string $former_key = null,
+        private array $profile = DOCUMENTED,
     ) {
-        $this->is_test = preg_match('/^([sr]k_test_|FLWSECK_TEST)/', $key) === 1;
+        $this->service = service_of($profile) + $service;
+        $this->is_test = is_test($key);
         $store->open(first_shared(...));
     }
 
@@ -51,8 +55,9 @@ final class Ledger {
                 if ($kind === 'send') {
                     ['payments' => $payments] = $decision['order'];
                     $payment = $payments[place($payments, 'reference', $of['reference'])];
-                    $request = ['POST', '/payment-intents', creation($payment)];
-                    [['got' => $got, 'hangs' => $hangs]] = [$done['reply']] = $this->replies([$request]);
+                    $request = ['POST', '/v1/payment-intents', creation($payment)];
+                    $asks = [['request' => $request, 'may_list' => false] + $of];
+                    [['got' => $got, 'hangs' => $hangs]] = [$done['reply']] = $this->replies($asks);
                     $events[] = ['reply' => ['reference' => $of['reference'], 'send' => $of['send'], 'got' => $got]];
                 } elseif ($kind === 'ask') {
                     [[$events[], $reply]] = $this->ask([$of + ['order' => $decision['order']]], $hangs ? $done['reply'] : null);
@@ -250,7 +255,7 @@ final class Ledger {
     private function ask_time(): void {
         if ($this->is_asked) { return; }
         $this->is_asked = true;
-        [$reply] = ($this->send)([['GET', '/payment-methods', null]]);
+        [$reply] = ($this->send)([['GET', '/v1/payment-methods', null]]);
         $reply['data'] === null || $this->learn($reply['date']);
     }
     private function learn(?int $date): void {
@@ -260,24 +265,34 @@ final class Ledger {
     // Asks the service about payments. Returns for each the event and the reply, which is `$known` if that is not null.
     private function ask(array $asks, ?array $known = null): array {
         $now = $this->now();
-        $request = fn($one) => match (key($one['asked'])) {
-            'read' => ['GET', '/payment-intents/' . rawurlencode($one['asked']['read']), null],
-            'cancel' => ['POST', '/payment-intents/' . rawurlencode($one['asked']['cancel']) . '/cancel', ''],
-        };
-        $replies = $known === null ? $this->replies(array_map($request, $asks)) : [$known];
+        $replies = $known === null ? $this->replies(array_map($this->with_request(...), $asks)) : [$known];
         $event = fn($one, $reply) => [['reading' => ['reference' => $one['reference'], 'asked' => $one['asked'],
             'at' => asked_at($one['order'], $one['asked'], $now), 'for_page' => $one['for_page'],
             'got' => $reply['got']]], $reply];
         return array_map($event, $asks, $replies);
     }
-    private function replies(array $requests): array {
-        $replies = $requests === [] ? [] : ($this->send)($requests);
-        return array_map(fn($reply) => ['got' => $this->got($reply)] + $reply, $replies);
+    private function with_request(array $ask): array {
+        ['asked' => $asked, 'order' => ['payments' => $payments]] = $ask;
+        $payment = $payments[place($payments, 'reference', $ask['reference'])];
+        $sealed = found_of($payment, $asked)['read_with'];
+        $request = request_of($this->profile, $payment, $asked, $sealed === null ? null : $this->opened($sealed));
+        return ['request' => $request, 'may_list' => route_of($this->profile, $asked)['may_list'] ?? false] + $ask;
+    }
+    // What cannot be asked counts as lost.
+    private function replies(array $asks): array {
+        $requests = array_filter(array_column($asks, 'request'));
+        $replies = $requests === [] ? [] : array_combine(array_keys($requests), ($this->send)(array_values($requests)));
+        foreach ($asks as $place => ['reference' => $reference, 'may_list' => $may_list]) {
+            $reply = with_payment($this->profile, $reference, $may_list, $replies[$place] ?? NOT_ASKED);
+            $all[] = ['got' => $this->got($reply)] + $reply;
+        }
+        return $all ?? [];
     }
     // What a reply brought, after the service's time was noted, and its wish to be left alone. A success without a payment
     // counts as lost: what it brought cannot be read.
     private function got(array $reply): array|string {
-        $seen = $reply['data'] === null ? null : seen($reply['data'], $reply['date'], $this->seal(...));
+        $needs_secret = needs_client_secret($this->profile);
+        $seen = $reply['data'] === null ? null : seen($reply['data'], $reply['date'], $this->seal(...), $needs_secret);
         $seen === null || $this->learn($reply['date']);
         if ($reply['status'] === 429) {
             [$now, $until] = [$this->now(), hold_until($reply['retry_after'], $this->now())];
@@ -300,7 +315,7 @@ final class Ledger {
     }
 
     // An address contains a client secret. The store's readers do not learn it.
-    private function seal(string $address): string {
+    private function seal(#[\SensitiveParameter] string $address): string {
         $nonce = random_bytes(SODIUM_CRYPTO_AEAD_XCHACHA20POLY1305_IETF_NPUBBYTES);
         $key = $this->derived('guichet ledger: addresses');
         return bin2hex($nonce . sodium_crypto_aead_xchacha20poly1305_ietf_encrypt($address, '', $nonce, $key));
@@ -326,7 +341,7 @@ final class Ledger {
 // When a reading is asked for that begins now: after those that are stored, also if the clock has gone back by a moment.
 function asked_at(array $order, array|string $asked, int $now): int {
     $is_it = fn($one) => in_array($one[1]['id'], (array) $asked, true);
-    $stored = max(0, ...array_map(fn($one) => $one[1]['asked_at'] ?? 0, array_filter(all_found($order), $is_it)));
+    $stored = max([0, ...array_map(fn($one) => $one[1]['asked_at'] ?? 0, array_filter(all_found($order), $is_it))]);
     return $stored > $now && $stored < $now + CLOCKS_DIFFER ? $stored : $now;
 }
 // What is stored of a decision; null if it changes nothing.
@@ -353,8 +368,8 @@ function due_within(array $payment, array $service, int $now): ?int {
     $due = due($payment, $service, $now);
     return $due === null ? null : min($due, $now + LONGEST_WAIT);
 }
-// A payment in a reply; null if it is none, or if its amount cannot be read.
-function seen(array $data, ?int $date, callable $seal): ?array {
+// A payment in a reply; null if it is none, or if its amount cannot be read. Its client secret is kept where it is read with it.
+function seen(array $data, ?int $date, callable $seal, bool $needs_secret = false): ?array {
     $name = fn($value) => is_string($value) && $value !== '' ? $value : null;
     $number = fn($value) => is_int($value) ? $value : (is_string($value) && ctype_digit($value) ? (int) $value : null);
     [$id, $status, $amount] = [$name($data['id'] ?? null), $name($data['status'] ?? null), amount($data['amount'] ?? null)];
@@ -369,6 +384,7 @@ function seen(array $data, ?int $date, callable $seal): ?array {
     $expires = $name($data['expires_at'] ?? null) ?? '';
     $expires .= preg_match('/(Z|[+-]\d\d:?\d\d)$/Di', $expires) ? '' : 'Z'; // without an offset it is in UTC
     [$address, $reference] = [$name($data['checkout_url'] ?? null), $data['merchant_reference'] ?? null]; // an empty one is another
+    $secret = $needs_secret ? $name($data['client_secret'] ?? null) : null;
     return [
         'id' => $id, 'payment_ref' => $name($data['payment_ref'] ?? null), 'status' => $status, 'amount' => $amount,
         'reference' => is_string($reference) ? $reference : null, 'currency' => $name($data['currency'] ?? null),
@@ -378,6 +394,7 @@ function seen(array $data, ?int $date, callable $seal): ?array {
         'payable' => amount($data['amount_payable'] ?? null), 'duplicates' => $duplicates,
         'approvable_until' => $number($data['approvable_until'] ?? null),
         'address' => $address === null ? null : ['plain' => $address, 'sealed' => $seal($address)],
+        'read_with' => $secret === null ? null : $seal($secret),
     ];
 }
 // An amount as a text; null: it is none. A number is the text that JSON has for it.

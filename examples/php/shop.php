@@ -4,16 +4,19 @@ declare(strict_types=1);
 // page calls, and a command for cron that settles payments. README.md says how to run it,
 // docs/shop.md why it does what it does. Replace the demo's customers, products and sign-in.
 use Guichet\Ledger\{Ledger, Store};
-use function Guichet\Ledger\{all_found, connect, execute, is_mysql};
+use function Guichet\Ledger\{address_of, all_found, connect, execute, is_mysql, profile_of};
 
-require __DIR__ . '/ledger.php';
-require __DIR__ . '/ledger_store.php';
-require __DIR__ . '/ledger_run.php';
+foreach (['', '_profile', '_store', '_run'] as $part) {
+    require __DIR__ . "/ledger$part.php";
+}
 define('KEY', secret_key());
-define('SERVICE', service() ?? 'http://127.0.0.1:4243'); // the sandbox
+define('PROFILE', profile_of('GUICHET_PROFILE')); // how the service differs from the document
+define('SERVICE', address_of(getenv('GUICHET_BASE_URL') ?: PROFILE['base_url'], KEY));
+define('GATEWAY', address_of(PROFILE['gateway_url'] ?? SERVICE, KEY)); // creates payments
 define('PUBLIC_URL', getenv('GUICHET_PUBLIC_URL') ?: SERVICE); // the same, as browsers name it
 define('SHOP', origin('SHOP_URL') ?? 'http://127.0.0.1:8000'); // this server, as browsers name it
 define('PAGE', origin('SHOP_ORIGIN') ?? SHOP); // the page's origin, if it is not this server's
+define('CHECKOUT', checkout_origins());
 define('DATABASE', getenv('SHOP_DATABASE') ?: __DIR__ . '/shop.sqlite');
 // `{key}` is a short text that is compared byte by byte, `{ignore}` skips what is there.
 const TIMEOUT = 10; // of a call to the service, in seconds
@@ -37,8 +40,8 @@ const TABLES = "
         UNIQUE (customer_id, basket, product_id))";
 
 // An origin as browsers write it, since `Origin` is compared with it.
-function origin(string $name): ?string {
-    $text = strtolower(rtrim(getenv($name) ?: '', '/'));
+function origin(string $name, ?string $text = null): ?string {
+    $text = strtolower(rtrim($text ?? (getenv($name) ?: ''), '/'));
     $local = '([\w-]+\.)*localhost|([\w-]+\.)+test|127(\.\d+){3}|\[::1\]';
     $form = "#^(https://[\w.-]+|http://($local))(:\d+)?\$#D";
     $is_one = $text === '' || preg_match($form, $text);
@@ -54,19 +57,11 @@ function secret_key(): string {
     return $is_key ? $key : throw new Exception("GUICHET_SECRET_KEY must be $what.");
 }
 
-// The service's address, without the slash or `/v1` at its end that each call adds. The key is sent
-// unencrypted to this machine alone; a test key also to the hosts of GUICHET_PLAIN_HOSTS.
-function service(): ?string {
-    $text = getenv('GUICHET_BASE_URL') ?: '';
-    $is_test = preg_match('/^([sr]k_test_|FLWSECK_TEST)/', KEY);
-    $named = $is_test ? explode(',', getenv('GUICHET_PLAIN_HOSTS') ?: '-') : ['-'];
-    $named = implode('|', array_map(fn($host) => preg_quote($host, '#'), $named));
-    $plain = "http://(([\w.-]+\.)?localhost|127(\.\d+){3}|\[::1\]|$named)";
-    $form = "#^(https://[\w.-]+|$plain)(:\d+)?(/[\w.~/-]*)?$#D";
-    $is_one = $text === '' || preg_match($form, $text);
-    $what = 'https://api.example.com (http:// is for this machine, or see GUICHET_PLAIN_HOSTS)';
-    $is_one || throw new Exception("GUICHET_BASE_URL must be an address: $what.");
-    return preg_replace('#/*(/v1)?/*$#D', '', $text) ?: null;
+// The origins to which a customer without script may be sent to pay.
+function checkout_origins(): array {
+    $origin = fn(string $text) => origin('`checkout_origins` of GUICHET_PROFILE', $text);
+    $named = array_filter(array_map($origin, PROFILE['checkout_origins']));
+    return $named ?: [implode('/', array_slice(explode('/', PUBLIC_URL), 0, 3))];
 }
 
 function database(): PDO {
@@ -85,8 +80,8 @@ function ledger(): Ledger {
     static $ledger = null;
     $former = getenv('GUICHET_FORMER_SECRET_KEY') ?: null; // that KEY has replaced
     $hands = [send(...), order_changed(...), $alarm];
-    $of = fn() => new Ledger(new Store(database()), KEY, ...$hands, former_key: $former);
-    return $ledger ??= $of();
+    $of = ['former_key' => $former, 'profile' => PROFILE];
+    return $ledger ??= new Ledger(new Store(database()), KEY, ...$hands, ...$of);
 }
 
 // Whom payments belong to: an account by its own id, never an e-mail address.
@@ -130,9 +125,9 @@ function create_intent(array $customer, array $wanted): array {
     $address = $sealed === null ? $led['address']['plain'] ?? null : ledger()->opened($sealed);
     $unavailable = ['status' => 503, 'code' => 'unavailable'];
     isset($answer['lead']) && $address === null && throw refusal($unavailable, null);
-    // A form is sent on by this server, and only to the service.
-    $service = implode('/', array_slice(explode('/', PUBLIC_URL), 0, 3)) . '/';
-    $is_safe = !is_form() || $address === null || str_starts_with($address, $service);
+    // A form is sent on by this server, and only to where the service's customers pay.
+    $leads = fn(string $origin) => str_starts_with($address, "$origin/");
+    $is_safe = !is_form() || $address === null || array_filter(CHECKOUT, $leads) !== [];
     $is_safe || throw mismatch($led['reference'], 'leads to another site');
     $of_it = fn(array $one) => $one[1]['id'] === $led['id'];
     [$payment, $found] = current(array_filter(all_found($order), $of_it));
@@ -293,20 +288,23 @@ function purchase(array $customer, array $wanted): array {
     return [$name, compact('costs')];
 }
 
-// Sends requests at the same time, with the key or a session token: each a method, a path and a
-// body. It follows no redirect.
+// Sends requests of the ledger at the same time, with the key, a session token, or the payment's
+// client secret, which no log shows. It follows no redirect.
 function send(array $requests, #[SensitiveParameter] string $token = KEY): array {
     $multi = curl_multi_init();
     $handles = [];
-    foreach ($requests as [$method, $path, $body]) {
-        $handles[] = $handle = curl_init(SERVICE . "/v1$path");
-        $headers = ["authorization: Bearer $token", 'content-type: application/json'];
-        curl_setopt($handle, CURLOPT_HTTPHEADER, $headers);
+    foreach ($requests as $request) {
+        [$method, $target, $body, $bearer, $secret] = $request + [3 => null, null];
+        $base = $target === '/v1/payment-intents' ? GATEWAY : SERVICE;
+        $handles[] = $handle = curl_init($base . $target);
+        curl_setopt_array($handle, [CURLOPT_CUSTOMREQUEST => $method, CURLOPT_PRIVATE => $secret]);
+        $bearer = 'authorization: Bearer ' . ($bearer ?? $token);
+        curl_setopt($handle, CURLOPT_HTTPHEADER, [$bearer, 'content-type: application/json']);
         curl_setopt($handle, CURLOPT_RETURNTRANSFER, true);
         curl_setopt($handle, CURLOPT_HEADER, true);
         curl_setopt($handle, CURLOPT_TIMEOUT, TIMEOUT);
         curl_setopt($handle, CURLOPT_PROXY, ''); // or it reads `http_proxy`, and a proxy the key
-        $method === 'POST' && curl_setopt($handle, CURLOPT_POSTFIELDS, $body ?? '');
+        $method === 'GET' || curl_setopt($handle, CURLOPT_POSTFIELDS, $body ?? '');
         curl_multi_add_handle($multi, $handle);
     }
     do {
@@ -320,7 +318,8 @@ function send(array $requests, #[SensitiveParameter] string $token = KEY): array
 function reply_of(CurlHandle $handle): array {
     ['url' => $url, 'http_code' => $status, 'header_size' => $size] = curl_getinfo($handle);
     $text = (string) curl_multi_getcontent($handle);
-    [$head, $body] = [substr($text, 0, $size), json_decode(substr($text, $size), true)];
+    [$head, $json] = [substr($text, 0, $size), substr($text, $size)];
+    [$body, $open] = [json_decode($json, true), json_decode($json)];
     $header = fn($name) => preg_match("/^$name: *([^\r\n]+)/mi", $head, $it) ? $it[1] : '';
     $retry_after = ctype_digit($header('retry-after')) ? (int) $header('retry-after') : null;
     $reply = ['status' => $status ?: null, 'date' => strtotime($header('date')) ?: null];
@@ -330,20 +329,24 @@ function reply_of(CurlHandle $handle): array {
     $code = is_int($body['status_code'] ?? null) ? $body['status_code'] : 0;
     $is_error = ($body['response_type'] ?? '') === 'error' || ($body['success'] ?? null) === false;
     if ($status >= 200 && $status < 300 && is_array($body) && !$is_error && $code < 400) {
-        return ['data' => is_array($body['data'] ?? null) ? $body['data'] : []] + $reply;
+        $data = $body['data'] ?? $body;
+        $is_list = is_array($open->data ?? $open); // `{}` is none
+        return ['data' => is_array($data) ? $data : [], 'is_list' => $is_list] + $reply;
     }
     $is_named = $status >= 200 && $status < 300 && $code >= 400 && $code < 600;
     $reply['status'] = $is_named ? $code : $reply['status']; // else it does not say what was done
     $error = $body['error'] ?? null;
     $cause = [$error['code'] ?? null, $error['request_id'] ?? null, $body['message'] ?? null];
-    log_line("$url: $status " . (is_array($body) ? json_encode($cause) : 'no JSON'));
+    $cause = is_array($body) ? implode(' ', array_filter($cause, is_scalar(...))) : 'no JSON';
+    $secret = (string) curl_getinfo($handle, CURLINFO_PRIVATE);
+    log_line(str_replace([$secret, rawurlencode($secret)], '***', "$url: $status $cause"));
     // Also if it refuses the key: a 401 would tell the page that nobody is signed in.
     $of = fn(int $status) => in_array($status, [429, 503], true) ? $status : 502;
     $refused = refused_by_service(is_array($body) ? $of($reply['status'] ?? 503) : 503);
     return ['refused' => $refused] + $reply;
 }
 function call_service(string $path, string $body, #[SensitiveParameter] $token = KEY): array {
-    [['data' => $data, 'refused' => $refused]] = send([['POST', $path, $body]], $token);
+    [['data' => $data, 'refused' => $refused]] = send([['POST', "/v1$path", $body]], $token);
     return $refused === null ? $data : throw $refused;
 }
 function refused_by_service(int $status): Refused {

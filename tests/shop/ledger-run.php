@@ -3,7 +3,7 @@ declare(strict_types=1);
 // What `examples/php/ledger_run.php` carries out, at a service that answers as each test says: php tests/shop/ledger-run.php
 namespace Guichet\Ledger;
 
-foreach (['ledger', 'ledger_store', 'ledger_run'] as $part) {
+foreach (['ledger', 'ledger_profile', 'ledger_store', 'ledger_run'] as $part) {
     require __DIR__ . "/../../examples/php/$part.php";
 }
 require __DIR__ . '/tests.php';
@@ -30,7 +30,7 @@ final class World {
     public function ledger(?string $key = null, ?string $former = null, array $service = []): Ledger {
         $changed = fn($changed) => $this->is_full ? throw new \Exception('the disk is full') : $this->events[] = $changed;
         $alarm = function (string $about) { $this->alarms[] = $about; };
-        return new Ledger(new Store($this->database), $key ?? $this->key, $this->send(...), $changed, $alarm, $service + ['cancels' => true, 'call' => 40], $former);
+        return new Ledger(new Store($this->database), $key ?? $this->key, $this->send(...), $changed, $alarm, $service + ['call' => 40], $former);
     }
     private function send(array $requests): array {
         $this->most_at_once = max($this->most_at_once, count($requests));
@@ -39,13 +39,13 @@ final class World {
     private function answer(string $method, string $path, ?string $body): array {
         $this->sent[] = "$method $path";
         $reply = ['status' => 200, 'date' => $this->date ?? time(), 'retry_after' => null, 'hangs' => false];
-        if ($path === '/payment-methods') { return ['data' => []] + $reply; }
+        if ($path === '/v1/payment-methods') { return ['data' => []] + $reply; }
         $said = $this->replies === [] ? [] : array_shift($this->replies);
         $lost = ['status' => null, 'data' => null, 'date' => null];
         if ($said === null || $said === 'hangs') { return $lost + ['hangs' => $said === 'hangs'] + $reply; }
         if (is_int($said)) { return ['status' => $said, 'data' => null, 'retry_after' => 7] + $reply; }
         $created = $body === null || $body === '' ? null : decoded($body);
-        $id = $created === null ? explode('/', $path)[2] : $this->ids_of[$created['merchant_reference']] ??= 'pi_' . ++$this->ids;
+        $id = $created === null ? explode('/', $path)[3] : $this->ids_of[$created['merchant_reference']] ??= 'pi_' . ++$this->ids;
         $this->bodies[$id] = $created ?? $this->bodies[$id];
         $of = $this->bodies[$id];
         $reply['date'] = $said['date'] ?? $reply['date'];
@@ -78,7 +78,7 @@ $tests = [
         $led = $world->click()['lead'];
         same([$led['reference'], $led['address']], ['ORDER-17', ['plain' => 'https://pay.example/pi_1']]);
         same($world->click()['lead'], $led);
-        same($world->sent, ['POST /payment-intents', 'POST /payment-intents']);
+        same($world->sent, ['POST /v1/payment-intents', 'POST /v1/payment-intents']);
         $world->replies = [['status' => 'succeeded']];
         ['due' => $due, 'read' => $read, 'not_received' => $not_received] = $world->settle();
         same([$due, $read, $not_received], [1, 1, 0]);
@@ -133,7 +133,7 @@ $tests = [
         same($world->click()['lead']['id'], 'pi_1');
         same([$world->shared()['repeats'], end($world->alarms)], [false, 'doubled ORDER-17']);
         $world->click();
-        same(end($world->sent), 'GET /payment-intents/pi_1');
+        same(end($world->sent), 'GET /v1/payment-intents/pi_1');
     },
     'a 429 holds the rounds back' => function () {
         $world = new World();
@@ -230,7 +230,7 @@ $tests = [
         $settle = function (int $days) use ($world, $now) {
             $world->date = $now + $days * DAY;
             $world->replies = [['status' => 'succeeded']];
-            $service = ['cancels' => true, 'keep_days' => 365];
+            $service = ['keep_days' => 365];
             return $world->ledger(service: $service)->settle()['due'];
         };
         $world->click();

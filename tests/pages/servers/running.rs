@@ -471,7 +471,7 @@ fn copy(server: Server) -> Folder {
     let file = root().join(server.file());
     fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
     if server == Server::Php {
-        for part in ["ledger.php", "ledger_store.php", "ledger_run.php"] {
+        for part in ["ledger.php", "ledger_profile.php", "ledger_store.php", "ledger_run.php"] {
             fs::copy(file.with_file_name(part), folder.path.join(part)).unwrap();
         }
     }
