@@ -881,7 +881,7 @@ fn the_stores_of_the_ledger_in_php_keep_its_contract() {
     }
 }
 
-/// The core of the ledger in PHP, each of its rules taken out, and what carries it out.
+/// The core of the ledger in PHP, each of its rules taken out, what carries it out, and the shop at services that need a profile.
 #[test]
 #[ignore = "needs files that `cargo xtask test` builds"]
 fn the_ledger_in_php_passes_every_case_and_no_mutant_of_it_does() {
@@ -889,6 +889,7 @@ fn the_ledger_in_php_passes_every_case_and_no_mutant_of_it_does() {
         ("ledger.php", " cases pass, 0 fail"),
         ("ledger-mutants.php", " mutants are caught, 0 are not"),
         ("ledger-run.php", " passed, 0 failed"),
+        ("ledger-profile.php", " passed, 0 failed"),
     ] {
         let script = crate::support::root().join("tests/shop").join(script);
         let output = std::process::Command::new("php").arg(&script).output().unwrap();
