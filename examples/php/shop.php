@@ -318,7 +318,7 @@ function send(array $requests, #[SensitiveParameter] string $token = KEY): array
 function reply_of(CurlHandle $handle): array {
     ['url' => $url, 'http_code' => $status, 'header_size' => $size] = curl_getinfo($handle);
     $text = (string) curl_multi_getcontent($handle);
-    [$head, $json] = [substr($text, 0, $size), substr($text, $size)];
+    [$head, $json] = [substr($text, 0, $size), ltrim(substr($text, $size), "\xef\xbb\xbf")];
     [$body, $open] = [json_decode($json, true), json_decode($json)];
     $header = fn($name) => preg_match("/^$name: *([^\r\n]+)/mi", $head, $it) ? $it[1] : '';
     $retry_after = ctype_digit($header('retry-after')) ? (int) $header('retry-after') : null;

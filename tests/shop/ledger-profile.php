@@ -20,7 +20,7 @@ const TELLTALE = <<<'PHP'
 header('content-type: application/json');
 if ("$method $path" === 'POST /gateway/v1/payment-intents') {
     $data = ['id' => 'pi_1', 'status' => 'open', 'currency' => 'XAF', 'client_secret' => 'pi_1/secret'];
-    return print json_encode(['data' => $data + json_decode(file_get_contents('php://input'), true)]);
+    return print "\xef\xbb\xbf" . json_encode(['data' => $data + json_decode(file_get_contents('php://input'), true)]);
 }
 $path === '/followed' && touch(getenv('FOLLOWED'));
 str_contains($path, '/payment-methods') || header('location: /followed', true, 302);
