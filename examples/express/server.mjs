@@ -2,6 +2,7 @@
 // timer that settles payments. Copy it, then replace the customers, products and sign-in by yours.
 
 import { createHash, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import express from "express";
 import { createShop, ShopError } from "guichet-server";
@@ -9,8 +10,12 @@ import { toNode } from "guichet-server/node";
 import { sqliteOrders } from "guichet-server/orders";
 import Database from "libsql";
 
-const service = process.env.GUICHET_BASE_URL ?? "http://127.0.0.1:4243"; // the sandbox
+const { GUICHET_PROFILE, GUICHET_BASE_URL } = process.env;
+const profile = GUICHET_PROFILE && JSON.parse(readFileSync(GUICHET_PROFILE, "utf8"));
+const service = GUICHET_BASE_URL ?? profile?.base_url ?? "http://127.0.0.1:4243"; // the sandbox
 const pages = process.env.GUICHET_PUBLIC_URL ?? service; // the service, as browsers name it
+const { checkout_origins = [] } = profile ?? {};
+if (checkout_origins.length === 0) checkout_origins.push(new URL(pages).origin);
 // The hosts of a sandbox elsewhere, by plain http.
 const plainHosts = process.env.GUICHET_PLAIN_HOSTS?.split(",").filter(Boolean) ?? [];
 parseArgs(); // refuses any: the settings are of the environment
@@ -28,9 +33,7 @@ function originOf(name) {
   const isHere = /^((.+\.)?localhost|.+\.test|127\.[\d.]+|\[::1\])$/.test(hostname);
   const isSafe = protocol === "https:" || isHere;
   if (isSafe && href === `${origin}/`) return origin;
-  throw new Error(
-    `${name} must be an origin, https://shop.example (http:// is for .test and here): ${text}`,
-  );
+  throw new Error(`${name} must be an origin, https://shop.example (http: .test, here): ${text}`);
 }
 
 const db = new Database(file);
@@ -54,10 +57,11 @@ db.exec(`
 
 const shop = createShop({
   baseUrl: service,
+  profile,
   secretKey,
   plainHosts,
   origins: page ? [origin, page] : [origin],
-  checkoutOrigins: [new URL(pages).origin],
+  checkoutOrigins: checkout_origins,
   customer({ headers }) {
     const language = /^fr/i.test(headers.get("accept-language")) ? "fr" : "en";
     const customer = customerOf(headers.get("cookie"));
@@ -105,8 +109,7 @@ function orderOf({ id, product }, { id: customer }) {
   const basket = id === "next" ? `next:${db.prepare(count).get(customer, product).paid}` : id;
   const insert = `INSERT OR IGNORE INTO orders (id, customer_id, basket, product_id)
     SELECT ?, ?, ?, id FROM products WHERE id = ?`;
-  const name = `ORDER-${randomBytes(8).toString("hex")}`;
-  db.prepare(insert).run(name, customer, basket, product);
+  db.prepare(insert).run(`ORDER-${randomBytes(8).toString("hex")}`, customer, basket, product);
   const find = "SELECT * FROM orders WHERE customer_id = ? AND basket = ? AND product_id = ?";
   const order = db.prepare(find).get(customer, basket, product);
   if (!order) throw missing;
@@ -170,8 +173,8 @@ app.get("/shop", ({ headers }, response) => {
   const products = db.prepare("SELECT * FROM products").all();
   const sql = `SELECT id, customer_id, basket, product_id, paid_by,
     json_array_length(refunds) AS refunds FROM orders WHERE customer_id = ? ORDER BY rowid`;
-  const shown = { customers, customer, products, orders: db.prepare(sql).all(customer) };
-  response.set("cache-control", "no-store").json({ base_url: pages, ...shown });
+  const shown = { customers, customer, products, orders: db.prepare(sql).all(customer ?? "") };
+  response.set("cache-control", "no-store").json({ base_url: pages, checkout_origins, ...shown });
 });
 // JSON, or a form of the page while its script does not run.
 app.post("/*path", express.json(), express.urlencoded(), ({ body }, response, next) => {

@@ -136,6 +136,7 @@ const shop = await readShop().catch((error) => {
 });
 const guichet = createGuichet({
   baseUrl: shop.base_url,
+  checkoutOrigins: shop.checkout_origins, // where customers may be sent to pay
   merchant: `${server}/guichet`,
   merchantHeaders: csrfHeaders,
   merchantCredentials: "include", // the cookie, also if the server has another origin of this site

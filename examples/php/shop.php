@@ -18,8 +18,8 @@ define('SHOP', origin('SHOP_URL') ?? 'http://127.0.0.1:8000'); // this server, a
 define('PAGE', origin('SHOP_ORIGIN') ?? SHOP); // the page's origin, if it is not this server's
 define('CHECKOUT', checkout_origins());
 define('DATABASE', getenv('SHOP_DATABASE') ?: __DIR__ . '/shop.sqlite');
-// `{key}` is a short text that is compared byte by byte, `{ignore}` skips what is there.
 const TIMEOUT = 10; // of a call to the service, in seconds
+// `{key}` is a short text that is compared byte by byte, `{ignore}` skips what is there.
 const TABLES = "
     CREATE TABLE IF NOT EXISTS customers (
         id {key} PRIMARY KEY, firstname TEXT NOT NULL, lastname TEXT NOT NULL, verified_email TEXT,
@@ -472,13 +472,13 @@ function read_json(): array {
 }
 
 function show_shop(?string $customer): array {
-    $sql = 'SELECT id, basket, product_id, paid_by, refunds_due FROM orders
-        WHERE customer_id = ? ORDER BY placed_at';
+    $sql = 'SELECT * FROM orders WHERE customer_id = ? ORDER BY placed_at';
     $shown = fn(array $order) => ['refunds' => count(json_decode($order['refunds_due']))] + $order;
     $orders = array_map($shown, query($sql, $customer)->fetchAll());
     $customers = query('SELECT id FROM customers ORDER BY id')->fetchAll(PDO::FETCH_COLUMN);
     $products = query('SELECT * FROM products')->fetchAll();
-    return ['base_url' => PUBLIC_URL] + compact('customer', 'customers', 'orders', 'products');
+    $service = ['base_url' => PUBLIC_URL, 'checkout_origins' => CHECKOUT];
+    return $service + compact('customer', 'customers', 'orders', 'products');
 }
 
 // A token is kept with its login for the half hour that it lives, so that signing out ends it. If

@@ -3,17 +3,17 @@ import { listenOn } from "./check.js";
 import { CheckArguments, checkHelp } from "./core/guichet_sandbox.js";
 import { Machine } from "./machine.js";
 import { load } from "./service.js";
-import { address, CommandError, parse, print } from "./terminal.js";
+import { address, CommandError, parse, print, profileIn } from "./terminal.js";
 
 const [NOT_RUN, USAGE] = [3, 4];
 
 /** Checks a shop. Its arguments are those of `guichet check`. */
 export async function check(args) {
   load();
-  const { help, listen, json, ...given } = read(args);
+  const { help, listen, profile, json, ...given } = read(args);
   if (help) return print(`${HELP}\n\n${checkHelp()}`);
   const checkArguments = readArguments(given);
-  const service = await listenOn(usage(() => address(listen))).catch(({ message }) => {
+  const service = await listenOn({ ...usage(() => address(listen)), profile: usage(() => profileIn(profile)) }).catch(({ message }) => {
     throw new CommandError(NOT_RUN, message);
   });
   const shopCheck = service.wasm.check(checkArguments, new Machine());
@@ -70,6 +70,7 @@ Usage: guichet-sandbox check [OPTIONS] <--order <JSON>|--order-pattern <JSON>> <
       --timeout <SECONDS>     The seconds in which the shop must answer a request [default: 60]
       --wait <SECONDS>        How many seconds to wait for the shop at the start [default: 300]
       --only <RULE>           Check only this rule, or this group of rules. May be repeated
+      --profile <FILE>        The profile of your payment company (service.json), as whose service the check's own is then read
       --listen <ADDRESS>      The address of the service that the shop calls; port 0 takes a free port [default: 127.0.0.1:4243]
       --json                  Print two lines of JSON: the service's address and key, and the report
   -h, --help                  Print this help`;
@@ -94,6 +95,7 @@ const OPTIONS = {
   timeout: TEXT,
   wait: TEXT,
   only: TEXTS,
+  profile: TEXT,
   listen: { type: "string", default: "127.0.0.1:4243" },
   json: FLAG,
   help: { type: "boolean", short: "h" },

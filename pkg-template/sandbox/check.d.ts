@@ -99,12 +99,13 @@ export interface CheckService {
 }
 
 /**
- * Starts the service of one check, which the shop calls. `listen` is an address with a port; default: a free port of 127.0.0.1.
+ * Starts the service of one check, which the shop calls. `listen` is an address with a port; default: a free port of 127.0.0.1. `profile`
+ * is that of your payment company, as `createShop` takes it.
  *
  * @example
  * const { baseUrl, secretKey } = await startService();
  */
-export function startService(options?: { listen?: string }): Promise<CheckService>;
+export function startService(options?: { listen?: string; profile?: object }): Promise<CheckService>;
 
 /**
  * The verdict on a rule.

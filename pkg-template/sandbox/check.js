@@ -25,18 +25,18 @@ export async function check(shop, options = {}) {
 const services = new WeakMap();
 
 /** Starts the service of one check. */
-export async function startService({ listen = "127.0.0.1:0" } = {}) {
-  const { wasm, baseUrl, secretKey, stop } = await listenOn(address(listen));
+export async function startService({ listen = "127.0.0.1:0", profile } = {}) {
+  const { wasm, baseUrl, secretKey, stop } = await listenOn({ ...address(listen), profile });
   const service = { baseUrl, secretKey, close: stop };
   services.set(service, wasm);
   return service;
 }
 
 /** The same, for the command. */
-export async function listenOn({ host, port }) {
+export async function listenOn({ host, port, profile }) {
   load();
   let wasm;
-  const begin = async ({ baseUrl }) => new Service((wasm = await CheckService.start(baseUrl)));
+  const begin = async ({ baseUrl }) => new Service((wasm = await CheckService.start(baseUrl, profile && JSON.stringify(profile))));
   return { ...(await serve({ host, port }, "--listen", begin)), wasm };
 }
 

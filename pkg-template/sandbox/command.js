@@ -1,6 +1,6 @@
 import { file } from "./host.js";
 import { serve } from "./serve.js";
-import { address, CommandError, parse, print } from "./terminal.js";
+import { address, CommandError, parse, print, profileIn } from "./terminal.js";
 
 /** The command `guichet-sandbox`: it serves until Ctrl-C or SIGTERM. Its options are those of `guichet sandbox`. */
 export async function run(args) {
@@ -46,6 +46,7 @@ Usage: guichet-sandbox [OPTIONS]
       --allow-host <NAME>      A host name under which the control API answers, besides loopback. May be repeated
       --allow-origin <ORIGIN>  An origin whose pages may call the service; default: every origin. May be repeated
       --public-methods         Let anyone read payment methods and fees without a credential
+      --profile <FILE>         The profile of a payment company (service.json): payments are read, found and canceled as it says
       --strict                 Refuse unknown fields
       --json                   Print one line of JSON when ready, and nothing else on stdout
   -h, --help                   Print this help
@@ -60,6 +61,7 @@ const OPTIONS = {
   "allow-host": { type: "string", multiple: true },
   "allow-origin": { type: "string", multiple: true },
   "public-methods": { type: "boolean" },
+  profile: { type: "string" },
   strict: { type: "boolean" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
@@ -70,12 +72,12 @@ const OF_THE_BINARY = { database: "a database", keys: "a file of keys", package:
 
 function read(args) {
   const { values } = parse(args, OPTIONS, "guichet sandbox", OF_THE_BINARY);
-  const { listen, "public-url": publicUrl, "allow-host": allowHosts, "allow-origin": allowOrigins, "public-methods": publicMethods, ...rest } = values;
+  const { listen, "public-url": publicUrl, "allow-host": allowHosts, "allow-origin": allowOrigins, "public-methods": publicMethods, profile, ...rest } = values;
   const { host, port } = address(listen);
   if (/^[0:.]+$/.test(host) && publicUrl === undefined) {
     throw new CommandError(1, `${listen} is every address of this machine, so the sandbox does not know the address of its checkout page for customers. Missing option --public-url, for example --public-url http://192.168.1.20:${port}.`);
   }
-  return { host, port, publicUrl, allowHosts, allowOrigins, publicMethods, ...rest };
+  return { host, port, publicUrl, allowHosts, allowOrigins, publicMethods, profile: profileIn(profile), ...rest };
 }
 
 const asJson = ({ baseUrl, controlToken, secretKey }) =>

@@ -67,6 +67,8 @@ export interface SandboxOptions {
   publicMethods?: boolean;
   /** Whether unknown fields are refused. */
   strict?: boolean;
+  /** A payment company's profile, the content of `service.json`: payments are read, found and canceled as it says, in its words. */
+  profile?: object;
 }
 
 /**

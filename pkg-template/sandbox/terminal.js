@@ -1,4 +1,5 @@
 // What the commands share: their arguments, their errors and stdout.
+import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { parseArgs } from "node:util";
 
@@ -29,6 +30,16 @@ export function parse(args, options, command, ofTheBinary, allowPositionals = fa
     const [, name] = /^Unknown option '--([^']+)'/.exec(e.message) ?? [];
     const needed = ofTheBinary[name];
     throw new CommandError(2, needed ? `--${name}: for ${needed}, use the binary: ${command} --${name} …` : `${e.message.split(". ")[0]}. --help lists the options.`);
+  }
+}
+
+/** Reads the profile in the file of `--profile`, if that is given. */
+export function profileIn(file) {
+  if (file === undefined) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (e) {
+    throw new CommandError(2, `invalid value '${file}' for '--profile <FILE>': ${e.message}`);
   }
 }
 

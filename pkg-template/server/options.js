@@ -42,7 +42,8 @@ export function checked(options) {
   const { profile } = options;
   const { baseUrl = profile?.base_url, gatewayUrl = profile?.gateway_url ?? baseUrl, origins = [], path = "/guichet" } = options;
   if (!baseUrl) throw new TypeError(`Missing option \`baseUrl\`. Pass ${OPTIONS.baseUrl[1]}.`);
-  const { checkoutOrigins = profile?.checkout_origins ?? [new URL(baseUrl).origin] } = options;
+  const named = profile?.checkout_origins ?? [];
+  const { checkoutOrigins = named.length > 0 ? named : [new URL(baseUrl).origin] } = options;
   if (!checkoutOrigins.every(originOf)) throw new TypeError(`\`checkout_origins\` of \`profile\` must be ${ORIGINS[1]}.`);
   const isTest = /^(sk_test_|rk_test_|FLWSECK_TEST)/.test(options.secretKey);
   const plainHosts = (isTest && options.plainHosts) || [];

@@ -29,10 +29,12 @@ export class Service {
 
   async #attempt(url, init, token) {
     const response = await (this.#fetch ?? fetch)(url, init);
-    // A service may repeat what it was sent.
-    const redact = (text) => text.replaceAll(token, "***");
+    // A service may repeat what it was sent. A payment that is read with its client secret has that.
+    const redact = (text) => this.redact(text).replaceAll(token, "***");
+    const isPayment = response.ok && token !== this.#key;
     // A reply that is too large is no JSON, and one without content has nothing that must be.
-    const body = response.status === 204 ? "null" : redact((await textOf(response, LARGEST_REPLY)) ?? "");
+    const text = response.status === 204 ? "null" : ((await textOf(response, LARGEST_REPLY)) ?? "");
+    const body = isPayment ? this.redact(text) : redact(text);
     const header = (name) => response.headers.get(name) ?? undefined;
     const retryAfter = /^\s*\d+\s*$/.test(header("retry-after")) ? Number(header("retry-after")) : undefined;
     const requestId = header("request-id") && redact(header("request-id"));

@@ -3,7 +3,7 @@ use super::http::HttpOptions;
 use super::{Client, Environment, Profile, SecretKey, Transport};
 use crate::flow::service_root;
 use crate::protocol::{DEFAULT_DEADLINE, Error, Kind};
-use crate::values::is_loopback;
+use crate::values::{is_loopback, read_origin};
 use std::fmt;
 use std::time::Duration;
 use url::Url;
@@ -134,6 +134,13 @@ impl<C> ClientBuilder<C> {
             Some(gateway_url) => self.checked("gateway_url", gateway_url, is_test)?,
             None => base.clone(),
         };
+        let mut origins = self.profile.iter().flat_map(|profile| &profile.checkout_origins);
+        if let Some(wrong) = origins.find(|origin| read_origin(origin).is_none()) {
+            let message = format!(
+                "`checkout_origins` of the profile: {wrong:?} is no origin. Give scheme and host: https://pay.example.com."
+            );
+            return Err(Error::new(Kind::Input, message));
+        }
         let is_plain = [&base, &gateway].iter().any(|address| address.scheme() == "http");
         if is_plain && self.http.has_proxy() && !is_test {
             let message =
@@ -231,6 +238,21 @@ mod tests {
             ("https://example.com//evil.example", "/v1/x", "https://example.com//evil.example/v1/x"),
         ] {
             assert_eq!(url_of(base_url, target), url);
+        }
+    }
+
+    #[test]
+    fn an_address_of_a_profile_that_is_no_origin_is_refused_by_name() {
+        let profile = |origin: &str| {
+            let read = r#""read": {"method": "GET", "path": "/charges/{id}"}"#;
+            let json =
+                format!(r#"{{"base_url": "https://api.example.com", "checkout_origins": ["{origin}"], {read}}}"#);
+            builder("https://api.example.com", "sk_test_1").profile(Profile::new(&json).expect("a profile")).build()
+        };
+        profile("https://pay.example.com").expect("a good origin");
+        for wrong in ["https://pay.example.com/page", "pay.example.com", "https://*"] {
+            let error = profile(wrong).expect_err(wrong);
+            assert!(error.message().contains("`checkout_origins` of the profile"), "{error}");
         }
     }
 

@@ -15,6 +15,8 @@ pub use guard::Sender;
 pub use nonce::{marked, nonce};
 pub use owner::{Buyer, Owner};
 pub use page::Language;
+#[cfg(feature = "service")]
+pub use profile::Wanted;
 pub use profile::{PaymentRequest, Profile, payment_of};
 pub use refused::{Reason, Refused};
 pub use routes::{Granted, Reply, is_form, session};

@@ -58,6 +58,18 @@ enum RouteCredential {
     ClientSecret,
 }
 
+/// What is asked about a payment.
+#[cfg(feature = "service")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Wanted {
+    /// How it is.
+    Read,
+    /// Whatever has a reference.
+    Find,
+    /// Its cancellation.
+    Cancel,
+}
+
 /// A payment's names, as far as they are known.
 struct Names<'a> {
     id: Option<&'a str>,
@@ -198,6 +210,42 @@ impl Profile {
         Ok(profile)
     }
 
+    /// What a request with this credential asks, if it is one of this profile's own, and the names that it has: the service's half.
+    #[cfg(feature = "service")]
+    #[must_use]
+    pub fn asked(&self, method: &str, target: &str, bearer: &str) -> Option<(Wanted, BTreeMap<&str, String>)> {
+        let cancel = self.cancel.as_ref().and_then(Option::as_ref);
+        let find = self.find_by_reference.as_ref();
+        let credential = if bearer.contains("_secret_") { RouteCredential::ClientSecret } else { RouteCredential::Key };
+        [(Wanted::Read, Some(&self.read)), (Wanted::Find, find), (Wanted::Cancel, cancel)].into_iter().find_map(
+            |(wanted, route)| {
+                let route = route.filter(|route| route.method.as_str() == method && route.credential == credential)?;
+                Some((wanted, names_in(&route.path, target)?))
+            },
+        )
+    }
+
+    /// Whether a payment is canceled as the document of this project says.
+    #[cfg(feature = "service")]
+    #[must_use]
+    pub fn cancels_as_documented(&self) -> bool {
+        self.cancel.is_none()
+    }
+
+    /// Whether a word of the service's own stands for one of ours.
+    #[cfg(feature = "service")]
+    #[must_use]
+    pub fn knows(&self, word: &str) -> bool {
+        self.statuses.contains_key(word)
+    }
+
+    /// The service's own word for one of ours.
+    #[cfg(feature = "service")]
+    #[must_use]
+    pub fn word_for(&self, ours: &str) -> Option<&str> {
+        self.statuses.iter().find(|(_, one)| one.as_str() == ours).map(|(theirs, _)| theirs.as_str())
+    }
+
     /// Whether the service finds a payment by its reference.
     #[must_use]
     pub fn finds(&self) -> bool {
@@ -268,6 +316,22 @@ impl Route {
         };
         Ok(PaymentRequest { spec, method: self.method, target, client_secret, may_list: true })
     }
+}
+
+/// The values in a target in the places of a path.
+#[cfg(feature = "service")]
+fn names_in<'a>(path: &'a str, target: &str) -> Option<BTreeMap<&'a str, String>> {
+    let (mut names, mut path, mut target) = (BTreeMap::new(), path, target);
+    while let Some((before, (place, after))) =
+        path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        target = target.strip_prefix(before)?;
+        let end = target.find(['/', '?', '&']).unwrap_or(target.len());
+        let value = percent_encoding::percent_decode_str(&target[..end]).decode_utf8().ok()?;
+        names.insert(place, value.into_owned());
+        (path, target) = (after, &target[end..]);
+    }
+    (path == target).then_some(names)
 }
 
 fn unsupported() -> Error {

@@ -15,10 +15,10 @@ serve({
   refuse: ({ status, code, message }) => json(status, { status_code: status, response_type: "error", message, error: { code } }),
 });
 
-/** Its secret and its address are in the replies to its creation alone. */
+/** Its address is in the replies to its creation alone. */
 function intentOf(intent, isNew) {
-  const { amount, currency, client_secret, checkout_url, ...rest } = documented(intent);
-  return { ...rest, ...(!intent.is_sum_hidden && { amount, currency }), ...(isNew && { client_secret, checkout_url }), ...(intent.has_expired && { status: "expired" }) };
+  const { amount, currency, checkout_url, ...rest } = documented(intent);
+  return { ...rest, ...(!intent.is_sum_hidden && { amount, currency }), ...(isNew && { checkout_url }), ...(intent.has_expired && { status: "expired" }) };
 }
 
 function json(status, body) {

@@ -991,6 +991,23 @@ async fn every_rule_of_the_check_passes(server: Server) {
     assert!(is_whole && all_passed == (not_checked == 0));
 }
 
+mod by_profile {
+    use super::{Server, every_rule_of_the_check_passes_by_a_profile};
+    for_every_server!(@ express Express every_rule_of_the_check_passes_by_a_profile);
+    for_every_server!(@ php Php every_rule_of_the_check_passes_by_a_profile);
+}
+
+/// At a company that reads, finds and cancels elsewhere and has words of its own, with its profile and no code.
+async fn every_rule_of_the_check_passes_by_a_profile(server: Server) {
+    let service = format!("127.0.0.1:{}", port::free());
+    let profile = crate::support::root().join("tests/manners/elsewhere.json");
+    let address = format!("http://{service}");
+    let mut shop = ShopServer::start_by_profile(server, &address, KEY, profile.clone()).await;
+    let (all_passed, report) = shop.check(&service, &["--profile", profile.to_str().unwrap()]).await;
+    println!("{server:?}: {report}");
+    assert!(all_passed);
+}
+
 async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Server) {
     let service = FalseService::start().await;
     let shop = ShopServer::start(server, &service.url, KEY).await;

@@ -13,8 +13,9 @@ use guichet::protocol::Kind;
 use guichet::values::{Email, SessionToken};
 use guichet::{Client, SecretKey};
 use guichet_orders::SqliteOrders;
+use guichet_sandbox::{Config, Sandbox};
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 
@@ -51,6 +52,16 @@ at_each_service!(
 // These two need a profile.
 at_each_service!(@ elsewhere: an_order_is_paid, an_order_that_is_paid_twice_is_paid_back_once, a_creation_that_is_never_answered_is_found);
 at_each_service!(@ secret: an_order_is_paid, an_order_that_is_paid_twice_is_paid_back_once, a_creation_that_is_never_answered_is_named);
+
+mod probe {
+    use super::{World, the_probe_writes_the_profile};
+    at_each_service!(@ minimal: the_probe_writes_the_profile);
+    at_each_service!(@ laravel: the_probe_writes_the_profile);
+    at_each_service!(@ always200: the_probe_writes_the_profile);
+    at_each_service!(@ proxy: the_probe_writes_the_profile);
+    at_each_service!(@ elsewhere: the_probe_writes_the_profile);
+    at_each_service!(@ secret: the_probe_writes_the_profile);
+}
 
 async fn a_session_is_created_and_guarded_and_ends(world: &World) {
     let methods = world.client.list_payment_methods(&ListPaymentMethods::new()).await.unwrap();
@@ -145,6 +156,127 @@ async fn a_command_exits_by_what_was_done(world: &World) {
     assert!(!world.run(&["intents", "read", "pi_none"]).status.success(), "a payment that is not there");
 }
 
+/// Not the company: its requests and its words, over the sandbox's own payments.
+#[tokio::test]
+async fn a_sandbox_reads_finds_and_cancels_as_a_profile_says() {
+    for manner in ["elsewhere", "secret"] {
+        let file = crate::support::root().join(format!("tests/manners/{manner}.json"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        let profile = Some(Profile::new(&text).unwrap());
+        let sandbox = Sandbox::start_with(Config { profile, ..Config::default() }).await.unwrap();
+        let key = sandbox.secret_key().expose();
+        let mut probe = tokio::process::Command::new(env!("CARGO_BIN_EXE_guichet"));
+        probe.args(["probe", "--yes", "--json", "--base-url", sandbox.base_url()]).env("GUICHET_SECRET_KEY", key);
+        probe.args(["--read", "/charges/{payment_ref}", "--read", "/pay/status?charge={id}"]);
+        probe.args([
+            "--find",
+            "/charges?reference={merchant_reference}",
+            "--cancel",
+            "POST /charges/{payment_ref}/void",
+        ]);
+        let probed = probe.output().await.unwrap();
+        let report: Value = serde_json::from_slice(&probed.stdout).unwrap_or_else(|_| panic!("{probed:?}"));
+        let mut expected: Value = serde_json::from_str(&text).unwrap();
+        expected["base_url"] = json!(sandbox.base_url());
+        // The words for what nobody has done are not known.
+        if let Some(words) = expected.get_mut("statuses").and_then(Value::as_object_mut) {
+            words.retain(|_, ours| ours == "requires_action");
+        }
+        assert_eq!(report["profile"], expected, "{report}");
+
+        let authorization = format!("authorization: Bearer {key}");
+        let address = format!("{}/v1/payment-intents", sandbox.base_url());
+        let body = r#"{"amount":"45000","firstname":"Awa","lastname":"Ngono","email":"awa@example.com","description":"Shoes","merchant_reference":"ORDER-1"}"#;
+        let created = post(&address, &[&authorization], body).await.json();
+        let word = if manner == "elsewhere" { "awaiting" } else { "requires_action" };
+        assert_eq!(created["data"]["status"], word, "{created}");
+        let id = created["data"]["id"].as_str().unwrap();
+        let documented = format!("{}/v1/payment-intents/{id}", sandbox.base_url());
+        assert_eq!(get(&documented, &[&authorization]).await.status, 404, "the profile reads elsewhere");
+        assert_eq!(post(&format!("{documented}/cancel"), &[&authorization], "{}").await.status, 404);
+        sandbox.stop().await;
+    }
+}
+
+/// Neither where the service cannot be reached nor where it refuses.
+#[tokio::test]
+#[ignore = "needs Node.js"]
+async fn a_client_secret_of_a_query_is_in_no_error() {
+    let profile = r#"{"base_url": "https://api.example.com", "cancel": null,
+        "read": {"method": "POST", "path": "/pay/status?charge={id}&secret={client_secret}", "credential": "client_secret"}}"#;
+    let mut world = World::open_with("secret", Some(profile.to_owned())).await;
+    let first = world.led_to("ORDER-17").await;
+    assert_eq!(world.status(&first).await.status, 200);
+    world.test("set", json!({"reference": "ORDER-17", "is_broken": true})).await;
+    let mut texts = vec![world.status(&first).await.body];
+    world._process.0.kill().unwrap();
+    texts.push(world.status(&first).await.body);
+    let settled = world.ledger.settle(&world.shop, "ORDER-17").await;
+    texts.push(format!("{settled:?}"));
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    texts.push(format!("{:?}", world.ledger.settle_due(&world.shop).await));
+    assert!(texts.iter().all(|text| !text.contains("_secret_")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("read_payment_intent")), "no error was seen: {texts:?}");
+}
+
+#[test]
+fn the_schema_of_a_profile_refuses_what_is_refused() {
+    let root = crate::support::root();
+    let file =
+        |name: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(root.join(name)).unwrap()).unwrap() };
+    let schema = jsonschema::validator_for(&file("docs/profile.schema.json")).unwrap();
+    let cases = file("tests/shop/profile.json");
+    for wrong in cases["wrong"].as_array().unwrap() {
+        let profile: Value = serde_json::from_str(wrong[0].as_str().unwrap()).unwrap();
+        assert!(!schema.is_valid(&profile), "{profile}");
+    }
+    let of_cases = cases["requests"].as_array().unwrap().iter().filter_map(|case| case["profile"].as_object());
+    let mut profiles: Vec<Value> = of_cases.cloned().map(Value::Object).collect();
+    assert!(profiles.len() > 5, "{}", profiles.len());
+    for profile in &mut profiles {
+        profile["base_url"] = json!("https://api.example.com/pay");
+    }
+    profiles.extend(["elsewhere", "secret"].map(|manner| file(&format!("tests/manners/{manner}.json"))));
+    for profile in profiles {
+        Profile::new(&profile.to_string()).unwrap();
+        schema.validate(&profile).unwrap_or_else(|error| panic!("{profile}: {error}"));
+    }
+}
+
+/// From the paths that its company documents and what its caller does to three payments.
+async fn the_probe_writes_the_profile(world: &World) {
+    let file = world.folder.path.join("service.json");
+    let mut probe = world.command(&["probe", "--yes", "--pay", "--write", file.to_str().unwrap()]);
+    probe.args(["--read", "/charges/{payment_ref}", "--read", "/pay/status?charge={id}"]);
+    probe.args(["--find", "/charges?reference={merchant_reference}", "--cancel", "POST /charges/{payment_ref}/void"]);
+    let mut probe = probe.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut answers = probe.stdin.take().unwrap();
+    let mut shown = String::new();
+    for line in BufReader::new(probe.stderr.take().unwrap()).lines().map(Result::unwrap) {
+        if let Some(what) = ["Pay", "Refuse or decline"].iter().position(|what| line.starts_with(what)) {
+            let intents = post(&format!("{}/test/intents", world.service), &[], "{}").await.json();
+            let newest = intents.as_array().unwrap().last().unwrap();
+            world.test(["pay", "decline"][what], json!({"reference": newest["merchant_reference"]})).await;
+            get(&format!("{}&trxref=9", newest["redirect_url"].as_str().unwrap()), &[]).await;
+            answers.write_all(b"\n").unwrap();
+        } else if line.ends_with("Write yes or no.") {
+            answers.write_all(b"yes\n").unwrap();
+        }
+        shown.push_str(&line);
+    }
+    let probed = probe.wait_with_output().unwrap();
+    let printed = String::from_utf8(probed.stdout).unwrap();
+    assert!(probed.status.success(), "{printed}{shown}");
+    assert!(printed.contains("the return nonce is found") && printed.contains("it adds trxref"), "{printed}");
+    assert!(!printed.contains("_secret_") && !format!("{printed}{shown}").contains(KEY), "{printed}{shown}");
+
+    let written: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let documented = json!({"read": {"method": "GET", "path": "/v1/payment-intents/{id}"}});
+    let mut expected = world.profile.clone().unwrap_or(documented);
+    expected["base_url"] = json!(world.service);
+    assert_eq!(written, expected, "{printed}");
+}
+
 fn bearer(token: &SessionToken) -> HeaderMap {
     HeaderMap::from_iter([(header::AUTHORIZATION, format!("Bearer {}", token.expose()).parse().unwrap())])
 }
@@ -156,12 +288,18 @@ struct World {
     ledger: Ledger<SqliteOrders>,
     shop: Arc<TestShop>,
     url: String,
+    profile: Option<Value>,
+    folder: Folder,
     _process: Service,
-    _folder: Folder,
 }
 
 impl World {
     async fn open(manner: &str) -> Self {
+        let profile = crate::support::root().join(format!("tests/manners/{manner}.json"));
+        Self::open_with(manner, std::fs::read_to_string(profile).ok()).await
+    }
+
+    async fn open_with(manner: &str, profile: Option<String>) -> Self {
         let folder_of_services = crate::support::root().join("tests/manners");
         let program = folder_of_services.join(format!("{manner}.mjs"));
         let mut process = Command::new("node").arg(program).stdout(Stdio::piped()).spawn().expect("Node.js");
@@ -170,14 +308,15 @@ impl World {
         let service = format!("http://127.0.0.1:{}", port.trim());
         let folder = Folder::new(&format!("manner-{manner}"));
         let mut client = Client::builder(&service, SecretKey::new(KEY).unwrap());
-        if let Ok(profile) = std::fs::read_to_string(folder_of_services.join(format!("{manner}.json"))) {
-            client = client.profile(Profile::new(&profile).unwrap());
+        if let Some(profile) = &profile {
+            client = client.profile(Profile::new(profile).unwrap());
         }
+        let profile = profile.map(|json| serde_json::from_str(&json).unwrap());
         let client = client.build().unwrap();
         let orders = SqliteOrders::open(sqlite(&folder).await, "guichet_").await.unwrap();
         let (shop, ledger) = (Arc::default(), Ledger::new(client.clone(), orders));
         let url = serve(&ledger, &shop, &service).await;
-        Self { service, client, ledger, shop, url, _process: Service(process), _folder: folder }
+        Self { service, client, ledger, shop, url, profile, folder, _process: Service(process) }
     }
 
     async fn click(&self, id: &str) -> Reply {
@@ -209,10 +348,14 @@ impl World {
         events.iter().filter(|event| event.name == name).max_by_key(|event| event.version).expect("an event").clone()
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
         command.args(arguments).env("GUICHET_BASE_URL", &self.service).env("GUICHET_SECRET_KEY", KEY);
-        command.output().unwrap()
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
     }
 }
 

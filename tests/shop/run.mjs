@@ -153,6 +153,7 @@ for (const changed of [
   { baseUrl: "https://api.example.com", plainHosts: ["sandbox"], secretKey: "sk_live_1" },
   { profile: PROFILE },
   { profile: { ...PROFILE, gateway_url: "https://gateway.example.com", checkout_origins: ["https://pay.example.com"] }, baseUrl: undefined },
+  { profile: { ...PROFILE, checkout_origins: [] }, baseUrl: undefined },
 ]) {
   createShop({ ...usual, ...changed });
 }

@@ -91,7 +91,7 @@ impl Service {
 /// A running service, with the methods of [`guichet_sandbox::Sandbox`].
 #[derive(Debug)]
 pub enum Sandbox {
-    Native(sandbox::Sandbox, Option<Folder>),
+    Native(Box<sandbox::Sandbox>, Option<Folder>),
     Npm(Arc<NpmProcess>),
 }
 
@@ -118,7 +118,7 @@ impl Sandbox {
             Service::Sqlite | Service::Memory => {}
         }
         let started = sandbox::Sandbox::start_with(config).await.map_err(|error| error.to_string())?;
-        Ok(Self::Native(started, folder))
+        Ok(Self::Native(Box::new(started), folder))
     }
 
     pub fn base_url(&self) -> &str {
@@ -172,7 +172,7 @@ impl Sandbox {
 
 impl From<sandbox::Sandbox> for Sandbox {
     fn from(sandbox: sandbox::Sandbox) -> Self {
-        Self::Native(sandbox, None)
+        Self::Native(Box::new(sandbox), None)
     }
 }
 

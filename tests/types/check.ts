@@ -3,7 +3,7 @@ import { check, startService } from "guichet-sandbox/check";
 import type { CheckCommand, CheckedShop, CheckOptions, CheckReport, CheckService, PaymentOfOrder, RuleReport } from "guichet-sandbox/check";
 
 export async function check_a_shop(shop: CheckedShop) {
-  const service: CheckService = await startService({ listen: "127.0.0.1:0" });
+  const service: CheckService = await startService({ listen: "127.0.0.1:0", profile: { base_url: "https://api.example.com" } });
   const { baseUrl, secretKey }: { baseUrl: string; secretKey: string } = service;
   const restart: CheckCommand = async () => console.log(baseUrl, secretKey.length);
   const books = ({ order, reference, paymentRef }: PaymentOfOrder) => [JSON.stringify(order), reference, paymentRef];

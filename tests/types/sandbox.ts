@@ -18,6 +18,7 @@ const options: SandboxOptions = {
   allowHosts: ["sandbox.test"],
   publicMethods: true,
   strict: true,
+  profile: { base_url: "https://api.example.com", read: { method: "GET", path: "/charges/{id}" } },
 };
 // @ts-expect-error: a mistyped option
 createSandbox({ publicMethod: true });

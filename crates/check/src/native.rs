@@ -4,6 +4,7 @@ use super::options::Options;
 use super::{Boxed, Check, CommandError, Environment, Report, Request, Response, SendError, Service, instructions};
 use axum::body::{Body, to_bytes};
 use axum::http;
+use guichet::native::Profile;
 use guichet_sandbox::{Config, InProcess, Surroundings};
 use std::collections::HashMap;
 use std::error::Error;
@@ -90,6 +91,14 @@ impl LocalService {
     /// # Errors
     /// If the port is taken, or the key is no test key.
     pub async fn start(address: SocketAddr) -> Result<Self, NotRun> {
+        Self::start_with(address, None).await
+    }
+
+    /// The same, as a service of this profile.
+    ///
+    /// # Errors
+    /// As [`LocalService::start`].
+    pub async fn start_with(address: SocketAddr, profile: Option<Profile>) -> Result<Self, NotRun> {
         let listener = TcpListener::bind(address).await.map_err(|error| {
             NotRun(format!("The service cannot listen on {address}: {error}. Give another address with --listen."))
         })?;
@@ -97,7 +106,7 @@ impl LocalService {
         let base_url = format!("http://{}", listener.local_addr().map_err(|error| failed(&error))?);
         let config = Config { public_url: Some(base_url.clone()), ..Config::default() };
         let sandbox = InProcess::start(config, Surroundings::system()).await.map_err(|error| failed(&error))?;
-        let service = Arc::new(Service::new(sandbox));
+        let service = Arc::new(Service::new(sandbox).with_profile(profile));
         let (close, closing) = oneshot::channel();
         let answering = Arc::clone(&service);
         let respond = move |request| {

@@ -6,7 +6,8 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use guichet_sandbox::{Dropped, InProcess};
+use guichet::shop::Profile;
+use guichet_sandbox::{Documented, Dropped, InProcess};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,7 @@ const ELSEWHERE: &str = "/elsewhere";
 /// The service of a check.
 pub struct Service {
     sandbox: InProcess,
+    profile: Option<Profile>,
     state: Mutex<State>,
 }
 
@@ -182,7 +184,18 @@ impl Service {
     /// The service of a check, on this sandbox.
     #[must_use]
     pub fn new(sandbox: InProcess) -> Self {
-        Self { sandbox, state: Mutex::default() }
+        Self { sandbox, profile: None, state: Mutex::default() }
+    }
+
+    /// The same, as a service of this profile: payments are read, found and canceled as it says.
+    #[must_use]
+    pub fn with_profile(self, profile: Option<Profile>) -> Self {
+        Self { profile, ..self }
+    }
+
+    /// What its requests and words are, if not those of the document.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
     }
 
     /// Answers a call of the shop, or of a browser on the hosted page.
@@ -190,6 +203,13 @@ impl Service {
     /// # Errors
     /// If a rule or a fault drops the connection.
     pub async fn respond(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
+        let Some(profile) = &self.profile else { return self.answer(request).await };
+        // The rules see the calls as the document has them.
+        let Documented { request, reply } = self.sandbox.documented(profile, request).await;
+        Ok(reply.of(profile, self.answer(request).await?).await)
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
         let (parts, body) = request.into_parts();
         let Ok(body) = to_bytes(body, MAX_BODY).await else {
             return Ok(refusal(413));

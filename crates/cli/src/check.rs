@@ -1,8 +1,9 @@
 //! `guichet check`: tests a shop from outside, and names the rules that it breaks.
 
 use super::failure::{Failure, NOT_REACHED};
-use super::serve::{listen_address, stop_signal};
+use super::serve::{listen_address, profile, stop_signal};
 use clap::Args;
+use guichet::native::Profile;
 use guichet_check::options::{self, Options};
 use guichet_check::{LocalService, NotRun, Report, Shop, prepare, progress};
 use std::io::{IsTerminal, Write};
@@ -20,15 +21,18 @@ pub(super) struct CheckArgs {
     /// The address of the service that the shop calls; port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     listen: SocketAddr,
+    /// The profile of your payment company (`service.json`), as whose service the check's own is then read.
+    #[arg(long, value_name = "FILE", value_parser = profile)]
+    profile: Option<Profile>,
     /// Print two lines of JSON: the service's address and key, and the report.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn check(args: CheckArgs) -> Result<ExitCode, Failure> {
-    let CheckArgs { options, listen, json } = args;
+    let CheckArgs { options, listen, profile, json } = args;
     let stop = stop_signal().map_err(|error| Failure::Message(NOT_REACHED, error.to_string()))?;
-    let service = LocalService::start(listen).await?;
+    let service = LocalService::start_with(listen, profile).await?;
     print(&service.instructions(json));
     let check = prepare(Shop::at_address(), options, &service)?;
     if !json {

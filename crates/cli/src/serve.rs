@@ -1,6 +1,7 @@
 //! `guichet sandbox`: it runs until Ctrl-C or SIGTERM.
 
 use clap::Args;
+use guichet::native::Profile;
 use guichet_sandbox::{Config, Package, Sandbox};
 use serde_json::json;
 use std::error::Error;
@@ -55,6 +56,10 @@ pub(super) struct SandboxArgs {
     /// Refuse unknown fields.
     #[arg(long)]
     strict: bool,
+    /// The profile of a payment company (`service.json`): payments are then read, found and canceled as it says, in its words. Nothing else
+    /// of the company is imitated.
+    #[arg(long, value_name = "FILE", value_parser = profile)]
+    profile: Option<Profile>,
     /// Print one line of JSON when ready, and nothing else on stdout.
     #[arg(long)]
     json: bool,
@@ -84,6 +89,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
         public_methods: args.public_methods,
         connections_per_address: args.connections_per_address,
         strict: args.strict,
+        profile: args.profile,
         ..Config::default()
     })
     .await?;
@@ -114,6 +120,12 @@ pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
         let example = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(4243)));
         format!("the option takes an address with a port, for example {example}")
     })
+}
+
+/// Reads the profile in a file.
+pub(super) fn profile(file: &str) -> Result<Profile, String> {
+    let json = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    Profile::new(&json).map_err(|invalid| invalid.to_string())
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

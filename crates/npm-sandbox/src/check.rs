@@ -1,13 +1,14 @@
 //! What the npm package `guichet-sandbox` calls for its command and its function `check`: the check of one shop, rule by rule, on a
 //! machine that is JavaScript.
 
+use guichet::shop::Profile;
 use guichet_check::options::{self, Options};
 use guichet_check::{
     Boxed, Check, CommandError, Environment, Report, Request, Response, Rule, SendError, Service, instructions,
     progress,
 };
 use guichet_sandbox::Config;
-use js_sys::{Array, Promise};
+use js_sys::{Array, Promise, TypeError};
 use serde::Deserialize;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -222,10 +223,13 @@ pub struct CheckService {
 #[wasm_bindgen]
 impl CheckService {
     /// Starts it. It answers under this address.
-    pub async fn start(base_url: String) -> Result<CheckService, JsValue> {
+    pub async fn start(base_url: String, profile: Option<String>) -> Result<CheckService, JsValue> {
+        let profile = profile
+            .map(|json| Profile::new(&json).map_err(|invalid| TypeError::new(&format!("Option `profile`: {invalid}"))));
         let config =
             Config { base_url: Some(base_url.clone()), public_url: Some(base_url.clone()), ..Config::default() };
-        Ok(Self { service: Arc::new(Service::new(crate::open(config).await?)), base_url })
+        let service = Service::new(crate::open(config).await?).with_profile(profile.transpose()?);
+        Ok(Self { service: Arc::new(service), base_url })
     }
 
     #[wasm_bindgen(getter, js_name = baseUrl)]

@@ -9,6 +9,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderName, HeaderValue, Request, Response};
 use futures_util::future::{Either, select};
 use guichet::flow::nearest;
+use guichet::shop::Profile;
 use guichet::values::read_origin;
 use guichet_sandbox::{Config, Dropped, InProcess, LONGEST_NAME, Package, Sleep, StartError, Surroundings};
 use js_sys::{Array, Error, Function, JsString, Promise, TypeError, Uint8Array};
@@ -215,11 +216,12 @@ fn read_package() -> Vec<(String, Bytes)> {
 }
 
 /// The options, and what each must be.
-const OPTIONS: [(&str, &str); 7] = [
+const OPTIONS: [(&str, &str); 8] = [
     ("allowHosts", "a list of host names"),
     ("allowOrigins", "a list of origins"),
     ("baseUrl", "an origin: http://localhost:4243"),
     ("merchantName", "a text of 1 to 100 characters"),
+    ("profile", "the content of a profile, service.json"),
     ("publicMethods", "true or false"),
     ("publicUrl", "an origin: https://pay.example.com"),
     ("strict", "true or false"),
@@ -237,6 +239,7 @@ fn read_options(json: &str) -> Result<Config, String> {
             "allowOrigins" => texts(&value).map(|origins| config.allow_origins = origins),
             "baseUrl" => value.as_str().and_then(read_origin).map(|origin| config.base_url = Some(origin)),
             "merchantName" => name_of(&value).map(|name| config.merchant_name = name),
+            "profile" if !value.is_null() => Some(profile(&value)?).map(|profile| config.profile = Some(profile)),
             "publicMethods" => value.as_bool().map(|on| config.public_methods = on),
             "publicUrl" => value.as_str().map(|url| config.public_url = Some(url.to_owned())),
             "strict" => value.as_bool().map(|on| config.strict = on),
@@ -250,6 +253,10 @@ fn read_options(json: &str) -> Result<Config, String> {
         }
     }
     Ok(config)
+}
+
+fn profile(value: &Value) -> Result<Profile, String> {
+    Profile::new(&value.to_string()).map_err(|invalid| format!("Option `profile`: {invalid}"))
 }
 
 /// The type of an option, in words. `None` if there is no such option.

@@ -2,6 +2,7 @@ use super::clock::WallClock;
 use super::package::Package;
 #[cfg(feature = "serve")]
 use crate::server::CONNECTIONS_PER_ADDRESS;
+use guichet::shop::Profile;
 use guichet::values::Secret;
 use std::fmt;
 #[cfg(feature = "serve")]
@@ -58,6 +59,8 @@ pub struct Config {
     pub connections_per_address: usize,
     /// Whether unknown fields are refused.
     pub strict: bool,
+    /// The profile of a payment company, whose requests and words the service then has: as `service.json`, parsed.
+    pub profile: Option<Profile>,
     /// The wall clock, which a test can shift.
     #[doc(hidden)]
     pub wall_clock: WallClock,
@@ -83,6 +86,7 @@ impl Default for Config {
             #[cfg(feature = "serve")]
             connections_per_address: CONNECTIONS_PER_ADDRESS,
             strict: false,
+            profile: None,
             wall_clock: WallClock::default(),
         }
     }

@@ -7,6 +7,7 @@ use super::http;
 use super::keys::control_token;
 use super::open::open;
 use super::pages::{self, Pages};
+use super::profile::Documented;
 use super::rules::{EsimPackages, Fees};
 use super::server::{DropConnection, Dropped, host};
 use super::service::{Merchants, Service};
@@ -18,6 +19,7 @@ use super::unavailable::Unavailable;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
+use guichet::shop::Profile;
 use guichet::values::{Secret, printable, read_origin};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,6 +34,7 @@ pub struct InProcess {
     pub(super) base_url: String,
     pub(super) control_token: Secret,
     pub(super) secret_key: Secret,
+    profile: Option<Arc<Profile>>,
 }
 
 /// Its address, unless the configuration has another.
@@ -98,7 +101,14 @@ impl InProcess {
             .with_state(Arc::clone(&service))
             .merge(control::routes(Arc::new(control)))
             .merge(pages::routes(Pages::new(Arc::clone(&service), config.package)));
-        Ok(Self { service, router, base_url, control_token, secret_key: keys.secret_key })
+        Ok(Self {
+            service,
+            router,
+            base_url,
+            control_token,
+            secret_key: keys.secret_key,
+            profile: config.profile.map(Arc::new),
+        })
     }
 
     /// Answers a request: the service under `/v1`, the hosted page under `/checkout`, the control API under `/sandbox`.
@@ -114,6 +124,12 @@ impl InProcess {
 
     /// Answers a request without the due work, which a running sandbox does by its timer.
     pub(super) async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
+        let Some(profile) = &self.profile else { return self.route(request).await };
+        let Documented { request, reply } = self.documented(profile, request).await;
+        Ok(reply.of(profile, self.route(request).await?).await)
+    }
+
+    async fn route(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
         let Ok(response) = self.router.clone().call(request).await;
         if response.extensions().get::<DropConnection>().is_some() { Err(Dropped) } else { Ok(response) }
     }

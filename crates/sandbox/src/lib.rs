@@ -48,6 +48,7 @@ mod package;
 mod pages;
 mod private_file;
 mod problem;
+mod profile;
 mod replies;
 mod requests;
 mod rules;
@@ -74,6 +75,7 @@ pub use http::json_errors;
 pub use in_process::InProcess;
 pub use openapi::openapi;
 pub use package::Package;
+pub use profile::{Documented, ReplyByProfile};
 pub use requests::Request;
 #[cfg(feature = "serve")]
 pub use serve::Sandbox;

@@ -1,6 +1,7 @@
 // `guichet-sandbox` as its users run it: on a port, with the hosted page, faults that cut the connection, and signals.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -17,6 +18,7 @@ await aStopTakesASecond();
 await bodiesThatAreLongOrSlow();
 await stdoutThatIsClosed();
 await options();
+await aProfile();
 await whatItRefuses();
 console.log(JSON.stringify({ readyMs }));
 
@@ -199,6 +201,33 @@ async function stdoutThatIsClosed() {
   assert.deepEqual([code, stderr], [1, "guichet-sandbox: stdout cannot be written (EPIPE): its reader has gone, or its disk is full. The command has stopped.\n"]);
 }
 
+/** The company's requests and words, and the check's service by the same. */
+async function aProfile() {
+  const profile = { base_url: "https://api.example.com", read: { method: "GET", path: "/charges/{payment_ref}" }, cancel: null, statuses: { awaiting: "requires_action" } };
+  writeFileSync("service.json", JSON.stringify(profile));
+  const order = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com", merchant_reference: "1", amount: "5000", description: "Shoes" };
+  const { ready, call, stop } = await start(["--profile", "service.json"]);
+  const { startService } = await import("guichet-sandbox/check");
+  const checked = await startService({ profile });
+  const headers = { authorization: `Bearer ${checked.secretKey}`, "content-type": "application/json" };
+  const callChecked = async (path, method = "GET", body) => {
+    const response = await fetch(checked.baseUrl + path, { method, headers, body: body && JSON.stringify(body) });
+    return { status: response.status, text: await response.text() };
+  };
+  for (const send of [call, callChecked]) {
+    const { id, payment_ref, status } = JSON.parse((await send("/v1/payment-intents", "POST", order)).text).data;
+    assert.equal(status, "awaiting");
+    const read = await send(`/charges/${payment_ref}`);
+    assert.deepEqual([read.status, JSON.parse(read.text).data.id, JSON.parse(read.text).data.status], [200, id, "awaiting"]);
+    assert.equal((await send(`/v1/payment-intents/${id}`)).status, 404);
+    assert.equal((await send(`/v1/payment-intents/${id}/cancel`, "POST", {})).status, 404);
+  }
+  checked.close();
+  await stop();
+  await assert.rejects(startService({ profile: { ...profile, read: { method: "GET", path: "//evil.example/{id}" } } }), /`read\.path` must begin with one `\/`/);
+  assert.equal(ready.secret_key, env.GUICHET_SECRET_KEY);
+}
+
 async function options() {
   const { ready, call, stop } = await start(["--strict", "--public-url", "https://pay.example.com", "--allow-host", "sandbox.test", "--allow-origin", "https://shop.example"]);
   const order = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com", merchant_reference: "1", amount: "5000", description: "Shoes" };
@@ -240,6 +269,9 @@ async function whatItRefuses() {
     [["init", "php"], 2, "Missing argument <FOLDER>: an empty folder for the shop, for example: init php shop"],
     [["init", "php", "shop", "more"], 2, "unexpected argument 'more'"],
     [["init", "php", "node_modules"], 1, "The folder node_modules is not empty. Nothing was written."],
+    [["--profile", "none.json"], 2, "invalid value 'none.json' for '--profile <FILE>'"],
+    [["--profile", "package.json", ...listen], 1, "Option `profile`: "],
+    [["check", "--profile", "none.json", "http://127.0.0.1:1", "--order", "{}"], 4, "invalid value 'none.json' for '--profile <FILE>'"],
     [["init", "php", "package.json"], 1, "The folder package.json cannot be used: it is a file. Give a folder"],
   ]) {
     const { status, stdout, stderr } = spawnSync(COMMAND, args, { env, encoding: "utf8", timeout: 20_000 });

@@ -83,13 +83,15 @@ pub struct ShopServer {
 }
 
 /// The service, the key there, and the address of the database if it is no file.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Settings {
     service: String,
     key: String,
     database: Option<String>,
     /// The origin of the page, if that is another one.
     page: Option<String>,
+    /// The file of a payment company's profile.
+    profile: Option<PathBuf>,
 }
 
 impl ShopServer {
@@ -97,7 +99,7 @@ impl ShopServer {
     pub async fn start(server: Server, service: &str, key: &str) -> Self {
         let database = (server == Server::Postgres).then(|| PostgresServer::shared().create_database());
         let (service, key) = (service.to_owned(), key.to_owned());
-        Self::start_with(server, Settings { service, key, database, page: None }).await
+        Self::start_with(server, Settings { service, key, database, ..Settings::default() }).await
     }
 
     /// The same, with the page at another origin of the site. Returns that, too.
@@ -116,14 +118,20 @@ impl ShopServer {
         let pages = Router::new().nest_service("/package", package).fallback_service(ServeDir::new(&files.path));
         let page = http::serve(pages).await;
         let (service, key) = (service.to_owned(), key.to_owned());
-        let settings = Settings { service, key, database: None, page: Some(page.clone()) };
+        let settings = Settings { service, key, page: Some(page.clone()), ..Settings::default() };
         (Self::start_at(url, copy(server), server, settings, Some(files)).await, page)
     }
 
     /// The same for a page at this origin, which nobody serves.
     pub async fn start_for_a_page_at(server: Server, service: &str, key: &str, page: &str) -> Self {
         let [service, key, page] = [service, key, page].map(str::to_owned);
-        Self::start_with(server, Settings { service, key, database: None, page: Some(page) }).await
+        Self::start_with(server, Settings { service, key, page: Some(page), ..Settings::default() }).await
+    }
+
+    /// The same at the service of a payment company with this profile.
+    pub async fn start_by_profile(server: Server, service: &str, key: &str, profile: PathBuf) -> Self {
+        let (service, key, profile) = (service.to_owned(), key.to_owned(), Some(profile));
+        Self::start_with(server, Settings { service, key, profile, ..Settings::default() }).await
     }
 
     /// Starts another server on the same database.
@@ -136,7 +144,7 @@ impl ShopServer {
         let folder = copy(server);
         let file = Path::new(server.file()).file_name().unwrap();
         fs::write(folder.path.join(file), source).unwrap();
-        let settings = Settings { service: service.to_owned(), key: key.to_owned(), database: None, page: None };
+        let settings = Settings { service: service.to_owned(), key: key.to_owned(), ..Settings::default() };
         Self::start_at(own_url(), folder, server, settings, None).await
     }
 
@@ -511,7 +519,7 @@ pub fn start_with_argument(server: Server, argument: &str) -> (ExitStatus, Strin
 fn end_of(server: Server, mut command: Command, change: impl FnOnce(&mut Command)) -> (ExitStatus, String) {
     let folder = copy(server);
     let (service, key) = ("http://127.0.0.1:1".to_owned(), "sk_test_1".to_owned());
-    prepare(&mut command, &folder, "http://127.0.0.1:8000", &Settings { service, key, database: None, page: None });
+    prepare(&mut command, &folder, "http://127.0.0.1:8000", &Settings { service, key, ..Settings::default() });
     change(&mut command);
     let mut process = command.spawn().unwrap();
     let begun = Instant::now();
@@ -574,7 +582,7 @@ fn spawn(server: Server, folder: &Folder, url: &str, settings: &Settings) -> Chi
 fn prepare(command: &mut Command, folder: &Folder, url: &str, settings: &Settings) {
     let log = File::options().create(true).append(true).open(folder.log()).unwrap();
     command.current_dir(&folder.path).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-    let Settings { service, key, database, page } = settings;
+    let Settings { service, key, database, page, profile } = settings;
     command.env("GUICHET_BASE_URL", service).env("GUICHET_SECRET_KEY", key).env("SHOP_URL", url);
     command.env_remove("SHOP_DATABASE").env_remove("PORT");
     // Nobody listens there: the key goes to no proxy of the environment.
@@ -586,6 +594,7 @@ fn prepare(command: &mut Command, folder: &Folder, url: &str, settings: &Setting
     }
     command.envs(database.as_ref().map(|database| ("SHOP_DATABASE", database)));
     command.envs(page.as_ref().map(|page| ("SHOP_ORIGIN", careless(page))));
+    command.env_remove("GUICHET_PROFILE").envs(profile.as_ref().map(|profile| ("GUICHET_PROFILE", profile)));
 }
 
 /// An origin as a person may type it, and no browser writes it.

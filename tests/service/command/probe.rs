@@ -9,7 +9,7 @@ use std::net::TcpListener;
 #[test]
 fn every_decision_holds_at_the_sandbox() {
     let sandbox = Terminal::open();
-    let probed = sandbox.run(&["probe", "--yes", "--json"]);
+    let probed = sandbox.run(&["probe", "--yes", "--all", "--json"]);
     let report: Value = serde_json::from_str(&probed.stdout).expect("one line of JSON");
     let rows = report["rows"].as_array().expect("rows");
     let not: Vec<&Value> = rows.iter().filter(|row| row["holds"] != true).collect();
@@ -25,7 +25,7 @@ fn every_decision_holds_at_the_sandbox() {
         "the objects to create are listed first: {}",
         probed.stderr
     );
-    let shown = sandbox.run(&["probe", "--yes"]);
+    let shown = sandbox.run(&["probe", "--yes", "--all"]);
     assert!(shown.stdout.contains("HOLDS") && !shown.stdout.contains("  no  "), "{}", shown.stdout);
     assert!(!format!("{}{}", shown.stdout, shown.stderr).contains(&sandbox.key), "no key is printed");
 }
@@ -42,7 +42,7 @@ fn decisions_that_do_not_hold_are_reported_and_exit_with_6() {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>");
         }
     });
-    let mut command = guichet(&["probe", "--yes", "--json", "--base-url", &base_url]);
+    let mut command = guichet(&["probe", "--yes", "--all", "--json", "--base-url", &base_url]);
     let output = command.env("GUICHET_SECRET_KEY", "sk_test_1").output().expect("it runs");
     assert_eq!(output.status.code(), Some(6));
     let report: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");

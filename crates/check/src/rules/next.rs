@@ -9,6 +9,7 @@ use crate::service::{Kind, Target};
 use crate::shop::{Customer, Exchange};
 use crate::{Check, Outcome, RuleError, not_checked};
 use futures_util::future::{join, join_all};
+use guichet::shop::Profile;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -145,8 +146,11 @@ pub(super) async fn lost_reply_same_payment(check: &Check) -> Outcome {
     let sent = check.buy(&customer, &order).await;
     let calls = check.service.creations_since(mark);
     let bodies: HashSet<String> = calls.iter().map(|call| call.body.to_string()).collect();
+    let created: HashSet<&str> = calls.iter().filter_map(|call| call.reply["data"]["id"].as_str()).collect();
+    let finds = check.service.profile().is_some_and(Profile::finds);
     match sent {
-        Ok(payment) if bodies.len() == 1 => {
+        // Whoever can find a payment by its reference knows that a creation was not executed, and may send another.
+        Ok(payment) if bodies.len() == 1 || (finds && created.len() <= 1) => {
             let refusing = check.service.interfere(Target::Creations, Kind::Refuse(409));
             drop(check.buy(&customer, &order).await);
             drop(refusing);
@@ -359,7 +363,9 @@ pub(super) async fn open_payment_keeps_price(check: &Check) -> Outcome {
     if !exchange.is_success() {
         return Err(exchange.fail(format!("{what}, and the page no longer gets its status.")));
     }
-    if check.has_fresh_orders() && check.options.orders_command.is_some() {
+    // Where nothing can be canceled, a shop may leave it to a person whether the old price pays.
+    let must_pay = check.service.profile().is_none_or(Profile::cancels);
+    if must_pay && check.has_fresh_orders() && check.options.orders_command.is_some() {
         let mark = check.service.mark();
         check.service.pay(&open.id, PAYS_AT_ONCE).await;
         let what =

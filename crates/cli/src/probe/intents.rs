@@ -14,9 +14,10 @@ pub(super) async fn rows(probe: &mut Prober) {
 }
 
 async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
-    let order = order(probe, 1)?;
+    let order = order(probe, 11)?;
     let first = probe.send(order.clone()).await;
-    probe.row("document", "an intent is created: 201, requires_action", is_created(&first), &first);
+    probe.row("document", "an intent is created, requires_action", first.has_status("requires_action"), &first);
+    probe.row("3", "… with the status 201", is_created(&first), &first);
     let url = first.text("checkout_url").to_owned();
     let has_secret = url.split_once('?').is_some_and(|(_, query)| query.contains("client_secret="));
     probe.row("10", "checkout_url has the client secret in its query", has_secret, &first);
@@ -86,14 +87,14 @@ async fn intents(probe: &mut Prober) -> Result<(), Invalid> {
         &late,
     );
 
-    let second = probe.send(self::order(probe, 2)?).await;
+    let second = probe.send(self::order(probe, 12)?).await;
     let given_up = IntentId::new(second.text("id"))?;
     let canceled = probe.send(CancelPaymentIntent::new(given_up.clone())).await;
     probe.row("assumed", "cancel_payment_intent", canceled.has_status("canceled"), &canceled);
     let again = probe.send(CancelPaymentIntent::new(given_up)).await;
     probe.row("3", "… again: 200, unchanged", again.has_status("canceled"), &again);
 
-    let third = probe.send(self::order(probe, 3)?.confirmation_method(ConfirmationMethod::Manual)).await;
+    let third = probe.send(self::order(probe, 13)?.confirmation_method(ConfirmationMethod::Manual)).await;
     let manual = IntentId::new(third.text("id"))?;
     let attached = probe.send(AttachPaymentMethod::new(manual.clone(), phone()?)).await;
     let waits = attached.text("status") == "requires_action" && attached.data()["next_action"]["type"] == "confirm";

@@ -45,7 +45,7 @@ async fn esim(probe: &mut Prober) -> Result<(), Invalid> {
     let id = package["id"].as_str().unwrap_or_default().to_owned();
     let six = format!(r#"{{"package_id":"{id}","quantity":6}}"#);
     let six = probe.send_body::<CreateEsimOrder>(six, &[]).await;
-    probe.row("document", "six eSIMs in one order: 422", six.status == 422, &six);
+    probe.row("8", "six eSIMs in one order, which the document forbids: 422", six.status == 422, &six);
     let unknown = probe.send(CreateEsimOrder::new(EsimPackageId::new("esp_guichet_probe_nobody")?)).await;
     probe.refused("8", "an unknown package: 404 resource_missing", "404 resource_missing", &unknown);
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 /// Sends requests and records which claims hold.
 pub(super) struct Prober {
-    transport: Transport,
+    pub transport: Transport,
     /// Sends each request once.
     http: reqwest::Client,
-    key: SecretKey,
+    pub key: SecretKey,
     /// A unique name that all objects of this run contain.
     pub run: String,
     pub rows: Vec<Row>,
@@ -109,7 +109,7 @@ impl Prober {
 
     /// Sends an operation with the secret key.
     pub(super) async fn send<O: Operation>(&self, operation: O) -> Reply {
-        self.send_as(operation, Some(self.key())).await
+        self.send_as(operation, Some(self.bearer())).await
     }
 
     /// Sends an operation with another credential, or none.
@@ -124,13 +124,13 @@ impl Prober {
     pub(super) async fn send_body<O: Operation>(&self, body: impl Into<String>, headers: &[(&str, &str)]) -> Reply {
         let (method, target) = (O::SPEC.method, O::SPEC.path.to_owned());
         let request = Request { method, target, body: Some(body.into()), idempotency_key: None };
-        self.call(request, Some(self.key()), headers).await
+        self.call(request, Some(self.bearer()), headers).await
     }
 
     /// Sends a request to any path, with the secret key.
     pub(super) async fn send_to(&self, method: Method, target: impl Into<String>) -> Reply {
         let request = Request { method, target: target.into(), body: None, idempotency_key: None };
-        self.call(request, Some(self.key()), &[]).await
+        self.call(request, Some(self.bearer()), &[]).await
     }
 
     /// Sends the CORS preflight that a browser would send before this operation.
@@ -143,7 +143,7 @@ impl Prober {
         send(builder).await.unwrap_or_default()
     }
 
-    pub(super) fn key(&self) -> &str {
+    pub(super) fn bearer(&self) -> &str {
         self.key.bearer().unwrap_or_default()
     }
 

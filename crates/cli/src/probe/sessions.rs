@@ -26,7 +26,7 @@ pub(super) async fn rows(probe: &mut Prober) {
     probe.row("4", "without a credential, listing payment methods: 401", anonymous.status == 401, &anonymous);
     let plans = probe.send_as(ListPlans::new(), token).await;
     probe.row("4", "a session lists plans", plans.is_success(), &plans);
-    let pays = match order(probe, 4) {
+    let pays = match order(probe, 14) {
         Ok(order) => probe.send_as(order, token).await,
         Err(_) => Reply::default(),
     };

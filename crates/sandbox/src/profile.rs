@@ -1,0 +1,135 @@
+//! What a profile makes of the service: other requests read, find and cancel a payment, and its words for a status are others. Requests of
+//! pages stay as they are, because the hosted page is this project's own.
+
+use super::auth::{Caller, authenticate};
+use super::in_process::InProcess;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
+use guichet::shop::{Profile, Wanted};
+use guichet::values::IntentId;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const INTENTS: &str = "/v1/payment-intents/";
+/// How many of a merchant's newest payments are searched for a `payment_ref`.
+const NEWEST: i64 = 1_000;
+
+/// A request as the document has it.
+pub struct Documented {
+    /// The request.
+    pub request: Request<Body>,
+    /// What the reply becomes.
+    pub reply: ReplyByProfile,
+}
+
+/// What the reply to a request becomes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ReplyByProfile {
+    /// It stays.
+    Same,
+    /// Its words become the profile's.
+    InItsWords,
+    /// The same, and a payment becomes a list.
+    List,
+}
+
+impl InProcess {
+    /// The request by the document that a request to a service of this profile is.
+    pub async fn documented(&self, profile: &Profile, mut request: Request<Body>) -> Documented {
+        let is_of_page =
+            [header::ORIGIN.as_str(), "sec-fetch-site"].iter().any(|name| request.headers().contains_key(*name));
+        let target = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+        let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let asked = profile.asked(request.method().as_str(), &target, authorization.unwrap_or_default());
+        if is_of_page || (asked.is_none() && !target.starts_with(INTENTS.trim_end_matches('/'))) {
+            return Documented { request, reply: ReplyByProfile::Same };
+        }
+        let mut reply = ReplyByProfile::InItsWords;
+        let documented = match asked {
+            Some((wanted, names)) => {
+                // An id that no payment has gets the service's own 404.
+                let id = self.id_of(&names, request.headers()).await.unwrap_or_else(|| "pi_unknown".to_owned());
+                if wanted == Wanted::Find {
+                    reply = ReplyByProfile::List;
+                }
+                Some(match wanted {
+                    Wanted::Cancel => (Method::POST, [INTENTS, &id, "/cancel"].concat()),
+                    Wanted::Read | Wanted::Find => (Method::GET, [INTENTS, &id].concat()),
+                })
+            }
+            None => {
+                self.is_elsewhere(profile, request.method(), &target).then(|| (Method::GET, "/v1/elsewhere".to_owned()))
+            }
+        };
+        if let Some((method, target)) = documented
+            && let Ok(uri) = target.parse::<Uri>()
+        {
+            (*request.method_mut(), *request.uri_mut()) = (method, uri);
+        }
+        Documented { request, reply }
+    }
+
+    /// Whether the document has this request, and the service of the profile does not.
+    fn is_elsewhere(&self, profile: &Profile, method: &Method, target: &str) -> bool {
+        let rest = target.split('?').next().and_then(|path| path.strip_prefix(INTENTS)).unwrap_or_default();
+        match rest.split_once('/') {
+            None => method == Method::GET && !rest.is_empty(),
+            Some((_, verb)) => verb == "cancel" && !profile.cancels_as_documented(),
+        }
+    }
+
+    async fn id_of(&self, names: &BTreeMap<&str, String>, headers: &HeaderMap) -> Option<String> {
+        if let Some(id) = names.get("id") {
+            return IntentId::new(id.clone()).ok().map(|id| id.to_string());
+        }
+        if let Some(secret) = names.get("client_secret") {
+            return self.service.instance_key.intent_of(secret).map(|id| id.to_string());
+        }
+        let caller = authenticate(&self.service, headers).await.ok()?;
+        let merchant = match &caller {
+            Caller::Merchant(merchant) | Caller::ClientSecret(merchant, _) => merchant.id(),
+            _ => return None,
+        };
+        let store = &self.service.store;
+        let found = match (names.get("merchant_reference"), names.get("payment_ref")) {
+            (Some(reference), _) => store.intent_by_reference(merchant, reference).await.ok()?,
+            (None, Some(own)) => {
+                let newest = store.intents(merchant, None, NEWEST).await.ok()?;
+                newest.into_iter().find(|intent| intent.payment_ref == *own)
+            }
+            (None, None) => None,
+        };
+        found.map(|intent| intent.id.to_string())
+    }
+}
+
+impl ReplyByProfile {
+    /// The response of a service of this profile, from that of the document.
+    pub async fn of(self, profile: &Profile, response: Response<Body>) -> Response<Body> {
+        if self == Self::Same {
+            return response;
+        }
+        let (mut parts, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+        let Ok(mut reply) = serde_json::from_slice::<Value>(&body) else {
+            return Response::from_parts(parts, Body::from(body));
+        };
+        if self == Self::List && parts.status == StatusCode::NOT_FOUND {
+            parts.status = StatusCode::OK;
+            reply = json!({"status_code": 200, "response_type": "success", "data": []});
+        } else if self == Self::List && parts.status == StatusCode::OK {
+            reply["data"] = json!([reply["data"].take()]);
+        }
+        let intents = match &mut reply["data"] {
+            Value::Array(list) => list.iter_mut().collect(),
+            one => vec![one],
+        };
+        for intent in intents {
+            if let Some(word) = intent["status"].as_str().and_then(|ours| profile.word_for(ours)) {
+                intent["status"] = json!(word);
+            }
+        }
+        parts.headers.remove(header::CONTENT_LENGTH);
+        Response::from_parts(parts, Body::from(reply.to_string()))
+    }
+}
