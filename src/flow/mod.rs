@@ -17,7 +17,7 @@ mod base;
 mod late;
 mod names;
 mod paying;
-mod query;
+pub(crate) mod query;
 mod quotes;
 mod returns;
 mod session;

@@ -39,7 +39,7 @@ pub(super) fn join(before: &str, query: &str, fragment: Option<&str>) -> String 
 
 /// The pieces of a query, as they were written. A service that does not expect a query appends its own with a second
 /// `?`. Such a `?` separates pieces too, if one of `names` follows it, or the nonce stands before it.
-pub(super) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
+pub(crate) fn pieces<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut start = 0;
     for (at, byte) in query.bytes().enumerate() {
@@ -72,7 +72,7 @@ pub(super) fn is_one_of(text: &str, names: &[&str]) -> bool {
 }
 
 /// The value of the last piece with this name: a service appends its own parameters at the end.
-pub(super) fn value(pieces: &[&str], name: &str) -> Option<String> {
+pub(crate) fn value(pieces: &[&str], name: &str) -> Option<String> {
     let value = pieces.iter().rev().find_map(|piece| piece.strip_prefix(name)?.strip_prefix('='))?;
     Some(form_decode(value)).filter(|value| !value.is_empty())
 }

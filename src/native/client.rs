@@ -1,3 +1,5 @@
+#[cfg(feature = "axum")]
+use super::fetch::redact;
 use super::fetch::{Reply, authorization};
 use super::reply::UnreadableReply;
 use super::{ClientBuilder, CustomerClient, Profile, ReturnKey, SecretKey, Transport};
@@ -6,6 +8,8 @@ use crate::protocol::{AttemptResult, Credential, Error, Fulfils, Operation, Page
 use crate::values::{ClientSecret, SessionToken};
 use reqwest::header::HeaderValue;
 use serde::de::DeserializeOwned;
+#[cfg(feature = "axum")]
+use serde::de::IgnoredAny;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -144,6 +148,16 @@ impl Client {
         }
         let Key { secret, authorization } = &*self.key;
         self.transport.fetch(spec, request, secret, Some(authorization), attempts).await
+    }
+
+    /// The body of a reply to this request, which is JSON, without the key: it is for a page.
+    #[cfg(feature = "axum")]
+    pub(super) async fn json(&self, spec: &'static Spec, request: Request) -> Result<String, Error> {
+        let reply = self.fetch_recorded(spec, request, None, &mut Vec::new()).await?;
+        match decode::<IgnoredAny>(&reply.body) {
+            Ok(_) => Ok(redact(String::from_utf8_lossy(&reply.body).into_owned(), self.key.secret.bearer())),
+            Err(error) => Err(reply.unreadable::<IgnoredAny>(spec, &error)),
+        }
     }
 
     /// What sends the client's requests, with any credential.

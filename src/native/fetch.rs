@@ -361,7 +361,7 @@ fn redact_refusal(refusal: Refusal, bearer: Option<&str>) -> Refusal {
     }
 }
 
-fn redact(text: String, bearer: Option<&str>) -> String {
+pub(super) fn redact(text: String, bearer: Option<&str>) -> String {
     match bearer.filter(|bearer| !bearer.is_empty() && text.contains(bearer)) {
         Some(bearer) => text.replace(bearer, "***"),
         None => text,

@@ -59,6 +59,8 @@ mod key;
 pub mod ledger;
 mod network;
 mod quotes;
+#[cfg(feature = "axum")]
+mod reads;
 mod reply;
 mod return_key;
 #[cfg(feature = "axum")]

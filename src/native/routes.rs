@@ -1,9 +1,10 @@
 use super::ledger::Ledger;
+use super::reads::PublicReads;
 use super::{Buyer, Client, Reason, Refused, Sessions, Shop};
 use crate::flow::payment_names;
 use crate::platform::read_origin;
 use crate::shop::ledger::{Store, answer};
-use crate::shop::{self, Granted, Grants, Language, Reply, Sender};
+use crate::shop::{self, Granted, Grants, Language, PublicRead, Reply, Sender};
 use crate::values::{Address, Email, Invalid};
 use axum::Router;
 use axum::body::Bytes;
@@ -47,13 +48,14 @@ pub struct Routes<S, T> {
     sessions: Sessions,
     origins: Vec<String>,
     checkout_origins: Vec<String>,
+    public_reads: bool,
 }
 
 impl<S: Shop, T: Store + 'static> Routes<S, T> {
     /// Creates the routes of a shop with this ledger.
     pub fn new(ledger: Ledger<T>, shop: S) -> Self {
         let sessions = Sessions::new(ledger.client().clone());
-        Self { ledger, shop, sessions, origins: Vec::new(), checkout_origins: Vec::new() }
+        Self { ledger, shop, sessions, origins: Vec::new(), checkout_origins: Vec::new(), public_reads: false }
     }
 
     /// Hands out the session tokens that `sessions` keeps, so that the shop can end them when a customer signs out. It
@@ -85,19 +87,46 @@ impl<S: Shop, T: Store + 'static> Routes<S, T> {
         Ok(self)
     }
 
+    /// Serves methods and fees, too, which pages with `publicReads: "merchant"` read here: `GET {m}/payment-methods` and `GET {m}/fee`. For a
+    /// service that wants the secret key for them.
+    ///
+    /// Nobody has to be signed in. Only checked values are passed on, equal reads share one request, and an answer is kept for ten seconds. If a
+    /// thousand are, further reads get 429.
+    ///
+    /// ```no_run
+    /// # fn app<S: guichet::native::Shop, T: guichet::native::ledger::Store + 'static>(ledger: guichet::native::Ledger<T>, my_shop: S) -> axum::Router {
+    /// guichet::native::Routes::new(ledger, my_shop).public_reads().router()
+    /// # }
+    /// ```
+    pub fn public_reads(self) -> Self {
+        Self { public_reads: true, ..self }
+    }
+
     /// The router. Nest it at the path that `createGuichet({merchant})` names.
     pub fn router(self) -> Router {
-        let Self { ledger, shop, sessions, origins, mut checkout_origins } = self;
+        let Self { ledger, shop, sessions, origins, mut checkout_origins, public_reads } = self;
         if let Some(profile) = ledger.client().profile().filter(|_| checkout_origins.is_empty()) {
             checkout_origins.extend(profile.checkout_origins.iter().filter_map(|origin| read_origin(origin)));
         }
         if checkout_origins.is_empty() {
             checkout_origins.extend(Address::new(ledger.client().base_url()).map(|base| base.origin().to_owned()));
         }
-        Router::new()
+        let mut router = Router::new()
             .route("/session", post(session::<S, T>))
             .route("/intents", post(create_intent::<S, T>))
-            .route("/intents/{payment_ref}", get(status::<S, T>))
+            .route("/intents/{payment_ref}", get(status::<S, T>));
+        if public_reads {
+            let reads = Arc::new(PublicReads::new(ledger.client().clone()));
+            let answer = |read: fn(&str) -> Result<PublicRead, Refused>| {
+                let reads = Arc::clone(&reads);
+                get(
+                    move |request: Parts| async move { reads.reply(read(request.uri.query().unwrap_or_default())?).await },
+                )
+            };
+            router =
+                router.route("/payment-methods", answer(PublicRead::methods)).route("/fee", answer(PublicRead::fee));
+        }
+        router
             .layer(DefaultBodyLimit::max(64 * 1024))
             .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), guard))
             // After the guard: a customer comes to it from the service's site.

@@ -67,6 +67,19 @@ pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
     }
 }
 
+/// Makes the request of an operation from the texts of its fields, which all are in its path or its query.
+#[cfg(feature = "shop")]
+pub(crate) fn assemble_texts<'a>(
+    spec: &'static Spec,
+    fields: impl Iterator<Item = (&'a str, String)>,
+) -> Result<Request, Unwritable> {
+    let mut assembly = Assembly::<true>::new(spec);
+    for (name, text) in fields {
+        assembly.put(name, &|_| Ok(Some(text.clone())))?;
+    }
+    assembly.end()
+}
+
 /// The error of a field whose value cannot be sent, or of a `Spec` that puts a field where its value cannot be written.
 /// The test of the operation finds the latter.
 ///

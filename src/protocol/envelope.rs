@@ -23,6 +23,12 @@ pub(crate) fn is_list(body: &[u8]) -> bool {
     data(body).map_or(without_mark(body), str::as_bytes).trim_ascii_start().starts_with(b"[")
 }
 
+/// The text that [`decode`] reads.
+#[cfg(feature = "shop")]
+pub(crate) fn data_text(body: &str) -> &str {
+    data(body.as_bytes()).unwrap_or(body.trim_start_matches('\u{feff}'))
+}
+
 /// The bytes that [`decode`] reads.
 #[cfg(feature = "native-no-provider")]
 pub(crate) fn payload(body: &[u8]) -> &[u8] {

@@ -14,15 +14,17 @@ mod reveal;
 mod role;
 
 pub use crate::values::GREATEST_INTEGER;
+#[cfg(feature = "shop")]
+pub(crate) use assemble::assemble_texts;
 pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
 pub use call::{Action, AttemptResult, Call, DEFAULT_DEADLINE};
 pub use code::{ErrorCode, ErrorType};
-#[cfg(feature = "shop")]
-pub(crate) use envelope::is_list;
 #[cfg(feature = "native-no-provider")]
 pub(crate) use envelope::payload;
 pub use envelope::{Page, Refusal, ReplyStatus, decode, decode_page};
+#[cfg(feature = "shop")]
+pub(crate) use envelope::{data_text, is_list};
 pub(crate) use envelope::{lenient, lenient_list, strict};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
 #[cfg(feature = "service")]

@@ -8,6 +8,7 @@ mod nonce;
 mod owner;
 mod page;
 mod profile;
+mod reads;
 mod refused;
 mod routes;
 
@@ -18,6 +19,7 @@ pub use page::Language;
 #[cfg(feature = "service")]
 pub use profile::Wanted;
 pub use profile::{PaymentRequest, Profile, payment_of};
+pub use reads::PublicRead;
 pub use refused::{Reason, Refused};
 pub use routes::{Granted, Reply, is_form, session};
 

@@ -97,6 +97,17 @@ impl Refused {
         Self::email_not_verified().because("no session for the verified e-mail address", cause)
     }
 
+    /// Refuses values of a page's query. The pages of `guichet` send none that are wrong, so each gets the same sentence.
+    pub(super) fn invalid(names: &[&str]) -> Self {
+        let reason = Reason { code: "parameter_invalid", message: "A value is missing or invalid." };
+        let field = |name: &&str| FieldError {
+            param: (*name).to_owned(),
+            code: reason.code.to_owned(),
+            message: reason.message.to_owned(),
+        };
+        Self { fields: names.iter().map(field).collect(), ..Self::new(422, reason) }
+    }
+
     /// Another owner's payment is refused like an unknown one.
     pub(super) fn payment_missing() -> Self {
         Self::new(404, Reason { code: "resource_missing", message: "There is no such payment." })

@@ -21,8 +21,14 @@ pub struct Reply {
 impl Reply {
     /// A reply that no cache stores, because it contains a token or a current state.
     pub(super) fn json(status: u16, body: &Value) -> Self {
+        Self::of_json(status, to_json(body).unwrap_or_default())
+    }
+
+    /// The same of a text that is JSON.
+    #[must_use]
+    pub fn of_json(status: u16, body: String) -> Self {
         let headers = vec![("cache-control", "no-store".to_owned()), ("content-type", "application/json".to_owned())];
-        Self { status, headers, body: to_json(body).unwrap_or_default() }
+        Self { status, headers, body }
     }
 }
 

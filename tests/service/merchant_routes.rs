@@ -81,6 +81,37 @@ async fn a_payment_is_read_by_the_customer_or_guest_who_bought_and_by_nobody_els
     }
 }
 
+/// guichet-server does the same: `tests/shop/run.mjs`.
+#[tokio::test]
+async fn equal_reads_of_pages_are_one_request_with_nothing_of_theirs_whose_answer_is_kept() {
+    let fee = reply("200 OK", r#"{"data": {"fee": 1}}"#);
+    let refusals = [
+        reply("429 Too Many Requests", r#"{"error": {"retryable": false}}"#),
+        reply("422 Unprocessable Content", r#"{"message": "No."}"#),
+    ];
+    let service = FakeService::start([fee].into_iter().chain(refusals).collect()).await;
+    let key = SecretKey::new("sk_live_1").expect("a key");
+    let client = Client::builder(&service.base_url, key).build().expect("a client");
+    let url = serve(routes(client).await.public_reads().router()).await;
+    let of = |query: &str| format!("{url}/fee?payment_method=card&currency=XAF&{query}");
+    let addresses = [of("amount=1"), of("amount=1&x=1"), of("amount=2&amount=%31")];
+    let headers = ["Cookie: customer=awa", "Authorization: Bearer cst_1", "X-Other: 1"];
+    let reads = addresses.iter().map(|address| get(address, &headers));
+    for answer in futures_util::future::join_all(reads).await {
+        let expected = json!({"status_code": 200, "response_type": "success", "data": {"fee": 1}});
+        assert_eq!((answer.status, answer.json()), (200, expected));
+    }
+    assert_eq!(get(&of("amount=1"), &[]).await.status, 200);
+    let [request] = service.requests().try_into().expect("one request");
+    let request = request.to_lowercase();
+    assert!(request.starts_with("get /v1/payment-methods/fee/card/xaf/1 http/1.1"), "{request}");
+    assert!(["cookie", "cst_1", "x-other"].iter().all(|word| !request.contains(word)), "{request}");
+    for status in [429, 422, 422] {
+        assert_eq!(get(&of("amount=2"), &[]).await.status, status, "only what another attempt cannot change is kept");
+    }
+    assert_eq!(service.requests().len(), 3);
+}
+
 /// A shop whose buyer is named by a plain cookie, and a fake service with scripted responses.
 struct Merchant {
     url: String,

@@ -42,6 +42,11 @@ async fn the_page_of_a_customer_without_script() {
     check(include_str!("../shop/return.json")).await;
 }
 
+#[tokio::test]
+async fn the_reads_of_methods_and_fees() {
+    check(include_str!("../shop/reads.json")).await;
+}
+
 /// guichet-server answers so, too: `tests/shop/run.mjs`.
 #[tokio::test]
 async fn an_order_of_more_than_64_kib_is_refused() {
@@ -132,6 +137,9 @@ fn routes(case: &Value, ledger: &Ledger<SqliteOrders>, shop: &Arc<TestShop>) -> 
     }
     for origin in texts(&case["shop"]["checkoutOrigins"]) {
         routes = routes.checkout_origin(origin).expect("an origin");
+    }
+    if case["shop"]["publicReads"] == true {
+        routes = routes.public_reads();
     }
     axum::Router::new().nest("/guichet", routes.router())
 }

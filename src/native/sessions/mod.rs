@@ -18,7 +18,7 @@ pub use store::{KeepResult, KeptSession, SessionStore};
 use super::{Client, Reason, Refused, clock};
 use crate::protocol::Kind;
 use crate::values::{Email, Moment, SessionToken, printable};
-use single_flight::SingleFlight;
+pub(super) use single_flight::SingleFlight;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tracing::Instrument;
 
 /// The work in progress, by its key.
-pub(super) struct SingleFlight<K, V>(Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>);
+pub(in crate::native) struct SingleFlight<K, V>(Arc<Mutex<HashMap<K, watch::Receiver<Option<V>>>>>);
 
 impl<K, V> SingleFlight<K, V>
 where
@@ -16,12 +16,18 @@ where
 {
     /// Returns the value of the work under way for this key, or runs this work. The work runs to its end even if every
     /// caller is gone, so that what it creates is not lost. `None` if the work panicked.
-    pub(super) async fn run(&self, key: K, work: impl Future<Output = V> + Send + 'static) -> Option<V> {
+    pub(in crate::native) async fn run(&self, key: K, work: impl Future<Output = V> + Send + 'static) -> Option<V> {
         let mut receiver = {
             let mut running = lock(&self.0);
             running.entry(key.clone()).or_insert_with(|| self.spawn(key, work)).clone()
         };
         receiver.wait_for(Option::is_some).await.ok()?.clone()
+    }
+
+    /// How many works are in progress.
+    #[cfg(feature = "axum")]
+    pub(in crate::native) fn len(&self) -> usize {
+        lock(&self.0).len()
     }
 
     fn spawn(&self, key: K, work: impl Future<Output = V> + Send + 'static) -> watch::Receiver<Option<V>> {
