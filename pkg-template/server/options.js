@@ -1,6 +1,7 @@
 // The options are checked at once: a mistake shows at the start, and not at the first purchase.
 const STORE = "open now load commit find returned due postpone shared replaceShared events close keepSession endSessions".split(" ");
 const FUNCTION = [(value) => typeof value === "function", "a function"];
+const SWITCH = [(value) => typeof value === "boolean", "true or false"];
 const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a list of whole origins: https://www.example.com (a `*` matches nothing)"];
 
 /** What each option must be. */
@@ -18,7 +19,8 @@ const OPTIONS = {
   checkoutOrigins: ORIGINS,
   plainHosts: [(value) => Array.isArray(value) && value.every(isHost), 'a list of host names, without port: "sandbox"'],
   keepDays: [(value) => Number.isInteger(value) && value >= 0 && value <= 65_535, "a whole number of days, 0 to 65,535"],
-  guests: [(value) => typeof value === "boolean", "true or false"],
+  guests: SWITCH,
+  publicReads: SWITCH,
   path: [(value) => typeof value === "string" && /^(\/[\w.~-]+)+$/.test(value), "a path without a slash at its end: /guichet"],
   fetch: FUNCTION,
   wasm: [(value) => value instanceof WebAssembly.Module, "a WebAssembly.Module"],

@@ -151,6 +151,15 @@ export interface ShopOptions<C extends Customer = Customer> {
   keepDays?: number;
   /** Whether somebody with a `login` and no `id` may buy. */
   guests?: boolean;
+  /**
+   * Whether `GET {path}/payment-methods` and `GET {path}/fee` read methods and fees with the secret key, for pages with
+   * `publicReads: "merchant"`. Nobody has to be signed in. Only checked values are passed on, equal reads share one request, and an answer
+   * is kept for ten seconds; if a thousand are, further reads get 429. Default: `false`.
+   *
+   * @example
+   * const publicReads: ShopOptions["publicReads"] = true; // the service answers methods and fees only to the secret key
+   */
+  publicReads?: boolean;
   /** The path of the routes. Default: `/guichet`. */
   path?: string;
   /**
@@ -254,7 +263,7 @@ export interface ShopServer {
   /** The path of the routes. */
   readonly path: string;
   /**
-   * Answers a request to one of the three routes, or to `{path}/return`, the page that a customer without script returns to.
+   * Answers a request to one of the routes, or to `{path}/return`, the page that a customer without script returns to.
    *
    * @example
    * await server.fetch(new Request("https://shop.example.com/guichet/session", { method: "POST" }));

@@ -1,5 +1,5 @@
 import { LARGEST_BODY, textOf } from "./body.js";
-import { begin_round, end_round, first_shared, read_due, read_order, respond, revoke, ShopLedger } from "./core/guichet_server.js";
+import { begin_round, end_round, first_shared, read_due, read_order, read_public, respond, revoke, ShopLedger } from "./core/guichet_server.js";
 import { begin, generation, run } from "./core.js";
 import { ShopError } from "./error.js";
 import { checked } from "./options.js";
@@ -8,6 +8,9 @@ import { Service } from "./service.js";
 import { Sessions } from "./sessions.js";
 
 export { ShopError };
+
+/** How long an answer to a read of methods or of a fee is kept, in milliseconds, and how many are kept or awaited. */
+const [KEPT, MOST_KEPT] = [10_000, 1_000];
 
 /** Creates a shop. It sends nothing. */
 export const createShop = (options) => new Shop(checked(options));
@@ -21,6 +24,7 @@ class Shop {
   #addresses;
   #formerAddresses;
   #opening;
+  #reads = new Map();
   #ledger;
   #generation;
 
@@ -41,7 +45,7 @@ class Shop {
   }
 
   async #respond(request) {
-    const { origins, checkoutOrigins, wasm } = this.#options;
+    const { origins, checkoutOrigins, publicReads, wasm } = this.#options;
     const url = new URL(request.url);
     const header = (name) => request.headers.get(name) ?? undefined;
     const read = {
@@ -55,11 +59,28 @@ class Shop {
       language: header("accept-language"),
       query: url.search.slice(1),
       requestedHeaders: header("access-control-request-headers"),
+      publicReads,
     };
     const reply = await run(() => respond(read, origins, checkoutOrigins, this.#kept()), this.#actions(request), wasm).catch((e) => this.#failed(e));
     if (reply.cause) this.#log(reply.cause);
     this.#alarm(reply);
     return new Response(reply.body || null, { status: reply.status, headers: reply.headers });
+  }
+
+  /** What a page reads by the key. Equal reads share one request, whose answer is kept; not one that another attempt may change. */
+  #readPublic(target, isFee) {
+    const now = performance.now();
+    for (const [kept, { until }] of this.#reads) if (until < now) this.#reads.delete(kept);
+    if (this.#reads.has(target)) return this.#reads.get(target).reply;
+    if (this.#reads.size >= MOST_KEPT) throw new ShopError(429, "rate_limited", "Too many prices were requested from this shop. Please try again.");
+    const reply = run(() => read_public(target, isFee), this.#actions(), this.#options.wasm).catch((e) => this.#failed(e));
+    const read = { reply, until: Infinity };
+    this.#reads.set(target, read);
+    reply.then(({ status, cause }) => {
+      read.until = status < 429 ? performance.now() + KEPT : 0;
+      if (cause) this.#log(cause);
+    });
+    return reply;
   }
 
   #failed(e) {
@@ -161,6 +182,7 @@ class Shop {
       open: (sealed) => this.#addresses.open(sealed).catch(() => this.#formerAddresses?.open(sealed)).catch(() => undefined),
       orderChanged: (changed) => inTime(async () => options.orderChanged(JSON.parse(changed))),
       ...this.#store(),
+      readPublic: async (...read) => this.#readPublic(...read),
       send: (...call) => this.#service.send(...call),
       wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       called: (operation, attempt, { ms, status, requestId }, kind) => {

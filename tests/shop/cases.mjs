@@ -22,8 +22,8 @@ export function fail({ file, name }, e) {
 
 /** The options that each shop of a case has. */
 export function usualOptions(shop, secretKey) {
-  const { origins, checkoutOrigins, customer } = shop;
-  return { baseUrl: "http://127.0.0.1:1", secretKey, origins, checkoutOrigins, guests: true, customer: () => customer };
+  const { origins, checkoutOrigins, publicReads, customer } = shop;
+  return { baseUrl: "http://127.0.0.1:1", secretKey, origins, checkoutOrigins, publicReads: publicReads ?? undefined, guests: true, customer: () => customer };
 }
 
 /** Records a call of the shop's, and fails or refuses as the case says. */

@@ -15,7 +15,7 @@ const logged = [];
 console.error = (text) => logged.push(text);
 let count = 0;
 
-for (const name of ["guard", "session", "intents", "status", "return"]) {
+for (const name of ["guard", "session", "intents", "status", "return", "reads"]) {
   const tests = casesOf(name);
   for (const test of tests) await run(test).catch((e) => fail(test, e));
   count += tests.length;
@@ -123,6 +123,7 @@ for (const [changed, message] of [
   [{ plainHosts: "sandbox" }, /`plainHosts` must be/],
   [{ keepDays: 0.5 }, /`keepDays` must be a whole number of days/],
   [{ guests: "false" }, /`guests` must be true or false/],
+  [{ publicReads: "merchant" }, /`publicReads` must be true or false/],
   [{ baseUrl: "https://api.example.com?x" }, /`baseUrl` must be/],
   [{ secretKey: "cst_test_1" }, /`secretKey` must be/],
   [{ secretKey: "sk_test 1" }, /`secretKey` must be/],
@@ -286,6 +287,38 @@ assert.ok(ofFailing.failed.some((e) => /the disk is full/.test(e.cause ?? e.mess
 }
 const broken = createShop({ ...usual, orders: { ...usual.orders, endSessions: () => assert.fail("the disk is full") } });
 assert.equal((await broken.signOut("one")).failed[0].message, "the disk is full");
+
+// Equal reads of pages are one request, whose answer is kept for ten seconds. One that another attempt may change is not. Nothing of a
+// page's request is in it, and more than a thousand in ten seconds are not sent.
+{
+  const [sent, replies] = [[], []];
+  const service = async (url, init) => {
+    sent.push([url.replace("http://127.0.0.1:1/v1", ""), init.method, init.body, Object.keys(init.headers)]);
+    await new Promise(setImmediate);
+    return replies.shift() ?? Response.json({ data: { fee: 1 } });
+  };
+  const shop = createShop({ ...usual, publicReads: true, customer: () => assert.fail("nobody has to be signed in"), fetch: service });
+  const read = (query, headers) => shop.fetch(new Request(`http://shop.example/guichet/fee?payment_method=card&currency=XAF&${query}`, { headers }));
+  const together = await Promise.all([read("amount=1"), read("amount=1&x=1", { cookie: "a=1", authorization: "Bearer cst_1" }), read("amount=2&amount=%31")]);
+  assert.deepEqual(await Promise.all(together.map((reply) => reply.json())), Array(3).fill({ status_code: 200, response_type: "success", data: { fee: 1 } }));
+  assert.equal((await read("amount=1")).status, 200);
+  assert.deepEqual(sent.splice(0), [["/payment-methods/fee/card/XAF/1", "GET", undefined, ["accept", "authorization"]]]);
+
+  const { now } = performance;
+  performance.now = () => now.call(performance) + 10_001;
+  assert.equal((await read("amount=1")).status, 200);
+  assert.equal(sent.splice(0).length, 1, "it is read again after ten seconds");
+  performance.now = now;
+
+  const refused = (status) => Response.json({ message: "No.", error: { code: "no", retryable: false } }, { status });
+  replies.push(refused(429), refused(422));
+  for (const status of [429, 422, 422]) assert.equal((await read("amount=2")).status, status);
+  assert.equal(sent.splice(0).length, 2);
+
+  const statuses = await Promise.all(Array.from({ length: 1000 }, async (_, at) => (await read(`amount=${at + 3}`)).status));
+  assert.deepEqual([statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 429).length, sent.length], [998, 2, 998]);
+  assert.equal((await read("amount=3")).status, 200, "what is kept is still answered");
+}
 
 // A reply that is too large is not read to its end.
 const { kept: sale } = sellsIt;

@@ -16,6 +16,9 @@ createShop({ ...options, customer: () => ({ id: 17, size: 42 }), purchase: async
 export const answered: Promise<Response> = shop.fetch(new Request("https://shop.example.com/guichet/session"));
 export const ended: readonly Error[] = (await shop.signOut("9f86")).failed;
 export const shown: ShownPayment | null = await shop.order("ORDER-17");
+createShop({ ...options, publicReads: true });
+// @ts-expect-error: it is on or off
+createShop({ ...options, publicReads: "merchant" });
 const { due, failed } = await shop.settle();
 export const reads: number = due;
 export const kinds: (ShopErrorKind | undefined)[] = failed.map((error) => (error instanceof ShopError ? error.kind : undefined));

@@ -15,7 +15,8 @@ use wasm_bindgen::JsValue;
 
 /// A reply that is no refusal.
 pub struct Response {
-    body: String,
+    /// JSON.
+    pub body: String,
     /// The service's time, in Unix seconds.
     pub date: Option<i64>,
 }
@@ -49,13 +50,9 @@ impl Host {
     }
 
     /// Ends a session.
-    pub async fn revoke(&self, token: &str) -> Result<(), Refused> {
+    async fn revoke(&self, token: &str) -> Result<(), Refused> {
         let spec = const { &RevokeSession::SPEC };
-        match self.fetch(Some(token), spec, spec.method, spec.path, None, &mut Vec::new()).await {
-            // A session that the service does not know needs no end.
-            Err(error) if error.kind() != Kind::Session => Err(error.into()),
-            _ => Ok(()),
-        }
+        revoked(self.fetch(Some(token), spec, spec.method, spec.path, None, &mut Vec::new()).await)
     }
 
     /// Executes an operation with the secret key.
@@ -115,6 +112,14 @@ impl Host {
             self.ask("called", &arguments).await.map_err(failed)?;
         }
         last.unwrap_or_else(|| Err(Error::new(Kind::Timeout, "The deadline passed before anything was sent.")))
+    }
+}
+
+/// Whether a session has ended. One that the service does not know needs no end.
+pub fn revoked(sent: Result<Response, Error>) -> Result<(), Refused> {
+    match sent {
+        Err(error) if error.kind() != Kind::Session => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

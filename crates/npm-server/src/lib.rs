@@ -7,15 +7,18 @@ mod calls;
 mod ledger;
 mod value;
 
+use calls::{Response, revoked};
 use guichet::flow::payment_names;
-use guichet::shop::{Buyer, Language, Owner, Reason, Refused, Reply, Sender, is_form, session};
+use guichet::operations::{CalculateFee, ListPaymentMethods, RevokeSession};
+use guichet::protocol::{Error, Operation, Spec};
+use guichet::shop::{Buyer, Language, Owner, PublicRead, Reason, Refused, Reply, Sender, is_form, session};
 use guichet::values::{Email, Invalid};
 use js_sys::Array;
 use ledger::{ShopLedger, Work};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use value::{get, get_text, list, object, optional, refused};
+use value::{get, get_number, get_text, list, object, optional, refused};
 use wasm_bindgen::prelude::*;
 
 /// What is being executed.
@@ -37,7 +40,7 @@ impl Task {
     }
 }
 
-/// Answers a request: `{method, route, origin, site, host, type, language, query, requestedHeaders}`. Its result is a reply.
+/// Answers a request: `{method, route, origin, site, host, type, language, query, requestedHeaders, publicReads}`. Its result is a reply.
 #[wasm_bindgen]
 pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>, ledger: &ShopLedger) -> Task {
     let ledger = ledger.clone();
@@ -91,14 +94,35 @@ pub fn end_round(ledger: &ShopLedger, until: f64, has_claimed: bool) -> Task {
     task(|host| async move { host.worked(Work::new(&host, &ledger).end_round(until as i64, has_claimed).await) })
 }
 
+/// Sends a read of methods, or of a fee, with the secret key. Its result is a reply.
+#[wasm_bindgen]
+pub fn read_public(target: String, is_fee: bool) -> Task {
+    let spec = if is_fee { const { &CalculateFee::SPEC } } else { const { &ListPaymentMethods::SPEC } };
+    call(None, spec, target, |host, sent| {
+        host.written(PublicRead::reply(sent.map(|response| response.body)), Vec::new(), None)
+    })
+}
+
 /// Ends a session of the service. Its result is `{}`, or `{refused}`.
 #[wasm_bindgen]
 pub fn revoke(token: String) -> Task {
-    task(|host| async move {
-        match host.revoke(&token).await {
-            Ok(()) => object(&[]),
-            Err(refusal) => object(&[("refused", &refused(&refusal))]),
-        }
+    let spec = const { &RevokeSession::SPEC };
+    call(Some(token), spec, spec.path.to_owned(), |_, sent| match revoked(sent) {
+        Ok(()) => object(&[]),
+        Err(refusal) => object(&[("refused", &refused(&refusal))]),
+    })
+}
+
+/// One call to the service, with a session token or the secret key.
+fn call(
+    token: Option<String>,
+    spec: &'static Spec,
+    target: String,
+    result: fn(&Host, Result<Response, Error>) -> JsValue,
+) -> Task {
+    task(move |host| async move {
+        let sent = host.fetch(token.as_deref(), spec, spec.method, &target, None, &mut Vec::new()).await;
+        result(&host, sent)
     })
 }
 
@@ -177,6 +201,8 @@ impl Host {
         let text = |name| get_text(request, name).unwrap_or_default();
         let missing = |status, code, message| Err(Refused::new(status, Reason { code, message }));
         let route = text("route");
+        let is_read = matches!(&*route, "payment-methods" | "fee")
+            && get(request, "publicReads").is_some_and(|is_on| is_on.is_truthy());
         match (&*text("method"), &*route) {
             ("POST", "session") => {
                 let customer = self.ask("customer", &[]).await?;
@@ -195,7 +221,14 @@ impl Host {
                 let buyer = self.buyer().await?;
                 work.status(&buyer, route.trim_start_matches("intents/")).await
             }
-            (_, "return") => missing(405, "method_not_allowed", "This address takes GET."),
+            ("GET", _) if is_read => {
+                let (is_fee, query) = (route == "fee", text("query"));
+                let read = if is_fee { PublicRead::fee(&query) } else { PublicRead::methods(&query) }?;
+                let reply = self.ask("readPublic", &[read.request.target.into(), is_fee.into()]).await?;
+                let status = get_number(&reply, "status").and_then(|status| status.try_into().ok());
+                Ok(Reply::of_json(status.unwrap_or(500), get_text(&reply, "body").unwrap_or_default()))
+            }
+            (_, route) if is_read || route == "return" => missing(405, "method_not_allowed", "This address takes GET."),
             (_, "session" | "intents") => missing(405, "method_not_allowed", "This address takes POST."),
             _ => missing(404, "route_missing", "There is no such address."),
         }
