@@ -71,7 +71,7 @@ export const creator = (wasm, replace) => (options) => {
       return request_session(given);
     } catch {} // the call reports it, or there is no page
   };
-  const early_read = (how) => (given.publicReads === "anonymous" ? undefined : early(how));
+  const early_read = (how) => ((given.publicReads ?? "session") === "session" ? early(how) : undefined);
   const renew = method("renew", CALL, undefined, early);
   const checkout = method("checkout", `${WAIT} mode`, "order");
   const waitForOutcome = method("waitForOutcome", WAIT, "id payment_ref merchant_reference");

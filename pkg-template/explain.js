@@ -17,7 +17,7 @@ const SENTENCES = {
   checkoutOrigins: '`checkoutOrigins` must be a list of origins: ["https://pay.example.com"].',
   merchantHeaders: "`merchantHeaders` must be a function that returns headers, and no promise of them.",
   mode: '`mode` must be "redirect", "popup" or "top".',
-  publicReads: '`publicReads` must be "session" or "anonymous".',
+  publicReads: '`publicReads` must be "session", "anonymous" or, with the address of your routes in `merchant`, "merchant".',
   redirectOrigins: '`redirectOrigins` must be a list of origins: ["https://shop.example.com"].',
   signal: "`signal` must be an AbortSignal: pass `controller.signal`, not the controller.",
   timeoutMs: "`timeoutMs` must be a number of milliseconds above 0.",

@@ -28,12 +28,12 @@ export interface Options<Order = unknown> {
   /** The address of the service: `https://api.example.com`, or a path of this origin, `/pay`. `/v1` is added, once. */
   baseUrl: string | URL;
   /**
-   * The address of the merchant's three routes: a path of this origin, which begins with one slash (`/guichet`), or `https://` (`http://`
+   * The address of the merchant's routes: a path of this origin, which begins with one slash (`/guichet`), or `https://` (`http://`
    * for `localhost`, names under `.localhost` and `.test`, 127.0.0.0/8 and `[::1]`), without a query and a fragment. Or functions in their place.
    */
   merchant?: string | Merchant<Order>;
   /**
-   * Returns more headers for requests to the merchant's three routes, and to no other address: a CSRF token. It is called for
+   * Returns more headers for requests to the merchant's routes, and to no other address: a CSRF token. It is called for
    * each request, so that a token may change. It is not called for the functions of `merchant`.
    *
    * @example
@@ -45,7 +45,7 @@ export interface Options<Order = unknown> {
    */
   merchantHeaders?: () => HeadersInit;
   /**
-   * Whether requests to the merchant's three routes carry cookies: `include`, also if the routes are of another origin of the same site
+   * Whether requests to the merchant's routes carry cookies: `include`, also if the routes are of another origin of the same site
    * (`api.shop.example` for a page of `shop.example`), whose server must then allow this page's origin with credentials. Browsers block
    * cookies between sites. Default: `same-origin`.
    */
@@ -53,10 +53,14 @@ export interface Options<Order = unknown> {
   /** The origins that a `checkout_url` may lead to. Default: the origin of `baseUrl`. */
   checkoutOrigins?: readonly string[];
   /**
-   * How methods, fees and quotes are requested: with the customer's session, or without a credential, so that guests see
-   * prices. Default: `session`; `anonymous` where `merchant` has no session route.
+   * How methods, fees and quotes are requested: with the customer's session; without a credential (`anonymous`), so that guests see prices;
+   * or from your server (`merchant`), for a service that wants the secret key. It answers `GET {merchant}/payment-methods` and
+   * `GET {merchant}/fee` (`createShop({ publicReads: true })`). Default: `session`; `anonymous` where `merchant` has no session route.
+   *
+   * @example
+   * const guichet = createGuichet({ baseUrl: "https://api.example.com", merchant: "/guichet", publicReads: "merchant" });
    */
-  publicReads?: "session" | "anonymous";
+  publicReads?: "session" | "anonymous" | "merchant";
   /** The customer's language (`fr`), sent to the merchant's routes as `Accept-Language`. */
   locale?: string;
   /**
@@ -88,7 +92,7 @@ export interface Options<Order = unknown> {
  * const sentence = ({ operation, attempt, ms, status }: Call) => `${operation} ${attempt}: ${status ?? "no reply"} in ${ms} ms`;
  */
 export interface Call {
-  /** `calculate_fee`, or `merchant_session`, `merchant_intent`, `merchant_status` for the merchant's routes. */
+  /** `calculate_fee`, or `merchant_session`, `merchant_intent`, `merchant_status`, `merchant_methods`, `merchant_fee` for the merchant's routes. */
   operation: string;
   /** The number of the attempt, from 1. */
   attempt: number;

@@ -24,6 +24,7 @@ pub struct ClientBuilder {
     pub(super) includes_credentials: bool,
     pub(super) checkout_origins: Vec<String>,
     pub(super) anonymous_reads: bool,
+    pub(super) merchant_reads: bool,
     pub(super) locale: Option<String>,
     timeout: Duration,
     pub(super) on_call: Option<Box<dyn Fn(Call)>>,
@@ -74,6 +75,7 @@ impl ClientBuilder {
             includes_credentials: false,
             checkout_origins: vec![],
             anonymous_reads: false,
+            merchant_reads: false,
             locale: None,
             timeout: Duration::from_secs(30),
             on_call: None,
@@ -81,7 +83,7 @@ impl ClientBuilder {
         }
     }
 
-    /// Sets the address of the merchant's three routes: `/guichet`.
+    /// Sets the address of the merchant's routes: `/guichet`.
     #[must_use]
     pub fn merchant(self, routes: &str) -> Self {
         Self { merchant: Some(routes.to_owned()), ..self }
@@ -126,7 +128,14 @@ impl ClientBuilder {
     /// Requests methods and fees without a credential, so that guests see prices.
     #[must_use]
     pub fn anonymous_reads(self) -> Self {
-        Self { anonymous_reads: true, ..self }
+        Self { anonymous_reads: true, merchant_reads: false, ..self }
+    }
+
+    /// Reads methods and fees from the merchant's routes, whose server asks the service with its key. The server must serve them:
+    /// `Routes::public_reads`.
+    #[must_use]
+    pub fn merchant_reads(self) -> Self {
+        Self { merchant_reads: true, anonymous_reads: false, ..self }
     }
 
     /// Sets the customer's language (`fr`), for the merchant's routes and an empty popup.

@@ -51,7 +51,7 @@ impl Client {
     /// # Errors
     /// Those of a call; see [`Kind`](crate::protocol::Kind).
     pub async fn list_payment_methods(&self, request: &ListPaymentMethods) -> Result<Vec<PaymentMethod>, Error> {
-        self.engine.read(request, self.timeout).await
+        self.engine.methods(request, self.timeout).await
     }
 
     /// The fee of an amount with one payment method.
@@ -59,7 +59,7 @@ impl Client {
     /// # Errors
     /// Those of a call; see [`Kind`](crate::protocol::Kind).
     pub async fn calculate_fee(&self, request: &CalculateFee) -> Result<FeeBreakdown, Error> {
-        self.engine.read(request, self.timeout).await
+        self.engine.fee(request, self.timeout).await
     }
 
     /// The price of each active method, the cheapest for the customer first. A method whose fee could not be read comes

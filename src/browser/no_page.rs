@@ -3,8 +3,8 @@
 use super::builder::ClientBuilder;
 use super::client::{Outcome, Quote, Return};
 use crate::flow::{Purchase, QuoteRequest, State};
-use crate::operations::SessionState;
-use crate::protocol::{Error, Kind, Operation};
+use crate::operations::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod, SessionState};
+use crate::protocol::{Error, Kind};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,11 @@ impl Engine {
         Ok(Self)
     }
 
-    pub(super) async fn read<O: Operation>(&self, _: &O, _: Duration) -> Result<O::Output, Error> {
+    pub(super) async fn methods(&self, _: &ListPaymentMethods, _: Duration) -> Result<Vec<PaymentMethod>, Error> {
+        unsupported()
+    }
+
+    pub(super) async fn fee(&self, _: &CalculateFee, _: Duration) -> Result<FeeBreakdown, Error> {
         unsupported()
     }
 

@@ -59,11 +59,16 @@ impl Request {
 /// # Errors
 /// [`Unwritable`], for example if an amount is not whole, a path value is empty or a query value is an object.
 pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
+    assemble_as(const { &O::SPEC }, operation)
+}
+
+/// Makes the request of an operation for another route that does the same, by the same method.
+pub(crate) fn assemble_as<O: Operation>(spec: &'static Spec, operation: &O) -> Result<Request, Unwritable> {
     // Known when it is compiled: a page's module, which sends no body, holds no writer of bodies. This saves 1.3 KB there.
     if const { matches!(O::SPEC.method, Method::Get) } {
-        operation.serialize(Assembly::<false>::new(const { &O::SPEC }))
+        operation.serialize(Assembly::<false>::new(spec))
     } else {
-        operation.serialize(Assembly::<true>::new(const { &O::SPEC }))
+        operation.serialize(Assembly::<true>::new(spec))
     }
 }
 

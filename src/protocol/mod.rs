@@ -14,6 +14,8 @@ mod reveal;
 mod role;
 
 pub use crate::values::GREATEST_INTEGER;
+#[cfg(all(target_arch = "wasm32", feature = "browser"))]
+pub(crate) use assemble::assemble_as;
 #[cfg(feature = "shop")]
 pub(crate) use assemble::assemble_texts;
 pub use assemble::{Request, Unwritable, assemble};

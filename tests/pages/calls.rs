@@ -31,6 +31,7 @@ in_chromium!(
     timeouts_and_budgets_are_counted_from_the_call,
     a_page_that_makes_and_closes_a_thousand_clients_keeps_its_memory,
     a_fee_crosses_from_the_wasm_to_javascript_at_most_60_times,
+    a_read_of_the_merchant_is_sent_as_its_other_requests_are,
     headers_that_cannot_be_sent_are_an_input_error_and_what_their_function_throws_is_kept,
 );
 
@@ -85,6 +86,34 @@ async fn headers_that_cannot_be_sent_are_an_input_error_and_what_their_function_
     let found = found(engine, "bad_headers").await;
     let bad = json!(["input", "merchantHeaders", 0]);
     assert_eq!(found, json!([bad, bad, bad, "its own"]));
+}
+
+async fn a_read_of_the_merchant_is_sent_as_its_other_requests_are(engine: Engine) {
+    let found = found(engine, "merchant_reads").await;
+    let headers = json!({ "accept": "application/json", "accept-language": "fr", "x-csrf": "17" });
+    let read = |target: &str| json!([target, "GET", headers, null, "include", "no-store", null]);
+    let fee = "/guichet/fee?payment_method=a%2Fb%3Fc&currency=XAF&amount=5000&country_code=CM&card_type=international";
+    let expected = json!([
+        read("/guichet/payment-methods"),
+        read("/guichet/payment-methods?country_code=CM"),
+        read(fee),
+        read("/guichet/payment-methods"),
+        read("/guichet/fee?payment_method=mobile_money&currency=XAF&amount=5&card_type=local")
+    ]);
+    assert_eq!(found["sent"], expected);
+    assert_eq!(found["results"], json!([1, 1, "6"]));
+    let kinds = ["signed_out", "refused", "unsupported"].map(|kind| json!([kind, "merchant_fee"]));
+    assert_eq!(found["refused"], json!(kinds));
+    let other = json!([[
+        "https://api.shop.example/guichet/payment-methods",
+        "GET",
+        headers,
+        null,
+        "same-origin",
+        "no-store",
+        null
+    ]]);
+    assert_eq!((&found["other"], &found["state"]), (&other, &json!("none")));
 }
 
 async fn a_long_wait_keeps_no_listeners_of_finished_reads(engine: Engine) {

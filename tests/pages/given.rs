@@ -347,6 +347,7 @@ async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
              http: () => client({ merchant: 'http://shop.example/guichet' }).paymentMethods(),
              credentials: () => client({ merchantCredentials: true }).paymentMethods(),
              reads: () => client({ publicReads: 'none' }).ready(),
+             reads_of_functions: () => client({ publicReads: 'merchant', merchant: { session: async () => null } }).ready(),
              origins: () => client({ checkoutOrigins: 'https://pay.example' }).ready(),
              origins_of_the_hosted_page: () => hosted({ intent: { id: 'pi_1', client_secret: 's' }, redirectOrigins: true }),
              mode: () => shop.checkout({ order: {} }, { mode: 'window' }),
@@ -371,6 +372,7 @@ async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
     let signal = "`signal` must be an AbortSignal: pass `controller.signal`, not the controller.";
     let base_url = "Missing option `baseUrl`. Pass the service's address: https://api.example.com.";
     let reference = "`waitForOutcome` needs a payment. Pass what `returned()` gave, or `{ payment_ref }`, `{ id }`.";
+    let reads = "`publicReads` must be \"session\", \"anonymous\" or, with the address of your routes in `merchant`, \"merchant\".";
     let expected = [
         ("base_url", "baseUrl", base_url),
         ("base_url_of_the_hosted_page", "baseUrl", base_url),
@@ -388,7 +390,8 @@ async fn a_wrong_call_is_refused_at_once_in_words(engine: Engine) {
             "merchant: The address must begin with https:// (http:// is for localhost, *.localhost, *.test, 127.0.0.0/8 and [::1]).",
         ),
         ("credentials", "merchantCredentials", "merchantCredentials: Pass `\"same-origin\"` or `\"include\"`."),
-        ("reads", "publicReads", "`publicReads` must be \"session\" or \"anonymous\"."),
+        ("reads", "publicReads", reads),
+        ("reads_of_functions", "publicReads", reads),
         ("origins", "checkoutOrigins", "`checkoutOrigins` must be a list of origins: [\"https://pay.example.com\"]."),
         (
             "origins_of_the_hosted_page",

@@ -39,6 +39,10 @@ const options: Options = {
 // @ts-expect-error: there is no client without an address
 createGuichet({});
 createGuichet({ baseUrl: "/pay", merchant: "/guichet" });
+createGuichet({ baseUrl: "/pay", merchant: "/guichet", publicReads: "merchant" });
+holds<Equal<Options["publicReads"], "session" | "anonymous" | "merchant" | undefined>>();
+// @ts-expect-error: there is no such way to read
+createGuichet({ baseUrl: "/pay", publicReads: "none" });
 const guichet: Guichet = createGuichet(options);
 holds<Equal<ReturnType<Guichet["ready"]>, Promise<void>>>();
 guichet.ready().catch((error: unknown) => explain(error));

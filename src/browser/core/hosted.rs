@@ -4,7 +4,7 @@ use super::browser::{current_address, history_state, navigate, page, replace_add
 use super::error::{CallError, Pending, check_address, check_no_secret_key, check_no_secret_key_in};
 use super::flights::SingleFlight;
 use super::late::{self, late_approval_of_payment, seconds};
-use super::quotes::ReadPublic;
+use super::quotes::PublicReader;
 use super::reply::Reply;
 use super::time::CallOptions;
 use super::transport::{AuthorizedRequest, Transport};
@@ -13,7 +13,7 @@ use crate::flow::{IntentSnapshot, LateApproval, open, path_of, redirect_address}
 use crate::operations::{
     AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ReadPaymentIntent,
 };
-use crate::protocol::{NoCredential, Operation};
+use crate::protocol::Operation;
 use crate::values::{Address, ClientSecret, IntentId, IntentStatus};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -152,10 +152,11 @@ impl HostedCheckout {
     }
 
     /// Reads methods and fees with the intent's own secret.
-    pub(crate) fn read_public(&self) -> ReadPublic {
+    pub(crate) fn reader(&self) -> Rc<PublicReader> {
         let (transport, secret) = (Rc::clone(&self.transport), self.secret.clone());
-        Rc::new(move |request: AuthorizedRequest<NoCredential>, options: CallOptions| -> Pending<Reply> {
-            transport.send(&request.with_credential(), &secret, options)
+        Rc::new(PublicReader {
+            is_merchant: false,
+            send: Box::new(move |request, options| transport.send(&request.with_credential(), &secret, options)),
         })
     }
 }

@@ -1,13 +1,13 @@
-//! The merchant's three routes, or functions of the page in their place (decisions 15).
+//! The merchant's routes, or functions of the page in their place (decisions 15).
 
 use super::browser::page_origin;
 use super::error::{CallError, Pending, check_no_secret_key, check_no_secret_key_in};
-use super::reply::data_of;
+use super::reply::{Reply, data_of};
 use super::time::{CallOptions, Deadline, now};
-use super::transport::{AbortOnDrop, FetchPolicy, Outgoing, Transport};
+use super::transport::{AbortOnDrop, AuthorizedRequest, FetchPolicy, Outgoing, Transport};
 use super::value::{get, get_text, object, set, text};
 use crate::flow::{Base, Ms, without_slashes};
-use crate::protocol::{Kind, Spec, percent_encode};
+use crate::protocol::{Kind, NoCredential, Spec, percent_encode};
 use js_sys::{Array, Function, Object};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -95,39 +95,44 @@ impl MerchantRoutes {
         self.call(MerchantRequest { spec: &STATUS, function: "status", argument, path, body: None }, options)
     }
 
+    /// Sends a read of methods or fees, which the merchant's server makes with its key.
+    pub(crate) fn read(
+        self: &Rc<Self>,
+        request: &AuthorizedRequest<NoCredential>,
+        options: CallOptions,
+    ) -> Pending<Reply> {
+        let reply = self.transport.send_shared(self.outgoing(request.spec(), request.target(), None), options);
+        Box::pin(async { reply.await.map_err(|error| signed_out(error, false)) })
+    }
+
     fn call(self: &Rc<Self>, request: MerchantRequest, options: CallOptions) -> Pending<Answer> {
         let routes = Rc::clone(self);
         Box::pin(async move {
-            match text(&routes.merchant) {
-                Some(address) => routes.call_route(&address, request, options).await,
-                None => routes.call_function(request, options).await,
+            if !routes.merchant.is_string() {
+                return routes.call_function(request, options).await;
+            }
+            let MerchantRequest { spec, path, body, .. } = request;
+            // Not shared: a read of a purchase that began before a payment does not show it.
+            match routes.transport.request(Rc::new(routes.outgoing(spec, &path, body)?), options).await {
+                Err(error) => Err(signed_out(error, spec.name == SESSION.name)),
+                Ok(reply) if reply.body.is_some() => Ok(Answer { data: reply.data(), date: reply.date() }),
+                // No content means that no customer is signed in.
+                Ok(reply) => match text(&reply.text).as_deref() {
+                    None | Some("" | "null") => Ok(Answer { data: JsValue::NULL, date: f64::NAN }),
+                    Some(_) => Err(reply.unreadable()),
+                },
             }
         })
     }
 
-    async fn call_route(
-        &self,
-        address: &str,
-        request: MerchantRequest,
-        options: CallOptions,
-    ) -> Result<Answer, CallError> {
-        let MerchantRequest { spec, path, body, .. } = request;
+    /// The request to a route.
+    fn outgoing(&self, spec: &'static Spec, path: &str, body: Option<String>) -> Result<Outgoing, CallError> {
+        let address = text(&self.merchant).unwrap_or_default();
         // A path is one of this origin, whatever `<base>` the page has.
         let origin = page_origin().filter(|_| address.starts_with('/')).unwrap_or_default();
-        let url = [&*origin, without_slashes(address), &path].concat();
-        let (headers, policy) =
-            (Some(self.headers()?), FetchPolicy::Merchant { includes_credentials: self.includes_credentials });
-        let outgoing = Outgoing { spec, url, headers, body, policy, credential: None };
-        match self.transport.request(Rc::new(outgoing), options).await {
-            Err(error) if Kind::is_signed_out(error.status(), spec.name == SESSION.name) => Err(error.signed_out()),
-            Err(error) => Err(error),
-            Ok(reply) if reply.body.is_some() => Ok(Answer { data: reply.data(), date: reply.date() }),
-            // No content means that no customer is signed in.
-            Ok(reply) => match text(&reply.text).as_deref() {
-                None | Some("" | "null") => Ok(Answer { data: JsValue::NULL, date: f64::NAN }),
-                Some(_) => Err(reply.unreadable()),
-            },
-        }
+        let url = [&*origin, without_slashes(&address), path].concat();
+        let policy = FetchPolicy::Merchant { includes_credentials: self.includes_credentials };
+        Ok(Outgoing { spec, url, headers: Some(self.headers()?), body, policy, credential: None })
     }
 
     async fn call_function(&self, request: MerchantRequest, options: CallOptions) -> Result<Answer, CallError> {
@@ -183,4 +188,9 @@ impl MerchantRoutes {
         }
         Ok(checked)
     }
+}
+
+/// The error of a route that says that nobody is signed in, as such.
+fn signed_out(error: CallError, is_session_route: bool) -> CallError {
+    if Kind::is_signed_out(error.status(), is_session_route) { error.signed_out() } else { error }
 }

@@ -7,15 +7,41 @@ use super::transport::AuthorizedRequest;
 use super::value::{get, get_text};
 use crate::flow::{Price, QuoteRequest, card_types, cheapest_first, price};
 use crate::operations::{CalculateFee, ListPaymentMethods};
-use crate::protocol::NoCredential;
+use crate::protocol::{NoCredential, Operation, Spec};
 use crate::values::{Amount, CardType, Country, MethodCode, MethodId};
 use futures_util::future::LocalBoxFuture;
 use js_sys::Array;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// Sends a public request with the credential that a client has.
-pub(crate) type ReadPublic = Rc<dyn Fn(AuthorizedRequest<NoCredential>, CallOptions) -> Pending<Reply>>;
+/// The routes by which the merchant's server reads methods and fees for a page, by their names in errors and `onCall`.
+static METHODS: Spec = Spec::get("merchant_methods", "/payment-methods").query(&["country_code"]);
+static FEE: Spec =
+    Spec::get("merchant_fee", "/fee").query(&["payment_method", "currency", "amount", "country_code", "card_type"]);
+
+/// Reads methods and fees, in the way that a client has.
+pub(crate) struct PublicReader {
+    /// Whether the merchant's server reads them.
+    pub(crate) is_merchant: bool,
+    /// Sends a request with the credential for it.
+    pub(crate) send: Box<dyn Fn(AuthorizedRequest<NoCredential>, CallOptions) -> Pending<Reply>>,
+}
+
+impl PublicReader {
+    pub(crate) fn methods(
+        &self,
+        operation: &ListPaymentMethods,
+        options: CallOptions,
+    ) -> Result<Pending<Reply>, CallError> {
+        let spec = if self.is_merchant { &METHODS } else { const { &ListPaymentMethods::SPEC } };
+        Ok((self.send)(AuthorizedRequest::with_spec(spec, operation)?, options))
+    }
+
+    pub(crate) fn fee(&self, operation: &CalculateFee, options: CallOptions) -> Result<Pending<Reply>, CallError> {
+        let spec = if self.is_merchant { &FEE } else { const { &CalculateFee::SPEC } };
+        Ok((self.send)(AuthorizedRequest::with_spec(spec, operation)?, options))
+    }
+}
 
 /// The price of one payment method: the service's own object.
 pub(crate) type Quote = crate::flow::Quote<JsValue, CallError>;
@@ -31,13 +57,13 @@ pub(crate) struct QuoteSelection {
 
 /// The active payment methods.
 pub(crate) async fn payment_methods(
-    read: ReadPublic,
+    read: Rc<PublicReader>,
     country: Option<Country>,
     options: CallOptions,
 ) -> Result<Array, CallError> {
     let mut operation = ListPaymentMethods::new();
     operation.country_code = country;
-    read(AuthorizedRequest::new(&operation)?, options).await?.array()
+    read.methods(&operation, options)?.await?.array()
 }
 
 /// The request for the fee of one method.
@@ -47,19 +73,10 @@ pub(crate) fn fee_of(request: &QuoteRequest, method: MethodCode, card_type: Card
     operation
 }
 
-/// The fee of one method.
-pub(crate) fn fee(
-    read: &ReadPublic,
-    operation: &CalculateFee,
-    options: CallOptions,
-) -> Result<Pending<Reply>, CallError> {
-    Ok(read(AuthorizedRequest::new(operation)?, options))
-}
-
 /// The price of every method, the cheapest for the customer first. A method whose fee could not be read is listed with
 /// its error.
 pub(crate) async fn quotes(
-    read: ReadPublic,
+    read: Rc<PublicReader>,
     selection: QuoteSelection,
     options: CallOptions,
 ) -> Result<Vec<Quote>, CallError> {
@@ -70,7 +87,7 @@ pub(crate) async fn quotes(
         let Some(code) = selection.fee_code(&method) else { continue };
         for card_type in card_types(code.as_str()) {
             let operation = fee_of(&selection.request, code.clone(), card_type.unwrap_or_default());
-            let reply = fee(&read, &operation, options)?;
+            let reply = read.fee(&operation, options)?;
             calls.push(quote(Rc::clone(&selection), method.clone(), code.clone(), *card_type, reply));
         }
     }

@@ -1,15 +1,11 @@
 //! The client of a shop's page: composes the parts that all its calls share.
 
 use super::checkout::Checkouts;
-use super::error::Pending;
 use super::flights::SingleFlight;
 use super::merchant::MerchantRoutes;
 use super::outcome::Purchases;
-use super::quotes::ReadPublic;
-use super::reply::Reply;
+use super::quotes::PublicReader;
 use super::session::{Session, SessionStatus};
-use super::time::CallOptions;
-use super::transport::{AuthorizedRequest, Transport};
 use crate::protocol::NoCredential;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,15 +15,25 @@ pub(crate) struct ShopConfig {
     pub(crate) merchant: MerchantRoutes,
     /// The origins that a `checkout_url` may have.
     pub(crate) checkout_origins: Vec<String>,
-    /// Whether methods and fees are requested with the session's token.
-    pub(crate) reads_with_session: bool,
+    pub(crate) public_reads: PublicReads,
     /// Called when the session's state may have changed.
     pub(crate) on_session: Box<dyn Fn(SessionStatus)>,
 }
 
+/// How methods and fees are read.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(crate) enum PublicReads {
+    /// With the session's token.
+    Session,
+    /// Without a credential.
+    Anonymous,
+    /// By the merchant's server, with its key.
+    Merchant,
+}
+
 pub(crate) struct Shop {
     pub(crate) session: Rc<Session>,
-    pub(crate) read_public: ReadPublic,
+    pub(crate) reader: Rc<PublicReader>,
     pub(crate) purchases: Rc<Purchases>,
     pub(crate) checkouts: Rc<Checkouts>,
 }
@@ -35,9 +41,10 @@ pub(crate) struct Shop {
 impl Shop {
     /// Creates the client. Sends nothing.
     pub(crate) fn new(config: ShopConfig) -> Self {
-        let ShopConfig { merchant, checkout_origins, reads_with_session, on_session } = config;
-        let (transport, merchant) = (Rc::clone(&merchant.transport), Rc::new(merchant));
-        let session = Session::open(&transport, &merchant, on_session);
+        let ShopConfig { merchant, checkout_origins, public_reads, on_session } = config;
+        let merchant = Rc::new(merchant);
+        let session = Session::open(&merchant.transport, &merchant, on_session);
+        let reader = Rc::new(reader(&session, &merchant, public_reads));
         let purchases = Rc::new(Purchases { merchant: Rc::clone(&merchant), session: Rc::clone(&session) });
         let checkouts = Rc::new(Checkouts {
             merchant,
@@ -46,18 +53,18 @@ impl Shop {
             under_way: SingleFlight::default(),
             warned: Cell::new(false),
         });
-        let read_public = read_public(&session, transport, reads_with_session);
-        Self { session, read_public, purchases, checkouts }
+        Self { session, reader, purchases, checkouts }
     }
 }
 
-fn read_public(session: &Rc<Session>, transport: Rc<Transport>, reads_with_session: bool) -> ReadPublic {
-    let session = Rc::clone(session);
-    Rc::new(move |request: AuthorizedRequest<NoCredential>, options: CallOptions| -> Pending<Reply> {
-        if reads_with_session {
-            Box::pin(Rc::clone(&session).send(request.with_credential(), options))
-        } else {
-            transport.send(&request, &NoCredential, options)
-        }
-    })
+fn reader(session: &Rc<Session>, merchant: &Rc<MerchantRoutes>, reads: PublicReads) -> PublicReader {
+    let (session, merchant) = (Rc::clone(session), Rc::clone(merchant));
+    PublicReader {
+        is_merchant: reads == PublicReads::Merchant,
+        send: Box::new(move |request, options| match reads {
+            PublicReads::Session => Box::pin(Rc::clone(&session).send(request.with_credential(), options)),
+            PublicReads::Anonymous => merchant.transport.send(&request, &NoCredential, options),
+            PublicReads::Merchant => merchant.read(&request, options),
+        }),
+    }
 }

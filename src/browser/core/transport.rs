@@ -9,7 +9,7 @@ use super::value::{copied, display, set};
 use crate::flow::{Base, Ms};
 use crate::protocol::{
     Action, Anyone, AttemptResult, Call, Credential, CredentialKind, Fulfils, Kind, Method, NoCredential, Operation,
-    Repeat, Request, Role, Spec, Unwritable, assemble,
+    Repeat, Request, Role, Spec, Unwritable, assemble_as,
 };
 use js_sys::{Function, Object};
 use std::marker::PhantomData;
@@ -77,14 +77,26 @@ impl<C: Credential> AuthorizedRequest<C> {
     where
         C: Fulfils<O::Role>,
     {
+        Self::with_spec(const { &O::SPEC }, operation)
+    }
+
+    /// The request of an operation for another route that does the same.
+    pub(crate) fn with_spec<O: Operation>(spec: &'static Spec, operation: &O) -> Result<Self, CallError>
+    where
+        C: Fulfils<O::Role>,
+    {
         let is_public = O::Role::admits(CredentialKind::None);
-        let prepared = prepare(const { &O::SPEC }, assemble(operation), is_public)?;
+        let prepared = prepare(spec, assemble_as(spec, operation), is_public)?;
         Ok(Self { prepared, credential: PhantomData })
     }
 
-    #[cfg(feature = "js-hosted")]
     pub(crate) fn spec(&self) -> &'static Spec {
         self.prepared.spec
+    }
+
+    /// Its path and query.
+    pub(crate) fn target(&self) -> &str {
+        &self.prepared.request.target
     }
 }
 
@@ -192,22 +204,21 @@ impl Transport {
         credential: &C,
         options: CallOptions,
     ) -> Pending<Reply> {
-        self.send_shared(Rc::clone(&request.prepared), credential.bearer().map(String::from), options)
+        self.send_shared(self.outgoing(&request.prepared, None, credential.bearer().map(String::from)), options)
     }
 
-    fn send_shared(
+    /// Sends a request, or joins an equal one that is under way.
+    pub(crate) fn send_shared(
         self: &Rc<Self>,
-        prepared: Rc<PreparedRequest>,
-        bearer: Option<String>,
+        outgoing: Result<Outgoing, CallError>,
         options: CallOptions,
     ) -> Pending<Reply> {
         let transport = Rc::clone(self);
         Box::pin(async move {
+            let outgoing = Rc::new(outgoing?);
             // Equal concurrent repeatable calls without a body share one request. Calls with different timeouts are not
             // equal.
-            let is_shared = prepared.spec.repeat == Repeat::Always && prepared.request.body.is_none();
-            let outgoing = Rc::new(transport.outgoing(&prepared, None, bearer)?);
-            if is_shared {
+            if outgoing.spec.repeat == Repeat::Always && outgoing.body.is_none() {
                 // The usual one is not written: JavaScript would be called twice more.
                 let is_usual = options.timeout == DEFAULT_TIMEOUT;
                 let timeout = if is_usual { String::new() } else { display(&options.timeout.into()) };

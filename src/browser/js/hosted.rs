@@ -77,7 +77,7 @@ impl HostedPage {
 
     pub fn quotes(&self, how: &JsValue) -> Promise {
         self.calls.promise(how, &|how| {
-            let (read, options) = (self.page.read_public(), call_options(how)?);
+            let (read, options) = (self.page.reader(), call_options(how)?);
             let request = quote_request(&merged(how.unwrap_or(&JsValue::UNDEFINED), &self.page.intent()))?;
             Ok(Box::pin(async move { Ok(written(quotes(read, request, options).await?)) }))
         })

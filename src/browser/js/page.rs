@@ -8,9 +8,9 @@ use crate::browser::core::checkout::{Checkout, reference, returned};
 use crate::browser::core::error::{CallError, Pending, check_no_secret_key};
 use crate::browser::core::merchant::{MerchantRoutes, check_merchant};
 use crate::browser::core::outcome::OutcomeOptions;
-use crate::browser::core::quotes::{fee, payment_methods, quotes};
+use crate::browser::core::quotes::{payment_methods, quotes};
 use crate::browser::core::session::{Session, SessionStatus};
-use crate::browser::core::shop::{Shop, ShopConfig};
+use crate::browser::core::shop::{PublicReads, Shop, ShopConfig};
 use crate::browser::core::value::{display, get, get_text, object, optional, stringify, text};
 use crate::flow::{Match, State};
 use js_sys::{Function, Promise};
@@ -58,7 +58,7 @@ impl Client {
     #[wasm_bindgen(js_name = paymentMethods)]
     pub fn payment_methods(&self, of: &JsValue, how: &JsValue) -> Promise {
         self.calls.promise(how, &|how| {
-            let (read, options, country) = (Rc::clone(&self.shop.read_public), call_options(how)?, country(of)?);
+            let (read, options, country) = (Rc::clone(&self.shop.reader), call_options(how)?, country(of)?);
             Ok(Box::pin(async move { Ok(payment_methods(read, country, options).await?.into()) }))
         })
     }
@@ -66,7 +66,7 @@ impl Client {
     pub fn fee(&self, of: &JsValue, how: &JsValue) -> Promise {
         self.calls.promise(how, &|how| {
             let options = call_options(how)?;
-            let reply = fee(&self.shop.read_public, &calculate_fee(of)?, options)?;
+            let reply = self.shop.reader.fee(&calculate_fee(of)?, options)?;
             Ok(Box::pin(async move {
                 let reply = reply.await?;
                 Some(reply.data()).filter(JsValue::is_object).ok_or_else(|| reply.unreadable())
@@ -76,7 +76,7 @@ impl Client {
 
     pub fn quotes(&self, of: &JsValue, how: &JsValue) -> Promise {
         self.calls.promise(how, &|how| {
-            let (read, options, request) = (Rc::clone(&self.shop.read_public), call_options(how)?, quote_request(of)?);
+            let (read, options, request) = (Rc::clone(&self.shop.reader), call_options(how)?, quote_request(of)?);
             Ok(Box::pin(async move { Ok(written(quotes(read, request, options).await?)) }))
         })
     }
@@ -152,13 +152,14 @@ fn config(given: &JsValue, on_session: Function) -> Result<ShopConfig, CallError
         checkout_origins.push(transport.base.origin().to_owned());
     }
     let merchant = MerchantRoutes { transport, merchant, headers, includes_credentials, locale };
-    let reads_with_session = match get_text(given, "publicReads").as_deref() {
-        Some("anonymous") => false,
-        None | Some("session") => merchant.has("session"),
+    let public_reads = match get_text(given, "publicReads").as_deref() {
+        None | Some("session") if merchant.has("session") => PublicReads::Session,
+        None | Some("session" | "anonymous") => PublicReads::Anonymous,
+        Some("merchant") if merchant.merchant.is_string() => PublicReads::Merchant,
         _ => return Err(CallError::field("publicReads", "")),
     };
     let on_session = Box::new(move |status| notify(&on_session, &written_session(status), &JsValue::UNDEFINED));
-    Ok(ShopConfig { merchant, checkout_origins, reads_with_session, on_session })
+    Ok(ShopConfig { merchant, checkout_origins, public_reads, on_session })
 }
 
 /// The headers that the page's function gives.

@@ -14,14 +14,15 @@ use super::core::error::{CallError, check_no_secret_key_in};
 use super::core::merchant::{MerchantRoutes, check_merchant};
 use super::core::outcome::{Outcome as Found, OutcomeOptions};
 use super::core::quotes::{QuoteSelection, quotes};
+use super::core::reply::Reply;
 use super::core::session::SessionStatus;
-use super::core::shop::{Shop, ShopConfig};
+use super::core::shop::{PublicReads, Shop, ShopConfig};
 use super::core::time::{CallOptions, MAX_DURATION};
-use super::core::transport::{AuthorizedRequest, CallReport, Transport};
+use super::core::transport::{CallReport, Transport};
 use super::core::value::{get, stringify};
 use crate::flow::{Base, Purchase, QuoteRequest, State};
-use crate::operations::SessionState;
-use crate::protocol::{Error, Fulfils, Kind, NoCredential, Operation};
+use crate::operations::{CalculateFee, FeeBreakdown, ListPaymentMethods, PaymentMethod, SessionState};
+use crate::protocol::{Error, Kind};
 use crate::values::{Address, IntentStatus};
 use js_sys::Reflect;
 use serde::Serialize;
@@ -99,30 +100,39 @@ impl Engine {
             includes_credentials: options.includes_credentials,
             locale: options.locale.clone(),
         };
-        let reads_with_session = !options.anonymous_reads && merchant.has("session");
+        let public_reads = match (options.merchant_reads, options.anonymous_reads) {
+            (true, _) if merchant.has("session") => PublicReads::Merchant,
+            (true, _) => {
+                return Err(Error::new(Kind::Input, "merchant: `merchant_reads` needs the address of your routes."));
+            }
+            (_, false) if merchant.has("session") => PublicReads::Session,
+            _ => PublicReads::Anonymous,
+        };
         let (last_state, on_session) = (Cell::new(State::None), options.on_session);
         let on_session = Box::new(move |status: SessionStatus| {
             if last_state.replace(status.state) != status.state {
                 on_session(status.state);
             }
         });
-        let shop = Shop::new(ShopConfig { merchant, checkout_origins, reads_with_session, on_session });
+        let shop = Shop::new(ShopConfig { merchant, checkout_origins, public_reads, on_session });
         Ok(Self { shop: Rc::new(shop), popups: Popups::new(options.locale) })
     }
 
-    pub(super) async fn read<O>(&self, operation: &O, timeout: Duration) -> Result<O::Output, Error>
-    where
-        O: Operation,
-        O::Output: DeserializeOwned,
-        NoCredential: Fulfils<O::Role>,
-    {
-        let reply = (self.shop.read_public)(AuthorizedRequest::new(operation)?, options(timeout)).await?;
-        decode(reply.data()).map_err(|_| reply.unreadable().into())
+    pub(super) async fn methods(
+        &self,
+        of: &ListPaymentMethods,
+        timeout: Duration,
+    ) -> Result<Vec<PaymentMethod>, Error> {
+        decoded(self.shop.reader.methods(of, options(timeout))?.await?)
+    }
+
+    pub(super) async fn fee(&self, of: &CalculateFee, timeout: Duration) -> Result<FeeBreakdown, Error> {
+        decoded(self.shop.reader.fee(of, options(timeout))?.await?)
     }
 
     pub(super) async fn quotes(&self, request: &QuoteRequest, timeout: Duration) -> Result<Vec<Quote>, Error> {
         let selection = QuoteSelection { request: request.clone(), methods: vec![], codes: JsValue::UNDEFINED };
-        let found = quotes(Rc::clone(&self.shop.read_public), selection, options(timeout)).await?;
+        let found = quotes(Rc::clone(&self.shop.reader), selection, options(timeout)).await?;
         let typed = found.into_iter().map(|quote| {
             let unreadable = |_| Error::new(Kind::Unreadable, "The method could not be read.");
             let method = decode(quote.method).map_err(unreadable)?;
@@ -200,6 +210,10 @@ impl From<Found> for Outcome {
             plus_fee: member(&found.reply, "plus_fee").unwrap_or_default(),
         }
     }
+}
+
+fn decoded<T: DeserializeOwned>(reply: Reply) -> Result<T, Error> {
+    decode(reply.data()).map_err(|_| reply.unreadable().into())
 }
 
 /// A member of a reply; `None` if it is missing or cannot be read.

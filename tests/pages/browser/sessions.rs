@@ -33,6 +33,7 @@ in_chromium!(
     a_refused_session_keeps_the_merchants_reply,
     the_pages_own_headers_go_only_to_the_merchant,
     a_guest_needs_no_session_for_public_reads,
+    a_guest_reads_prices_from_the_merchant_whose_key_the_service_wants,
     a_guest_buys_from_the_first_click_to_the_end_without_a_session,
     a_call_that_needs_no_session_requests_none_while_loading,
     a_session_that_fails_while_loading_is_requested_again_as_later,
@@ -263,6 +264,7 @@ async fn a_call_that_needs_no_session_requests_none_while_loading(engine: Engine
              after('an unknown name', {{}}, (guichet) => guichet.paymentMethods({{ country: 'CM' }}));
              after('a secret key', {{ merchant: '/guichet?k=sk_live_1' }}, read);
              after('publicReads', {{ publicReads: 'anonymous' }}, read);
+             after('reads of the merchant', {{ publicReads: 'merchant' }}, read);
              after('merchantHeaders', {{ merchantHeaders: () => ({{}}) }}, read);
              after('fetch', {{ fetch: real }}, read);
              after('functions', {{ merchant: {{ intent: none }} }}, read);
@@ -272,7 +274,7 @@ async fn a_call_that_needs_no_session_requests_none_while_loading(engine: Engine
         ))
         .await;
     let counts = counts.as_object().unwrap_or_else(|| panic!("{counts}"));
-    assert_eq!(counts.len(), 16, "{counts:?}");
+    assert_eq!(counts.len(), 17, "{counts:?}");
     for (what, count) in counts {
         assert_eq!(count, u32::from(what == "a call"), "{what}");
     }
@@ -540,8 +542,34 @@ async fn a_guest_needs_no_session_for_public_reads(engine: Engine) {
              return [(await anonymous.paymentMethods()).length > 0, none]",
         )
         .await;
-    assert_eq!(result, json!([true, "`publicReads` must be \"session\" or \"anonymous\"."]));
+    let sentence = "`publicReads` must be \"session\", \"anonymous\" or, with the address of your routes in `merchant`, \"merchant\".";
+    assert_eq!(result, json!([true, sentence]));
     assert_eq!(shop.requests(SESSION).len(), 0);
+}
+
+async fn a_guest_reads_prices_from_the_merchant_whose_key_the_service_wants(engine: Engine) {
+    let shop = Storefront::open().await;
+    let browser = engine.start("merchant-reads").await;
+    let options = "{ publicReads: 'merchant', merchantHeaders: () => ({ 'X-CSRF-TOKEN': 't' }) }";
+    shop.visit(&browser, options).await;
+    let result = browser
+        .run_async(
+            "const of = { payment_method: 'mobile_money', currency: 'XAF', amount: '5000' };
+             const [methods, fee] = [await guichet.paymentMethods({ country_code: 'CM' }), await guichet.fee(of)];
+             const quotes = await guichet.quotes({ amount: '5000', currency: 'XAF', fee_bearer: 'customer' });
+             const unknown = await guichet.fee({ ...of, payment_method: 'cash' }).catch((e) => e);
+             return [methods.length > 0, fee.currency, quotes.length > 1 && quotes.every((quote) => quote.customer_pays),
+                 unknown.kind, unknown.code, unknown.operation]",
+        )
+        .await;
+    assert_eq!(result, json!([true, "XAF", true, "refused", "payment_method_unavailable", "merchant_fee"]));
+    assert_eq!(shop.requests(SESSION).len(), 0);
+    assert_eq!(shop.requests("/guichet/payment-methods")[0].headers["x-csrf-token"], "t");
+    let requests = shop.tenant.requests().await;
+    assert!(
+        requests.iter().all(|request| request.credential == "secret_key"),
+        "the service is asked by the shop alone"
+    );
 }
 
 async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: Engine) {

@@ -444,6 +444,32 @@ const found = {
     return results;
   },
 
+  /** What a read of the merchant sends. Equal reads at once are one. */
+  async merchant_reads() {
+    const found = [];
+    const status = { 1: 401, 2: 422, 3: 404 };
+    const answers = (url, { method, headers, body, credentials, cache, redirect }) => {
+      found.push([url.replace(location.origin, ""), method, headers, body ?? null, credentials, cache, redirect ?? null]);
+      const amount = new URL(url).searchParams.get("amount");
+      if (status[amount]) return new Response('{"message":"No.","error":{"code":"no"}}', { status: status[amount] });
+      return json({ data: amount ? { fee: 1, total_payable: 6, amount, currency: "XAF" } : methods });
+    };
+    const options = { merchant: "/guichet/", publicReads: "merchant", merchantHeaders: () => ({ "x-csrf": "17" }), locale: "fr", merchantCredentials: "include" };
+    const { guichet } = client(answers, options);
+    const of = { payment_method: "a/b?c", currency: "XAF", amount: "5000", country_code: "CM", card_type: "international" };
+    const [all] = await Promise.all([guichet.paymentMethods(), guichet.paymentMethods()]);
+    await guichet.paymentMethods({ country_code: "CM" });
+    const fee = await guichet.fee(of);
+    const [quote] = await guichet.quotes({ amount: "5", fee_bearer: "customer" });
+    const sent = found.splice(0);
+    const refused = [];
+    for (const amount of ["1", "2", "3"]) refused.push(await guichet.fee({ ...of, amount }).catch(({ kind, operation }) => [kind, operation]));
+    const other = client(answers, { ...options, merchant: "https://api.shop.example/guichet", merchantCredentials: undefined }).guichet;
+    found.length = 0;
+    await other.paymentMethods();
+    return { sent, results: [all.length, fee.fee, quote.customer_pays], refused, other: found, state: guichet.session.state };
+  },
+
   async a_test_page() {
     const { openTestPage } = await import("/package/testing.js");
     const names = ["location", "history", "navigator", "sessionStorage", "localStorage", "open", "BroadcastChannel"];
