@@ -64,11 +64,16 @@ impl Connection {
         }
     }
 
+    /// The address that creates payment intents, if it is another one.
+    pub(super) fn gateway_url(&self) -> Option<String> {
+        self.gateway_url.clone().or_else(|| variable("GUICHET_GATEWAY_URL"))
+    }
+
     /// What sends the requests, with credentials of this environment.
     pub(super) fn transport(&self, environment: Environment) -> Result<Transport, Failure> {
         let base_url = self.base_url(environment)?;
         let mut builder = Transport::builder(&base_url, environment).deadline(Duration::from_secs(self.timeout));
-        if let Some(gateway_url) = self.gateway_url.clone().or_else(|| variable("GUICHET_GATEWAY_URL")) {
+        if let Some(gateway_url) = self.gateway_url() {
             builder = builder.gateway_url(&gateway_url);
         }
         if let Some(host) = &self.allow_plain_http {

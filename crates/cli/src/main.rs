@@ -74,7 +74,7 @@ enum Command {
     Events(control_api::EventsArgs),
     /// Delete everything of a sandbox's merchant but its name and key.
     Reset(control_api::ResetArgs),
-    /// Test which decisions of this project hold at a service's test environment.
+    /// Find what a purchase needs at a payment company's test environment, and write its profile.
     Probe(probe::ProbeArgs),
     /// Test a shop's payments from outside, and name the rules that it breaks.
     Check(Box<check::CheckArgs>),

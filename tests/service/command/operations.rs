@@ -364,7 +364,7 @@ fn every_operation_and_argument_has_help() {
 /// A `guichet sandbox` of one test. It runs other commands with its address and keys.
 pub struct Terminal {
     _sandbox: Running,
-    base_url: String,
+    pub base_url: String,
     pub key: String,
     control_url: String,
     control_token: String,
