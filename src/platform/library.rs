@@ -21,7 +21,7 @@ pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<String> {
 
 /// Reads an origin and writes it as browsers do: without a slash at its end, and with its host in lower case. `None` if
 /// the text is no origin, or a pattern of several.
-#[cfg(any(feature = "axum", feature = "service"))]
+#[cfg(any(feature = "native-no-provider", feature = "service"))]
 #[must_use]
 pub fn read_origin(text: &str) -> Option<String> {
     let url = url::Url::parse(text).ok()?;

@@ -18,7 +18,7 @@ mod secrets;
 mod typed;
 mod words;
 
-#[cfg(any(feature = "axum", feature = "service"))]
+#[cfg(any(feature = "native-no-provider", feature = "service"))]
 pub use crate::platform::read_origin;
 #[cfg(feature = "native-no-provider")]
 pub(crate) use address::is_loopback;
