@@ -246,6 +246,26 @@ impl Profile {
         self.statuses.iter().find(|(_, one)| one.as_str() == ours).map(|(theirs, _)| theirs.as_str())
     }
 
+    /// The request that reads a payment, or cancels it, by the one name that the profile's path has: for a person who has that name.
+    /// `None`: as documented.
+    ///
+    /// # Errors
+    /// Kind `unsupported` if the path needs several names or the client secret, or the service cancels nothing.
+    pub fn by_name(&self, cancels: bool, name: &str) -> Result<Option<PaymentRequest>, Error> {
+        let (spec, route) = match (cancels, &self.cancel) {
+            (false, _) => (const { &ReadPaymentIntent::SPEC }, &self.read),
+            (true, Some(Some(cancel))) => (const { &CancelPaymentIntent::SPEC }, cancel),
+            (true, Some(None)) => return Err(unsupported()),
+            (true, None) => return Ok(None),
+        };
+        if route.needs_secret() || route.path.matches('{').count() != 1 {
+            let message = "By the profile, a payment is asked for by several names or by its client secret. Your shop has them, and the command has not.";
+            return Err(Error::new(Kind::Unsupported, message));
+        }
+        let names = Names { id: Some(name), payment_ref: Some(name), merchant_reference: name, client_secret: None };
+        route.request(spec, &names).map(Some)
+    }
+
     /// Whether the service finds a payment by its reference.
     #[must_use]
     pub fn finds(&self) -> bool {

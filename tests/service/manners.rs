@@ -244,6 +244,25 @@ fn the_schema_of_a_profile_refuses_what_is_refused() {
     }
 }
 
+#[tokio::test]
+#[ignore = "needs Node.js"]
+async fn a_command_reads_and_cancels_as_a_profile_says() {
+    let world = World::open("elsewhere").await;
+    let led = world.led_to("ORDER-17").await;
+    let name = led.json()["intent"]["payment_ref"].as_str().unwrap().to_owned();
+    let profile = crate::support::root().join("tests/manners/elsewhere.json");
+    for (verb, status) in [("read", "awaiting"), ("cancel", "void")] {
+        let done = world.run(&["intents", verb, &name, "--profile", profile.to_str().unwrap()]);
+        let printed = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && printed.contains(status), "{done:?}");
+    }
+    let secret = profile.with_file_name("secret.json");
+    for verb in ["read", "cancel"] {
+        let refused = world.run(&["intents", verb, &name, "--profile", secret.to_str().unwrap()]);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("By the profile"), "{refused:?}");
+    }
+}
+
 /// From the paths that its company documents and what its caller does to three payments.
 async fn the_probe_writes_the_profile(world: &World) {
     let file = world.folder.path.join("service.json");

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use clap::Args;
-use guichet::native::{Environment, SecretKey, Transport};
+use guichet::native::{Environment, Profile, SecretKey, Transport};
 use guichet::values::SessionToken;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -62,6 +62,12 @@ impl Connection {
                  sandbox on this machine, takes test keys only.",
             )),
         }
+    }
+
+    /// Takes the address of a profile, unless another is given.
+    pub(super) fn use_profile(&mut self, profile: &Profile) {
+        let given = self.base_url.take().or_else(|| variable("GUICHET_BASE_URL"));
+        self.base_url = given.or_else(|| Some(profile.base_url.clone()));
     }
 
     /// The address that creates payment intents, if it is another one.

@@ -4,15 +4,17 @@ mod arguments;
 
 use super::connection::{Connection, session_token};
 use super::failure::Failure;
+use super::serve::profile as profile_in;
 use super::show;
 use arguments::Description;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use guichet::native::{Environment, Transport};
+use guichet::native::{Environment, Profile, Transport};
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Fields, Method, Operation, Request, Role, Served, Spec};
 use guichet::values::printable;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The groups of commands, with their help.
@@ -91,15 +93,37 @@ impl OperationCommand {
             |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
         let command =
             Command::new(self.verb).args(arguments).arg(flag("json", json)).arg(flag("show-secrets", secrets));
+        let profile = "The profile of your payment company (service.json). <ID> is then the name that its path has.";
+        let by_profile = Arg::new("profile").long("profile").value_name("FILE").value_parser(profile_in).help(profile);
+        let command = if self.asks_by_profile() { command.arg(by_profile) } else { command };
         let command = Connection::augment_args(command).about(about).long_about(long_about);
         if (self.admits)(CredentialKind::SecretKey) { command } else { command.after_help(SESSION_TOKEN) }
     }
 
+    /// Whether a profile may say how it is asked.
+    fn asks_by_profile(&self) -> bool {
+        [ReadPaymentIntent::SPEC.name, CancelPaymentIntent::SPEC.name].contains(&self.spec.name)
+    }
+
+    /// The request, as the company of the profile takes it.
+    fn by_profile(&self, profile: &Profile, request: Request, name: &str) -> Result<Request, Failure> {
+        Ok(match profile.by_name(self.spec.name == CancelPaymentIntent::SPEC.name, name)? {
+            Some(asked) => Request { method: asked.method, target: asked.target, body: None, idempotency_key: None },
+            None => request,
+        })
+    }
+
     /// Sends the operation and prints the reply.
     pub(super) async fn run(&self, matches: &ArgMatches) -> Result<(), Failure> {
-        let connection = Connection::from_arg_matches(matches)?;
+        let mut connection = Connection::from_arg_matches(matches)?;
         let description = (self.describe)();
-        let request = (self.read)(Fields::new(arguments::read_arguments(&description.fields, matches)?))?;
+        let given = arguments::read_arguments(&description.fields, matches)?;
+        let name = given.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut request = (self.read)(Fields::new(given))?;
+        if let Some(profile) = matches.try_get_one::<Profile>("profile").ok().flatten() {
+            request = self.by_profile(profile, request, &name)?;
+            connection.use_profile(profile);
+        }
         let json = matches.get_flag("json");
         let result = if (self.admits)(CredentialKind::SecretKey) {
             let key = connection.key()?;
