@@ -42,7 +42,7 @@ function open(): Shop {
   const secretKey = process.env.GUICHET_SECRET_KEY;
   if (!secretKey) throw new Error("Set GUICHET_SECRET_KEY to the secret key that the sandbox prints (sk_test_…).");
   const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
-  const db = new Database(file);
+  const db = new Database(file, { timeout: 5_000 }); // else several processes that start at once would fail
   db.exec("CREATE TABLE IF NOT EXISTS logins (token_hash TEXT PRIMARY KEY, customer TEXT NOT NULL)");
   db.exec(`CREATE TABLE IF NOT EXISTS orders
     (name TEXT PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL, paid_by TEXT, refunds TEXT NOT NULL)`);

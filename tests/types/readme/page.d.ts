@@ -59,7 +59,7 @@ declare module "express" {
 }
 
 declare module "libsql" {
-  const Database: new (file: string) => { prepare(sql: string): unknown };
+  const Database: new (file: string, options?: { timeout: number }) => { prepare(sql: string): unknown };
   export default Database;
 }
 
