@@ -20,20 +20,25 @@ const DOCUMENTED = [
     'cancel' => ['method' => 'POST', 'path' => '/v1/payment-intents/{id}/cancel'] + BY_KEY, 'statuses' => [],
 ];
 
-// The profile in the file that an environment variable names; without it, the service of the document.
-function profile_of(string $variable): array {
+// The profile in the file that an environment variable names; without it, the service of the document. An address in the other
+// variable, such as that of a sandbox, takes the place of every address of the profile.
+function profile_of(string $variable, string $address): array {
     $file = getenv($variable) ?: null;
     $is_there = $file === null || is_readable($file);
+    $base_url = getenv($address) ?: null;
+    $own = $base_url === null ? [] : compact('base_url') + ['gateway_url' => null, 'checkout_origins' => []];
     try {
-        return $file === null ? DOCUMENTED : profile($is_there ? file_get_contents($file) : refuse('The file cannot be read.'));
+        $read = fn() => profile($is_there ? file_get_contents($file) : refuse('The file cannot be read.'));
+        return $own + ($file === null ? DOCUMENTED : $read());
     } catch (\InvalidArgumentException $e) {
         throw new \RuntimeException("$variable: {$e->getMessage()}", 0, $e);
     }
 }
-// Reads a profile. An exception names what is wrong. The addresses are checked where they are used.
+// Reads a profile. An exception names what is wrong.
 function profile(string $json): array {
     $profile = json_decode($json);
     $members = members($profile instanceof \stdClass ? $profile : refuse('A profile is an object in JSON.'), OF_PROFILE);
+    check_addresses($members);
     foreach (array_intersect_key($members, METHODS) as $name => $route) {
         $members[$name] = $route === null ? null : route($name, $route);
     }
@@ -43,9 +48,18 @@ function profile(string $json): array {
         $words = '`requires_action`, `processing`, `succeeded`, `failed` or `canceled`';
         in_array($ours, WORDS, true) || refuse("`statuses.$word` must be $words.");
     }
-    $profile = $members + DOCUMENTED;
-    $are_texts = array_filter($profile['checkout_origins'], is_string(...)) === $profile['checkout_origins'];
-    return $are_texts ? $profile : refuse('`checkout_origins` must be a list of texts.');
+    return $members + DOCUMENTED;
+}
+// Whether a key may be sent to an address, `address_of` decides.
+function check_addresses(array $members): void {
+    foreach (['base_url', 'gateway_url'] as $name) {
+        $is_one = preg_match('#^https?://[^/?\#@\\\\\s]+(/[^?\#\\\\\s]*)?$#D', $members[$name] ?? 'https://none');
+        $is_one || refuse("`$name` must be an address without a query: https://api.example.com.");
+    }
+    foreach ($members['checkout_origins'] ?? [] as $text) {
+        $is_one = is_string($text) && preg_match('#^https?://[^/?\#@*\\\\\s]+/?$#D', $text);
+        $is_one || refuse('`checkout_origins` must be a list of origins: https://pay.example.com.');
+    }
 }
 // An address of the service, without the slash or `/v1` at its end that each request adds. The key is sent unencrypted to this
 // machine alone; a test key also to the hosts of GUICHET_PLAIN_HOSTS.
@@ -85,6 +99,7 @@ function route(string $name, \stdClass $given): array {
             "`$name.path` may have no `\\`, `#`, `..`, space or character beyond ASCII.",
         strpbrk($rest, '{}') !== false => "`$name.path` may have no other braces than $named.",
         $rest === $path => "`$name.path` must have one of $named.",
+        str_contains($path, '}{') => "`$name.path` must have something between two values.",
         default => null,
     };
     return $wrong === null ? $route : refuse($wrong);

@@ -10,8 +10,8 @@ foreach (['', '_profile', '_store', '_run'] as $part) {
     require __DIR__ . "/ledger$part.php";
 }
 define('KEY', secret_key());
-define('PROFILE', profile_of('GUICHET_PROFILE')); // how the service differs from the document
-define('SERVICE', address_of(getenv('GUICHET_BASE_URL') ?: PROFILE['base_url'], KEY));
+define('PROFILE', profile_of('GUICHET_PROFILE', 'GUICHET_BASE_URL')); // how the service differs
+define('SERVICE', address_of(PROFILE['base_url'], KEY));
 define('GATEWAY', address_of(PROFILE['gateway_url'] ?? SERVICE, KEY)); // creates payments
 define('PUBLIC_URL', getenv('GUICHET_PUBLIC_URL') ?: SERVICE); // the same, as browsers name it
 define('SHOP', origin('SHOP_URL') ?? 'http://127.0.0.1:8000'); // this server, as browsers name it
@@ -60,8 +60,8 @@ function secret_key(): string {
 // The origins to which a customer without script may be sent to pay.
 function checkout_origins(): array {
     $origin = fn(string $text) => origin('`checkout_origins` of GUICHET_PROFILE', $text);
-    $named = array_filter(array_map($origin, PROFILE['checkout_origins']));
-    return $named ?: [implode('/', array_slice(explode('/', PUBLIC_URL), 0, 3))];
+    return array_map($origin, PROFILE['checkout_origins'])
+        ?: [implode('/', array_slice(explode('/', PUBLIC_URL), 0, 3))];
 }
 
 function database(): PDO {
@@ -449,9 +449,7 @@ function own_pages_only(string $request): void {
 function content_type(): string {
     return strtolower(trim(explode(';', $_SERVER['CONTENT_TYPE'] ?? '')[0]));
 }
-function is_form(): bool {
-    return content_type() === 'application/x-www-form-urlencoded';
-}
+function is_form(): bool { return content_type() === 'application/x-www-form-urlencoded'; }
 function read_body(): array {
     return is_form() ? $_POST : read_json();
 }
@@ -472,7 +470,8 @@ function read_json(): array {
 }
 
 function show_shop(?string $customer): array {
-    $sql = 'SELECT * FROM orders WHERE customer_id = ? ORDER BY placed_at';
+    $sql = 'SELECT id, basket, product_id, paid_by, refunds_due FROM orders
+        WHERE customer_id = ? ORDER BY placed_at';
     $shown = fn(array $order) => ['refunds' => count(json_decode($order['refunds_due']))] + $order;
     $orders = array_map($shown, query($sql, $customer)->fetchAll());
     $customers = query('SELECT id FROM customers ORDER BY id')->fetchAll(PDO::FETCH_COLUMN);

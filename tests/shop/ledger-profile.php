@@ -69,14 +69,14 @@ final class Walk {
     private string $shop;
     private string $cookie;
 
-    public function __construct(string $manner, array $changes = [], ?string $service = null) {
+    public function __construct(string $manner, array $changes = [], ?string $service = null, string $base_url = '') {
         mkdir($this->folder = sys_get_temp_dir() . '/guichet-profile-' . getmypid() . '-' . bin2hex(random_bytes(4)));
         $fixture = $service === null ? new Process(['node', MANNERS . "/$manner.mjs"], []) : null;
         $this->service = $service ?? "http://127.0.0.1:{$fixture->line()}";
         $profile = $changes + ['base_url' => $this->service] + decoded(file_get_contents(MANNERS . "/$manner.json"));
         file_put_contents("$this->folder/service.json", json_encode($profile));
         $this->environment = ['GUICHET_SECRET_KEY' => KEY, 'GUICHET_PROFILE' => "$this->folder/service.json",
-            'SHOP_DATABASE' => "$this->folder/shop.sqlite", 'GUICHET_BASE_URL' => ''];
+            'SHOP_DATABASE' => "$this->folder/shop.sqlite", 'GUICHET_BASE_URL' => $base_url];
         [$server, $this->shop] = serve(SHOP, $this->environment, "$this->folder/log");
         $this->processes = array_filter([$fixture, $server]);
         [, $headers] = call("$this->shop/sign-in", ['customer' => 'awa']);
@@ -273,6 +273,15 @@ $tests += [
         }
         unlink($file);
     },
+    'an address in GUICHET_BASE_URL takes the place of all addresses of the profile' => function () {
+        $walk = new Walk('elsewhere');
+        $members = ['base_url' => 'http://127.0.0.1:1', 'gateway_url' => 'http://127.0.0.1:1', 'checkout_origins' => ['https://pay.example']];
+        $elsewhere = new Walk('elsewhere', $members, $walk->service, $walk->service);
+        same(str_starts_with($elsewhere->location(), "$walk->service/pay/"), true);
+        same(count($walk->test('intents')), 1);
+        $elsewhere->started([]);
+        same(is_string($elsewhere->order()['id']) && !isset($elsewhere->order()['customer_id']), true);
+    },
     'a form leads to no other origin than those of the profile' => function () {
         $walk = new Walk('elsewhere');
         same($walk->location(), $walk->led()['checkout_url']);
@@ -292,7 +301,8 @@ $tests += [
             'unknown field `key`' => ['key' => 'sk_live_1'],
             'https://api.example.com (http://' => ['base_url' => 'http://api.example.com'],
             'must be like https://' => ['gateway_url' => 'http://api.example.com'],
-            '`checkout_origins` of GUICHET_PROFILE must be an origin' => ['checkout_origins' => ['https://pay.example/page']],
+            '`checkout_origins` must be a list of origins' => ['checkout_origins' => ['https://pay.example/page']],
+            '`checkout_origins` of GUICHET_PROFILE must be an origin' => ['checkout_origins' => ['http://pay.example.com']],
         ] as $words => $members) {
             $log = $start($members, 'sk_live_1');
             same([str_contains($log, $words), str_contains($log, 'GUICHET_PROFILE')], [true, true], $log);
