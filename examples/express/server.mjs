@@ -10,9 +10,11 @@ import { toNode } from "guichet-server/node";
 import { sqliteOrders } from "guichet-server/orders";
 import Database from "libsql";
 
-const { GUICHET_PROFILE, GUICHET_BASE_URL } = process.env;
-const profile = GUICHET_PROFILE && JSON.parse(readFileSync(GUICHET_PROFILE, "utf8"));
-const service = GUICHET_BASE_URL ?? profile?.base_url ?? "http://127.0.0.1:4243"; // the sandbox
+const { GUICHET_PROFILE, GUICHET_BASE_URL: base_url, GUICHET_SECRET_KEY: secretKey } = process.env;
+const profile = GUICHET_PROFILE ? JSON.parse(readFileSync(GUICHET_PROFILE, "utf8")) : undefined;
+// GUICHET_BASE_URL takes the place of every address of the profile.
+if (base_url) Object.assign(profile ?? {}, { base_url, gateway_url: null, checkout_origins: [] });
+const service = profile?.base_url ?? base_url ?? "http://127.0.0.1:4243"; // the sandbox
 const pages = process.env.GUICHET_PUBLIC_URL ?? service; // the service, as browsers name it
 const { checkout_origins = [] } = profile ?? {};
 if (checkout_origins.length === 0) checkout_origins.push(new URL(pages).origin);
@@ -21,8 +23,6 @@ const plainHosts = process.env.GUICHET_PLAIN_HOSTS?.split(",").filter(Boolean) ?
 parseArgs(); // refuses any: the settings are of the environment
 const origin = originOf("SHOP_URL") ?? "http://127.0.0.1:8000"; // this server, as browsers name it
 const page = originOf("SHOP_ORIGIN"); // the page's origin, if it is not this server's
-const file = process.env.SHOP_DATABASE ?? "shop.sqlite";
-const secretKey = process.env.GUICHET_SECRET_KEY;
 if (!secretKey) throw new Error("Set GUICHET_SECRET_KEY to the key that the sandbox prints.");
 
 // An origin as browsers write it, since `Origin` is compared with it.
@@ -36,7 +36,7 @@ function originOf(name) {
   throw new Error(`${name} must be an origin, https://shop.example (http: .test, here): ${text}`);
 }
 
-const db = new Database(file);
+const db = new Database(process.env.SHOP_DATABASE ?? "shop.sqlite", { timeout: 5_000 });
 db.exec(`
   CREATE TABLE IF NOT EXISTS customers
     (id TEXT PRIMARY KEY, firstname TEXT, lastname TEXT, verified_email TEXT, phone TEXT);

@@ -1,4 +1,7 @@
 // The options are checked at once: a mistake shows at the start, and not at the first purchase.
+import { begin } from "./core.js";
+import { ShopLedger } from "./core/guichet_server.js";
+
 const STORE = "open now load commit find returned due postpone shared replaceShared events close keepSession endSessions".split(" ");
 const FUNCTION = [(value) => typeof value === "function", "a function"];
 const SWITCH = [(value) => typeof value === "boolean", "true or false"];
@@ -8,7 +11,7 @@ const ORIGINS = [(value) => Array.isArray(value) && value.every(originOf), "a li
 const OPTIONS = {
   baseUrl: [(value) => rootOf(value), "the service's address, without query: https://api.example.com"],
   gatewayUrl: [(value) => rootOf(value), "the address that takes new payments, without query: https://gateway.example.com"],
-  profile: [(value) => typeof value === "object" && value !== null && rootOf(value.base_url) && (value.gateway_url === undefined || rootOf(value.gateway_url)), "the content of a profile, an object with `base_url`, the service's address"],
+  profile: [(value) => typeof value === "object" && value !== null, "the parsed content of a profile, an object"],
   secretKey: [isKey, "the merchant's secret key, without spaces, line ends and quotes, and no session token, client secret or publishable key"],
   formerSecretKey: [isKey, "the secret key that `secretKey` has replaced"],
   customer: FUNCTION,
@@ -42,11 +45,13 @@ export function checked(options) {
     if (options[name] === undefined) throw new TypeError(`Missing option \`${name}\`. Pass ${OPTIONS[name][1]}.`);
   }
   const { profile } = options;
-  const { baseUrl = profile?.base_url, gatewayUrl = profile?.gateway_url ?? baseUrl, origins = [], path = "/guichet" } = options;
+  if (profile) checkProfile(options);
+  const { baseUrl = profile?.base_url, origins = [], path = "/guichet" } = options;
   if (!baseUrl) throw new TypeError(`Missing option \`baseUrl\`. Pass ${OPTIONS.baseUrl[1]}.`);
-  const named = profile?.checkout_origins ?? [];
-  const { checkoutOrigins = named.length > 0 ? named : [new URL(baseUrl).origin] } = options;
-  if (!checkoutOrigins.every(originOf)) throw new TypeError(`\`checkout_origins\` of \`profile\` must be ${ORIGINS[1]}.`);
+  // A sandbox in place of the payment company has none of its other addresses.
+  const { gateway_url, checkout_origins = [] } = profile && rootOf(profile.base_url) === rootOf(baseUrl) ? profile : {};
+  const { gatewayUrl = gateway_url ?? baseUrl } = options;
+  const { checkoutOrigins = checkout_origins.length > 0 ? checkout_origins : [new URL(baseUrl).origin] } = options;
   const isTest = /^(sk_test_|rk_test_|FLWSECK_TEST)/.test(options.secretKey);
   const plainHosts = (isTest && options.plainHosts) || [];
   for (const [name, url] of Object.entries({ baseUrl, gatewayUrl })) {
@@ -54,6 +59,15 @@ export function checked(options) {
     throw new TypeError(`Option \`${name}\` must begin with https:// (http:// is for localhost). For a sandbox on another host, use a test key and name the host in \`plainHosts\`.`);
   }
   return { ...options, isTest, root: rootOf(baseUrl), gateway: rootOf(gatewayUrl), origins: origins.map(originOf), checkoutOrigins: checkoutOrigins.map(originOf), path };
+}
+
+function checkProfile({ profile, wasm }) {
+  begin(wasm);
+  try {
+    new ShopLedger(true, undefined, JSON.stringify(profile)).free();
+  } catch (reason) {
+    throw new TypeError(`Option \`profile\`: ${reason}`);
+  }
 }
 
 function isKey(text) {

@@ -235,7 +235,8 @@ export interface Postgres {
 
 /**
  * The store of a ledger in SQLite, for the processes of one machine. No transaction of the shop's may be open on the connection while the
- * ledger uses it: a change would be undone with it.
+ * ledger uses it: a change would be undone with it. Open a `Database` of libsql with `{ timeout: 5000 }`, so that processes wait for each
+ * other.
  *
  * @example
  * const store = (database: Sqlite) => sqliteOrders(database, { prefix: "guichet_" });

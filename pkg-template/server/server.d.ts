@@ -66,10 +66,10 @@ export type ShopErrorKind = "address" | "input" | "not_found" | "offline" | "ref
  */
 export interface Profile {
   base_url: string;
-  gateway_url?: string;
+  gateway_url?: string | null;
   checkout_origins?: string[];
   read: ProfileRoute;
-  find_by_reference?: ProfileRoute;
+  find_by_reference?: ProfileRoute | null;
   /** `null`: it has none. Left out: as documented. */
   cancel?: ProfileRoute | null;
   statuses?: Record<string, "requires_action" | "processing" | "succeeded" | "failed" | "canceled">;
@@ -106,7 +106,10 @@ export interface ShopOptions<C extends Customer = Customer> {
   baseUrl?: string | URL;
   /** Where new payments are made, if your payment company names an address of its own for them. Default: `baseUrl`. */
   gatewayUrl?: string | URL;
-  /** What your payment company does otherwise than the documented service: the content of `service.json`. `baseUrl` and the others may then be left out. */
+  /**
+   * What your payment company does otherwise than the documented service: the content of `service.json`. `baseUrl` and the others may then be
+   * left out. If `baseUrl` names another address, such as that of a sandbox, `gateway_url` and `checkout_origins` of the profile are not used.
+   */
   profile?: Profile;
   secretKey: string;
   /**

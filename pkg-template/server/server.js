@@ -36,7 +36,6 @@ class Shop {
     this.#addresses = seal(options.secretKey);
     this.#formerAddresses = options.formerSecretKey && seal(options.formerSecretKey);
     this.path = options.path;
-    if (options.profile) this.#checkProfile();
     // Fields, so that they need no `this`.
     this.fetch = (request) => this.#respond(request);
     this.signOut = (login) => this.#signOut(login);
@@ -110,16 +109,6 @@ class Shop {
     const done = await this.#execute(start, report).then(JSON.parse).catch(fail);
     if (done?.read === 0 && unread) fail(notRead(one, unread));
     return done;
-  }
-
-  /** A profile that is wrong shows at the start. */
-  #checkProfile() {
-    begin(this.#options.wasm);
-    try {
-      this.#kept();
-    } catch (reason) {
-      throw new TypeError(`Option \`profile\`: ${reason}`);
-    }
   }
 
   /** What the wasm keeps of this shop between its tasks. */

@@ -3,7 +3,7 @@ use super::http::HttpOptions;
 use super::{Client, Environment, Profile, SecretKey, Transport};
 use crate::flow::service_root;
 use crate::protocol::{DEFAULT_DEADLINE, Error, Kind};
-use crate::values::{is_loopback, read_origin};
+use crate::values::is_loopback;
 use std::fmt;
 use std::time::Duration;
 use url::Url;
@@ -62,7 +62,8 @@ impl<C> ClientBuilder<C> {
         self
     }
 
-    /// Reads, finds and cancels a ledger's payments as this profile says, and creates them at its gateway address.
+    /// Reads, finds and cancels a ledger's payments as this profile says, and creates them at its gateway address. If the base
+    /// address is not the profile's, such as that of a sandbox, its `gateway_url` and `checkout_origins` are not used.
     ///
     /// ```
     /// # fn open(json: &str, key: guichet::SecretKey) -> Result<(), Box<dyn std::error::Error>> {
@@ -71,7 +72,10 @@ impl<C> ClientBuilder<C> {
     /// let client = Client::builder(&profile.base_url.clone(), key).profile(profile);
     /// # Ok(()) }
     /// ```
-    pub fn profile(mut self, profile: Profile) -> Self {
+    pub fn profile(mut self, mut profile: Profile) -> Self {
+        if service_root(&self.base_url) != service_root(&profile.base_url) {
+            (profile.gateway_url, profile.checkout_origins) = (None, Vec::new());
+        }
         self.gateway_url = self.gateway_url.or_else(|| profile.gateway_url.clone());
         self.profile = Some(profile);
         self
@@ -134,13 +138,6 @@ impl<C> ClientBuilder<C> {
             Some(gateway_url) => self.checked("gateway_url", gateway_url, is_test)?,
             None => base.clone(),
         };
-        let mut origins = self.profile.iter().flat_map(|profile| &profile.checkout_origins);
-        if let Some(wrong) = origins.find(|origin| read_origin(origin).is_none()) {
-            let message = format!(
-                "`checkout_origins` of the profile: {wrong:?} is no origin. Give scheme and host: https://pay.example.com."
-            );
-            return Err(Error::new(Kind::Input, message));
-        }
         let is_plain = [&base, &gateway].iter().any(|address| address.scheme() == "http");
         if is_plain && self.http.has_proxy() && !is_test {
             let message =
@@ -242,17 +239,18 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_a_profile_that_is_no_origin_is_refused_by_name() {
-        let profile = |origin: &str| {
-            let read = r#""read": {"method": "GET", "path": "/charges/{id}"}"#;
-            let json =
-                format!(r#"{{"base_url": "https://api.example.com", "checkout_origins": ["{origin}"], {read}}}"#);
-            builder("https://api.example.com", "sk_test_1").profile(Profile::new(&json).expect("a profile")).build()
-        };
-        profile("https://pay.example.com").expect("a good origin");
-        for wrong in ["https://pay.example.com/page", "pay.example.com", "https://*"] {
-            let error = profile(wrong).expect_err(wrong);
-            assert!(error.message().contains("`checkout_origins` of the profile"), "{error}");
+    fn the_addresses_of_a_profile_are_used_at_its_base_address_only() {
+        let json = r#"{"base_url": "https://api.example.com", "gateway_url": "https://gateway.example.com",
+            "checkout_origins": ["https://pay.example.com"], "read": {"method": "GET", "path": "/charges/{id}"}}"#;
+        for (base_url, is_used) in [("https://api.example.com/v1/", true), ("http://127.0.0.1:4243", false)] {
+            let client = builder(base_url, "sk_test_1").profile(Profile::new(json).expect("a profile")).build();
+            let client = client.expect("good addresses");
+            assert_eq!(format!("{:?}", client.transport()).contains("gateway.example.com"), is_used, "{base_url}");
+            assert_eq!(
+                client.profile().map(|profile| profile.checkout_origins.is_empty()),
+                Some(!is_used),
+                "{base_url}"
+            );
         }
     }
 

@@ -3,10 +3,10 @@
 
 use super::ledger::{Asked, Found, Payment};
 use crate::operations::{CancelPaymentIntent, PaymentIntent, ReadPaymentIntent};
+use crate::platform::origin_of;
 use crate::protocol::{Error, Kind, Method, Operation, Spec, assemble, decode, is_list, percent_encode};
 use crate::values::{IntentId, IntentStatus, Invalid};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A profile: the file `service.json`.
@@ -19,41 +19,30 @@ use std::collections::BTreeMap;
 /// assert_eq!(wrong.unwrap_err().reason(), "`read.path` must begin with one `/`.");
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Profile {
     /// The address of all operations, without `/v1`.
     pub base_url: String,
     /// The address where payments are created, if that is another.
-    #[serde(default)]
     pub gateway_url: Option<String>,
     /// The origins that a `checkout_url` may have. Empty: that of `base_url`.
-    #[serde(default)]
     pub checkout_origins: Vec<String>,
     read: Route,
-    #[serde(default)]
     find_by_reference: Option<Route>,
     /// Without this member as documented; null: there is none.
-    #[serde(default, deserialize_with = "present")]
     cancel: Option<Option<Route>>,
-    #[serde(default)]
     statuses: BTreeMap<String, IntentStatus>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 struct Route {
-    #[serde(deserialize_with = "method")]
     method: Method,
     path: String,
-    #[serde(default)]
     credential: RouteCredential,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum RouteCredential {
-    #[default]
     Key,
     ClientSecret,
 }
@@ -187,27 +176,59 @@ impl Profile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// [`Invalid`] with the name of the member that is wrong. The addresses are checked where they are used.
+    /// [`Invalid`] with the name of the member that is wrong. Whether a key may be sent to an address is checked where it is.
     pub fn new(json: &str) -> Result<Self, Invalid> {
-        let profile: Self = serde_json::from_str(json).map_err(|error| Invalid::because(error.to_string()))?;
-        profile.read.check("read", &[Method::Get, Method::Post], &PLACES)?;
-        if let Some(find) = &profile.find_by_reference {
-            find.check("find_by_reference", &[Method::Get, Method::Post], &["{merchant_reference}"])?;
-        }
-        if let Some(Some(cancel)) = &profile.cancel {
-            cancel.check("cancel", &[Method::Post, Method::Put, Method::Delete], &PLACES)?;
-        }
-        for (word, ours) in &profile.statuses {
-            if !matches!(IntentStatus::from(word.clone()), IntentStatus::Unknown(_)) {
-                let reason = ["`statuses.", word, "` is a word of the document, which keeps its meaning."].concat();
-                return Err(Invalid::because(reason));
+        // Not by `Deserialize`, whose error names no member, and which reads a list as a struct.
+        let value = serde_json::from_str(json).map_err(|error| Invalid::because(error.to_string()))?;
+        let Value::Object(mut members) = value else {
+            return Err(Invalid::because("A profile is an object in JSON."));
+        };
+        let mut address = |name: &str| match members.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if path_of(&text).is_some() => Ok(Some(text)),
+            Some(_) => Err(wrong(name, "must be an address without a query: https://api.example.com.")),
+        };
+        let base_url = address("base_url")?.ok_or_else(|| missing("base_url"))?;
+        let gateway_url = address("gateway_url")?;
+        let origin = |value| match value {
+            Value::String(text) if is_origin(&text) => Some(text),
+            _ => None,
+        };
+        let checkout_origins = match members.remove("checkout_origins") {
+            None => Some(Vec::new()),
+            Some(Value::Array(list)) => list.into_iter().map(origin).collect(),
+            Some(_) => None,
+        };
+        let checkout_origins = checkout_origins
+            .ok_or_else(|| wrong("checkout_origins", "must be a list of origins: https://pay.example.com."))?;
+        let mut route = |name: &str, methods: &[Method], places: &[&str]| {
+            members.remove(name).map(|value| Route::new(name, value, methods, places)).transpose()
+        };
+        let read = route("read", &[Method::Get, Method::Post], &PLACES)?.flatten().ok_or_else(|| missing("read"))?;
+        let find = route("find_by_reference", &[Method::Get, Method::Post], &["{merchant_reference}"])?;
+        let cancel = route("cancel", &[Method::Post, Method::Put, Method::Delete], &PLACES)?;
+        let mut statuses = BTreeMap::new();
+        match members.remove("statuses") {
+            None => {}
+            Some(Value::Object(words)) => {
+                for (word, ours) in words {
+                    let known = |text: &str| match IntentStatus::from(text.to_owned()) {
+                        IntentStatus::Unknown(_) => None,
+                        known => Some(known),
+                    };
+                    let name = || ["statuses.", &word].concat();
+                    if known(&word).is_some() {
+                        return Err(wrong(&name(), "is a word of the document, which keeps its meaning."));
+                    }
+                    let reason = "must be `requires_action`, `processing`, `succeeded`, `failed` or `canceled`.";
+                    let ours = ours.as_str().and_then(known).ok_or_else(|| wrong(&name(), reason))?;
+                    statuses.insert(word, ours);
+                }
             }
-            if matches!(ours, IntentStatus::Unknown(_)) {
-                let reason = "must be `requires_action`, `processing`, `succeeded`, `failed` or `canceled`.";
-                return Err(Invalid::because(["`statuses.", word, "` ", reason].concat()));
-            }
+            Some(_) => return Err(wrong("statuses", "must be an object.")),
         }
-        Ok(profile)
+        only_known(&members)?;
+        Ok(Self { base_url, gateway_url, checkout_origins, read, find_by_reference: find.flatten(), cancel, statuses })
     }
 
     /// What a request with this credential asks, if it is one of this profile's own, and the names that it has: the service's half.
@@ -286,8 +307,35 @@ impl Profile {
 }
 
 impl Route {
+    /// The route in this member of a profile; null: none.
+    fn new(name: &str, value: Value, methods: &[Method], places: &[&str]) -> Result<Option<Self>, Invalid> {
+        let mut members = match value {
+            Value::Null => return Ok(None),
+            Value::Object(members) => members,
+            _ => return Err(wrong(name, "must be an object.")),
+        };
+        let mut text = |member: &str| match members.remove(member) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(wrong(&[name, ".", member].concat(), "must be a text.")),
+        };
+        let method = text("method")?.ok_or_else(|| missing("method"))?;
+        let path = text("path")?.ok_or_else(|| missing("path"))?;
+        let credential = match text("credential")?.as_deref() {
+            None | Some("key") => RouteCredential::Key,
+            Some("client_secret") => RouteCredential::ClientSecret,
+            Some(other) => return Err(Invalid::because(["unknown variant `", other, "`"].concat())),
+        };
+        only_known(&members)?;
+        let method =
+            Method::of_word(&method).ok_or_else(|| Invalid::because("a method is GET, POST, PUT or DELETE"))?;
+        let route = Self { method, path, credential };
+        route.check(name, methods, places)?;
+        Ok(Some(route))
+    }
+
     fn check(&self, name: &str, methods: &[Method], places: &[&str]) -> Result<(), Invalid> {
-        let wrong = |member: &str, reason: &str| Err(Invalid::because(["`", name, member, "` ", reason].concat()));
+        let wrong = |member: &str, reason: &str| Err(wrong(&[name, member].concat(), reason));
         if !methods.contains(&self.method) {
             let words: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
             return wrong(".method", &["must be one of ", &words.join(", "), "."].concat());
@@ -308,6 +356,9 @@ impl Route {
         }
         if rest == path {
             return wrong(".path", &["must have one of ", &places.join(", "), "."].concat());
+        }
+        if path.contains("}{") {
+            return wrong(".path", "must have something between two values.");
         }
         Ok(())
     }
@@ -346,32 +397,54 @@ fn names_in<'a>(path: &'a str, target: &str) -> Option<BTreeMap<&'a str, String>
         path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
     {
         target = target.strip_prefix(before)?;
-        let end = target.find(['/', '?', '&']).unwrap_or(target.len());
-        let value = percent_encoding::percent_decode_str(&target[..end]).decode_utf8().ok()?;
-        names.insert(place, value.into_owned());
-        (path, target) = (after, &target[end..]);
+        // A value ends where the text begins that follows it.
+        let value = match after.split_once('{') {
+            Some((text, _)) => target.get(..target.find(text)?)?,
+            None => target.strip_suffix(after)?,
+        };
+        if value.contains(['/', '?', '&']) {
+            return None;
+        }
+        names.insert(place, percent_encoding::percent_decode_str(value).decode_utf8().ok()?.into_owned());
+        (path, target) = (after, &target[value.len()..]);
     }
     (path == target).then_some(names)
+}
+
+/// The path of an address of a service, without a slash at its begin. `None` if the text is no such address, or has more than a path.
+fn path_of(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_odd = rest.bytes().any(|byte| byte <= b' ' || matches!(byte, b'?' | b'#' | b'\\'));
+    (!is_odd && !host.is_empty() && !host.bytes().any(|byte| byte == b'@') && origin_of(text).is_some()).then_some(path)
 }
 
 fn unsupported() -> Error {
     Error::new(Kind::Unsupported, "By the profile, this service cannot be asked for this payment.")
 }
 
-fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Method, D::Error> {
-    let word = String::deserialize(deserializer)?;
-    Method::of_word(&word).ok_or_else(|| D::Error::custom("a method is GET, POST, PUT or DELETE"))
+fn wrong(member: &str, reason: &str) -> Invalid {
+    Invalid::because(["`", member, "` ", reason].concat())
 }
 
-/// A member that is present: null is one, too.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Route>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
+fn missing(member: &str) -> Invalid {
+    Invalid::because(["missing field `", member, "`"].concat())
+}
+
+/// That every member has been read.
+fn only_known(members: &Map<String, Value>) -> Result<(), Invalid> {
+    let unknown = members.keys().next();
+    unknown.map_or(Ok(()), |name| Err(Invalid::because(["unknown field `", name, "`"].concat())))
+}
+
+fn is_origin(text: &str) -> bool {
+    path_of(text).is_some_and(str::is_empty) && !text.bytes().any(|byte| byte == b'*')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn cases(name: &str) -> Vec<Value> {
         let cases: Value = serde_json::from_str(include_str!("../../tests/shop/profile.json")).expect("JSON");
@@ -408,6 +481,26 @@ mod tests {
                 words.into_iter().flatten().collect::<Vec<String>>()
             });
             assert_eq!(json!(request), case["request"], "{case}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "service")]
+    fn a_value_ends_where_the_text_after_it_begins() {
+        for (path, target, names) in [
+            ("/p/{id}.json", "/p/pi_1.json", json!({"id": "pi_1"})),
+            ("/p/{id}.json", "/p/a.json.json", json!({"id": "a.json"})),
+            ("/p/{id}.json", "/p/pi_1", json!(null)),
+            ("/p/{id}:cancel", "/p/pi_1:cancel", json!({"id": "pi_1"})),
+            ("/p/{id}", "/p/pi_1", json!({"id": "pi_1"})),
+            ("/p/{id}", "/p/pi_1/cancel", json!(null)),
+            ("/p/{id}", "/p/pi_1?a=1", json!(null)),
+            ("/p/{id}/cancel", "/p/pi%2F1/cancel", json!({"id": "pi/1"})),
+            ("/p?a={id}&b={payment_ref}", "/p?a=pi_1&b=R%201", json!({"id": "pi_1", "payment_ref": "R 1"})),
+            ("/p?a={id}&b={payment_ref}", "/p?a=pi_1&c=2&b=R", json!(null)),
+            ("/p/{id}-{payment_ref}.json", "/p/pi_1-R.json", json!({"id": "pi_1", "payment_ref": "R"})),
+        ] {
+            assert_eq!(json!(names_in(path, target)), names, "{path} {target}");
         }
     }
 
