@@ -199,6 +199,55 @@ async fn a_sandbox_reads_finds_and_cancels_as_a_profile_says() {
     }
 }
 
+#[tokio::test]
+async fn a_sandbox_with_a_profile_gives_no_other_payment_and_lists_for_its_merchant_only() {
+    let profile = r#"{"base_url": "https://api.example.com", "read": {"method": "GET",
+        "path": "/p/{id}.json?ref={payment_ref}&of={merchant_reference}&secret={client_secret}"},
+        "find_by_reference": {"method": "GET", "path": "/find/{merchant_reference}:all"}}"#;
+    let profile = Some(Profile::new(profile).unwrap());
+    let sandbox = Sandbox::start_with(Config { profile, ..Config::default() }).await.unwrap();
+    let base = sandbox.base_url();
+    let by_key = format!("authorization: Bearer {}", sandbox.secret_key().expose());
+    let mut payments = Vec::new();
+    for number in 1..=2 {
+        let order = json!({"amount": "45000", "firstname": "Awa", "lastname": "Ngono", "email": "awa@example.com",
+            "description": "Shoes", "merchant_reference": format!("ORDER-{number}")});
+        let created = post(&format!("{base}/v1/payment-intents"), &[&by_key], &order.to_string()).await.json();
+        let value = |name: &str| created["data"][name].as_str().unwrap().to_owned();
+        payments.push(["id", "payment_ref", "merchant_reference", "client_secret"].map(value));
+    }
+    let [one, other] = [&payments[0], &payments[1]];
+    let read = async |[id, payment_ref, reference, secret]: [&String; 4]| {
+        let target = format!("/p/{id}.json?ref={payment_ref}&of={reference}&secret={secret}");
+        let reply = get(&format!("{base}{target}"), &[&by_key]).await;
+        (reply.status, reply.json()["data"]["id"].clone())
+    };
+    assert_eq!(read(one.each_ref()).await, (200, json!(one[0])));
+    for place in 0..4 {
+        let mut names = one.each_ref();
+        names[place] = &other[place];
+        assert_eq!(read(names).await.0, 404, "another payment's at {place}");
+    }
+    let wrong = format!("{}_secret_wrong", one[0]);
+    assert_eq!(read([&one[0], &one[1], &one[2], &wrong]).await.0, 404);
+
+    let find = async |reference: &str, headers: &[&str]| {
+        let reply = get(&format!("{base}/find/{reference}:all"), headers).await;
+        (reply.status, reply.json()["data"].as_array().map(Vec::len))
+    };
+    assert_eq!(find("ORDER-2", &[&by_key]).await, (200, Some(1)));
+    assert_eq!(find("ORDER-3", &[&by_key]).await, (200, Some(0)));
+    let session = json!({"customer_email": "awa@example.com"}).to_string();
+    let session = post(&format!("{base}/v1/sessions/create"), &[&by_key], &session).await.json();
+    let by_session = format!("authorization: Bearer {}", session["data"]["session_token"].as_str().unwrap());
+    for (headers, status) in [(vec![], 401), (vec![&*by_session], 404), (vec!["authorization: Bearer sk_test_no"], 401)]
+    {
+        let found = find("ORDER-3", &headers).await;
+        assert_eq!(found, (status, None), "{headers:?}");
+    }
+    sandbox.stop().await;
+}
+
 /// Neither where the service cannot be reached nor where it refuses.
 #[tokio::test]
 #[ignore = "needs Node.js"]

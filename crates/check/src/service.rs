@@ -206,7 +206,7 @@ impl Service {
         let Some(profile) = &self.profile else { return self.answer(request).await };
         // The rules see the calls as the document has them.
         let Documented { request, reply } = self.sandbox.documented(profile, request).await;
-        Ok(reply.of(profile, self.answer(request).await?).await)
+        Ok(reply.apply(profile, self.answer(request).await?).await)
     }
 
     async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {

@@ -126,7 +126,7 @@ impl InProcess {
     pub(super) async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
         let Some(profile) = &self.profile else { return self.route(request).await };
         let Documented { request, reply } = self.documented(profile, request).await;
-        Ok(reply.of(profile, self.route(request).await?).await)
+        Ok(reply.apply(profile, self.route(request).await?).await)
     }
 
     async fn route(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {

@@ -4,15 +4,13 @@
 use super::auth::{Caller, authenticate};
 use super::in_process::InProcess;
 use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
+use axum::http::{Method, Request, Response, StatusCode, Uri, header};
 use guichet::shop::{Profile, Wanted};
 use guichet::values::IntentId;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const INTENTS: &str = "/v1/payment-intents/";
-/// How many of a merchant's newest payments are searched for a `payment_ref`.
-const NEWEST: i64 = 1_000;
 
 /// A request as the document has it.
 pub struct Documented {
@@ -47,9 +45,10 @@ impl InProcess {
         let mut reply = ReplyByProfile::InItsWords;
         let documented = match asked {
             Some((wanted, names)) => {
-                // An id that no payment has gets the service's own 404.
-                let id = self.id_of(&names, request.headers()).await.unwrap_or_else(|| "pi_unknown".to_owned());
-                if wanted == Wanted::Find {
+                let caller = authenticate(&self.service, request.headers()).await.ok();
+                // An id that no payment has gets the service's own 404, and a caller who may not read, what such a one gets.
+                let id = self.id_of(&names, caller.as_ref()).await.unwrap_or_else(|| "pi_unknown".to_owned());
+                if wanted == Wanted::Find && matches!(caller, Some(Caller::Merchant(_))) {
                     reply = ReplyByProfile::List;
                 }
                 Some(match wanted {
@@ -78,34 +77,39 @@ impl InProcess {
         }
     }
 
-    async fn id_of(&self, names: &BTreeMap<&str, String>, headers: &HeaderMap) -> Option<String> {
-        if let Some(id) = names.get("id") {
-            return IntentId::new(id.clone()).ok().map(|id| id.to_string());
-        }
-        if let Some(secret) = names.get("client_secret") {
-            return self.service.instance_key.intent_of(secret).map(|id| id.to_string());
-        }
-        let caller = authenticate(&self.service, headers).await.ok()?;
-        let merchant = match &caller {
-            Caller::Merchant(merchant) | Caller::ClientSecret(merchant, _) => merchant.id(),
-            _ => return None,
-        };
-        let store = &self.service.store;
-        let found = match (names.get("merchant_reference"), names.get("payment_ref")) {
-            (Some(reference), _) => store.intent_by_reference(merchant, reference).await.ok()?,
-            (None, Some(own)) => {
-                let newest = store.intents(merchant, None, NEWEST).await.ok()?;
-                newest.into_iter().find(|intent| intent.payment_ref == *own)
-            }
+    /// The id of the payment that has all these names.
+    async fn id_of(&self, names: &BTreeMap<&str, String>, caller: Option<&Caller>) -> Option<String> {
+        let of_secret = |secret: &String| self.service.instance_key.intent_of(secret);
+        let id = match (names.get("id"), names.get("client_secret")) {
+            (Some(id), _) => Some(IntentId::new(id.clone()).ok()?),
+            (None, Some(secret)) => Some(of_secret(secret)?),
             (None, None) => None,
         };
-        found.map(|intent| intent.id.to_string())
+        if let Some(id) = id.as_ref().filter(|_| names.len() == 1) {
+            return Some(id.to_string());
+        }
+        let (Caller::Merchant(merchant) | Caller::ClientSecret(merchant, _)) = caller? else { return None };
+        let store = &self.service.store;
+        let found = match (id, names.get("merchant_reference"), names.get("payment_ref")) {
+            (Some(id), ..) => store.intent(&id).await,
+            (None, Some(reference), _) => store.intent_by_reference(merchant.id(), reference).await,
+            (None, None, Some(own)) => store.intent_by_payment_ref(merchant.id(), own).await,
+            (None, None, None) => return None,
+        };
+        let intent = found.ok()??;
+        let is_its = |(name, value): (&&str, &String)| match *name {
+            "id" => intent.id.as_str() == value,
+            "client_secret" => of_secret(value).is_some_and(|id| id == intent.id),
+            "payment_ref" => intent.payment_ref == *value,
+            _ => intent.terms.merchant_reference.as_str() == value,
+        };
+        names.iter().all(is_its).then(|| intent.id.to_string())
     }
 }
 
 impl ReplyByProfile {
     /// The response of a service of this profile, from that of the document.
-    pub async fn of(self, profile: &Profile, response: Response<Body>) -> Response<Body> {
+    pub async fn apply(self, profile: &Profile, response: Response<Body>) -> Response<Body> {
         if self == Self::Same {
             return response;
         }

@@ -166,6 +166,7 @@ async fn an_id_with_u0000_is_unknown(store: &dyn Backend) {
     store.add_intent(one, customer).await.unwrap();
     assert!(store.intent(&IntentId::new("pi_1\0").unwrap()).await.unwrap().is_none());
     assert!(store.intent_by_reference("m0", "ORDER-1\0").await.unwrap().is_none());
+    assert!(store.intent_by_payment_ref("m0", "gch_1\0").await.unwrap().is_none());
     assert!(store.position(List::Intents, "m0", "\0").await.unwrap().is_none());
     assert!(store.plan_by_key("m0", &PlanKey::new("\0").unwrap()).await.unwrap().is_none());
     assert!(store.intents("m0", None, 9).await.unwrap().len() == 1, "the next read works");
@@ -400,6 +401,7 @@ impl Known {
                     }
                 }
             }
+            all.push(text(&store.intent_by_payment_ref(merchant, "gch_1").await));
             for number in 0..12 {
                 all.push(text(&store.intent_by_reference(merchant, &format!("R-{number}")).await));
                 all.push(text(&store.plan_by_key(merchant, &PlanKey::new(format!("plan_{number}")).unwrap()).await));

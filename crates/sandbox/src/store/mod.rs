@@ -99,6 +99,9 @@ pub trait Backend: Send + Sync + 'static {
     /// An intent by its merchant's reference.
     async fn intent_by_reference(&self, merchant: &str, reference: &str) -> Result<Option<Intent>, Unavailable>;
 
+    /// A merchant's newest intent with this reference of the service's own.
+    async fn intent_by_payment_ref(&self, merchant: &str, payment_ref: &str) -> Result<Option<Intent>, Unavailable>;
+
     /// A merchant's intents that pay this eSIM order, oldest first.
     async fn intents_of_esim_order(&self, merchant: &str, order: &EsimOrderId) -> Result<Vec<Intent>, Unavailable>;
 

@@ -59,6 +59,11 @@ impl Backend for Memory {
         self.read(|tables| tables.intents.named(merchant, reference).cloned())
     }
 
+    async fn intent_by_payment_ref(&self, merchant: &str, payment_ref: &str) -> Result<Option<Intent>, Unavailable> {
+        let is_it = |intent: &&Intent| intent.payment_ref == payment_ref;
+        self.read(|tables| newest(&tables.intents, merchant, None).find(is_it).cloned())
+    }
+
     async fn intents_of_esim_order(&self, merchant: &str, order: &EsimOrderId) -> Result<Vec<Intent>, Unavailable> {
         self.read(|tables| tables.numbered_intents(tables.payers(merchant, order)))
     }

@@ -101,6 +101,13 @@ impl Backend for Sqlite {
         row.map(|row| rows::intent(&row)).transpose()
     }
 
+    async fn intent_by_payment_ref(&self, merchant: &str, payment_ref: &str) -> Result<Option<Intent>, Unavailable> {
+        let text =
+            concat!("SELECT ", intents!(), " WHERE merchant = $1 AND payment_ref = $2 ORDER BY seq DESC LIMIT 1");
+        let row = first(self.rows(text, &[merchant.into(), payment_ref.into()]).await?);
+        row.map(|row| rows::intent(&row)).transpose()
+    }
+
     async fn intents_of_esim_order(&self, merchant: &str, order: &EsimOrderId) -> Result<Vec<Intent>, Unavailable> {
         let text = concat!("SELECT ", intents!(), " WHERE merchant = $1 AND esim_order = $2 ORDER BY seq");
         self.rows(text, &[merchant.into(), order.as_str().into()]).await?.iter().map(rows::intent).collect()
