@@ -70,7 +70,8 @@ Usage: guichet-sandbox check [OPTIONS] <--order <JSON>|--order-pattern <JSON>> <
       --timeout <SECONDS>     The seconds in which the shop must answer a request [default: 60]
       --wait <SECONDS>        How many seconds to wait for the shop at the start [default: 300]
       --only <RULE>           Check only this rule, or this group of rules. May be repeated
-      --profile <FILE>        The profile of your payment company (service.json), as whose service the check's own is then read
+      --profile <FILE>        The profile of your payment company (service.json): the check's service then reads, finds and
+                              cancels payments as it says
       --listen <ADDRESS>      The address of the service that the shop calls; port 0 takes a free port [default: 127.0.0.1:4243]
       --json                  Print two lines of JSON: the service's address and key, and the report
   -h, --help                  Print this help`;

@@ -34,9 +34,11 @@ export async function startService({ listen = "127.0.0.1:0", profile } = {}) {
 
 /** The same, for the command. */
 export async function listenOn({ host, port, profile }) {
+  if (typeof profile === "string") throw new TypeError("Option `profile`: Pass the parsed content of the file.");
   load();
   let wasm;
-  const begin = async ({ baseUrl }) => new Service((wasm = await CheckService.start(baseUrl, profile && JSON.stringify(profile))));
+  const json = profile === undefined || profile === null ? undefined : JSON.stringify(profile);
+  const begin = async ({ baseUrl }) => new Service((wasm = await CheckService.start(baseUrl, json)));
   return { ...(await serve({ host, port }, "--listen", begin)), wasm };
 }
 

@@ -225,6 +225,9 @@ async function aProfile() {
   checked.close();
   await stop();
   await assert.rejects(startService({ profile: { ...profile, read: { method: "GET", path: "//evil.example/{id}" } } }), /`read\.path` must begin with one `\/`/);
+  for (const wrong of [0, false, [], { ...profile, base_url: "api.example.com" }]) await assert.rejects(startService({ profile: wrong }), /^TypeError: Option `profile`: /);
+  await assert.rejects(startService({ profile: JSON.stringify(profile) }), /^TypeError: Option `profile`: Pass the parsed content/);
+  (await startService({ profile: null })).close();
   assert.equal(ready.secret_key, env.GUICHET_SECRET_KEY);
 }
 

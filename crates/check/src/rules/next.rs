@@ -149,7 +149,7 @@ pub(super) async fn lost_reply_same_payment(check: &Check) -> Outcome {
     let created: HashSet<&str> = calls.iter().filter_map(|call| call.reply["data"]["id"].as_str()).collect();
     let finds = check.service.profile().is_some_and(Profile::finds);
     match sent {
-        // Whoever can find a payment by its reference knows that a creation was not executed, and may send another.
+        // A shop that finds no payment by the reference knows that the creation was not executed, and may send another.
         Ok(payment) if bodies.len() == 1 || (finds && created.len() <= 1) => {
             let refusing = check.service.interfere(Target::Creations, Kind::Refuse(409));
             drop(check.buy(&customer, &order).await);
