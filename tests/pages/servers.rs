@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ";
 /// The demo's customers. Fatou has a phone and no e-mail.
@@ -733,6 +733,9 @@ async fn one_customers_thousand_open_payments_delay_no_other_and_8_are_read_at_a
     let mut shop = ShopServer::start(server, &service.url, KEY).await;
     let (awa, paul) = (Visitor::signed_in(&shop, AWA).await, Visitor::signed_in(&shop, PAUL).await);
     service.says(200, &json!({}));
+    // Both begin within one second, so that a ledger may read both in the same one.
+    let into = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_millis();
+    tokio::time::sleep(Duration::from_millis(u64::from(1_000 - into))).await;
     assert_eq!(paul.order("17").await.status, 200);
     service.says(200, &json!({"id": "pi_2", "payment_ref": "gch_2"}));
     let begun = awa.order("17").await.body;
