@@ -4,8 +4,8 @@
 use super::ledger::{Asked, Found, Payment};
 use crate::operations::{CancelPaymentIntent, PaymentIntent, ReadPaymentIntent};
 use crate::platform::origin_of;
-use crate::protocol::{Error, Kind, Method, Operation, Spec, assemble, decode, is_list, percent_encode};
-use crate::values::{IntentId, IntentStatus, Invalid};
+use crate::protocol::{Error, Kind, Method, Operation, Spec, decode, is_list, percent_encode};
+use crate::values::{IntentStatus, Invalid};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ pub struct Profile {
     pub checkout_origins: Vec<String>,
     read: Route,
     find_by_reference: Option<Route>,
-    /// Without this member as documented; null: there is none.
-    cancel: Option<Option<Route>>,
+    /// Without this member as documented. `None`: nothing is canceled.
+    cancel: Option<Route>,
     statuses: BTreeMap<String, IntentStatus>,
 }
 
@@ -39,6 +39,8 @@ struct Route {
     method: Method,
     path: String,
     credential: RouteCredential,
+    /// Whether the reply may be a list: by the document it is none.
+    may_list: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -104,32 +106,20 @@ impl PaymentRequest {
         asked: &Asked,
         client_secret: Option<&str>,
     ) -> Result<Self, Error> {
-        let id = id_of(asked);
         let payment_ref = asked_of(payment, asked).and_then(|found| found.payment_ref.as_deref());
-        let names = Names { id, payment_ref, merchant_reference: &payment.reference, client_secret };
-        let (spec, route) = match asked {
-            Asked::Read(_) => (const { &ReadPaymentIntent::SPEC }, profile.map(|profile| &profile.read)),
-            Asked::Cancel(_) => match profile.map(|profile| &profile.cancel) {
-                Some(Some(None)) => return Err(unsupported()),
-                cancel => (const { &CancelPaymentIntent::SPEC }, cancel.and_then(|it| it.as_ref()?.as_ref())),
-            },
-            Asked::Find => {
-                let find = profile.and_then(|profile| profile.find_by_reference.as_ref()).ok_or_else(unsupported)?;
-                (const { &ReadPaymentIntent::SPEC }, Some(find))
-            }
-        };
-        match route {
-            Some(route) => route.request(spec, &names),
-            None => {
-                let id = IntentId::new(id.unwrap_or_default())?;
-                let request = match asked {
-                    Asked::Cancel(_) => assemble(&CancelPaymentIntent::new(id)),
-                    _ => assemble(&ReadPaymentIntent::new(id)),
-                };
-                let request = request.map_err(|_| unsupported())?;
-                Ok(Self { spec, method: request.method, target: request.target, client_secret: None, may_list: false })
-            }
+        let names = Names { id: id_of(asked), payment_ref, merchant_reference: &payment.reference, client_secret };
+        match (profile, asked) {
+            (Some(profile), _) => profile.route(asked).ok_or_else(unsupported)?.request(asked, &names),
+            (None, Asked::Find) => Err(unsupported()),
+            (None, _) => Route::documented(spec_of(asked)).request(asked, &names),
         }
+    }
+}
+
+fn spec_of(asked: &Asked) -> &'static Spec {
+    match asked {
+        Asked::Read(_) | Asked::Find => const { &ReadPaymentIntent::SPEC },
+        Asked::Cancel(_) => const { &CancelPaymentIntent::SPEC },
     }
 }
 
@@ -206,7 +196,8 @@ impl Profile {
         };
         let read = route("read", &[Method::Get, Method::Post], &PLACES)?.flatten().ok_or_else(|| missing("read"))?;
         let find = route("find_by_reference", &[Method::Get, Method::Post], &["{merchant_reference}"])?;
-        let cancel = route("cancel", &[Method::Post, Method::Put, Method::Delete], &PLACES)?;
+        let cancel = route("cancel", &[Method::Post, Method::Put, Method::Delete], &PLACES)?
+            .unwrap_or_else(|| Some(Route::documented(const { &CancelPaymentIntent::SPEC })));
         let mut statuses = BTreeMap::new();
         match members.remove("statuses") {
             None => {}
@@ -235,22 +226,23 @@ impl Profile {
     #[cfg(feature = "service")]
     #[must_use]
     pub fn asked(&self, method: &str, target: &str, bearer: &str) -> Option<(Wanted, BTreeMap<&str, String>)> {
-        let cancel = self.cancel.as_ref().and_then(Option::as_ref);
-        let find = self.find_by_reference.as_ref();
         let credential = if bearer.contains("_secret_") { RouteCredential::ClientSecret } else { RouteCredential::Key };
-        [(Wanted::Read, Some(&self.read)), (Wanted::Find, find), (Wanted::Cancel, cancel)].into_iter().find_map(
-            |(wanted, route)| {
-                let route = route.filter(|route| route.method.as_str() == method && route.credential == credential)?;
-                Some((wanted, names_in(&route.path, target)?))
-            },
-        )
+        let routes = [
+            (Wanted::Read, Some(&self.read)),
+            (Wanted::Find, self.find_by_reference.as_ref()),
+            (Wanted::Cancel, self.cancel.as_ref()),
+        ];
+        routes.into_iter().find_map(|(wanted, route)| {
+            let route = route.filter(|route| route.method.as_str() == method && route.credential == credential)?;
+            Some((wanted, names_in(&route.path, target)?))
+        })
     }
 
     /// Whether a payment is canceled as the document of this project says.
     #[cfg(feature = "service")]
     #[must_use]
     pub fn cancels_as_documented(&self) -> bool {
-        self.cancel.is_none()
+        self.cancel.as_ref().is_some_and(|route| !route.may_list)
     }
 
     /// Whether a word of the service's own stands for one of ours.
@@ -267,24 +259,29 @@ impl Profile {
         self.statuses.iter().find(|(_, one)| one.as_str() == ours).map(|(theirs, _)| theirs.as_str())
     }
 
-    /// The request that reads a payment, or cancels it, by the one name that the profile's path has: for a person who has that name.
-    /// `None`: as documented.
+    /// How this is asked. `None`: not at all.
+    fn route(&self, asked: &Asked) -> Option<&Route> {
+        match asked {
+            Asked::Read(_) => Some(&self.read),
+            Asked::Find => self.find_by_reference.as_ref(),
+            Asked::Cancel(_) => self.cancel.as_ref(),
+        }
+    }
+
+    /// The request that reads a payment, or cancels it, by the one name that the profile's path has, whichever it is: for a person who has
+    /// that name, and gives it in the place of an id.
     ///
     /// # Errors
     /// Kind `unsupported` if the path needs several names or the client secret, or the service cancels nothing.
-    pub fn by_name(&self, cancels: bool, name: &str) -> Result<Option<PaymentRequest>, Error> {
-        let (spec, route) = match (cancels, &self.cancel) {
-            (false, _) => (const { &ReadPaymentIntent::SPEC }, &self.read),
-            (true, Some(Some(cancel))) => (const { &CancelPaymentIntent::SPEC }, cancel),
-            (true, Some(None)) => return Err(unsupported()),
-            (true, None) => return Ok(None),
-        };
+    pub fn by_name(&self, asked: &Asked) -> Result<PaymentRequest, Error> {
+        let route = self.route(asked).ok_or_else(unsupported)?;
         if route.needs_secret() || route.path.matches('{').count() != 1 {
             let message = "By the profile, a payment is asked for by several names or by its client secret. Your shop has them, and the command has not.";
             return Err(Error::new(Kind::Unsupported, message));
         }
-        let names = Names { id: Some(name), payment_ref: Some(name), merchant_reference: name, client_secret: None };
-        route.request(spec, &names).map(Some)
+        let name = id_of(asked);
+        let merchant_reference = name.unwrap_or_default();
+        route.request(asked, &Names { id: name, payment_ref: name, merchant_reference, client_secret: None })
     }
 
     /// Whether the service finds a payment by its reference.
@@ -296,17 +293,21 @@ impl Profile {
     /// Whether the service cancels a payment.
     #[must_use]
     pub fn cancels(&self) -> bool {
-        !matches!(self.cancel, Some(None))
+        self.cancel.is_some()
     }
 
     /// Whether a payment is read or canceled by its client secret, which is then kept as long as it is read.
     #[must_use]
     pub fn needs_client_secret(&self) -> bool {
-        [Some(&self.read), self.cancel.as_ref().and_then(Option::as_ref)].into_iter().flatten().any(Route::needs_secret)
+        [Some(&self.read), self.cancel.as_ref()].into_iter().flatten().any(Route::needs_secret)
     }
 }
 
 impl Route {
+    fn documented(spec: &Spec) -> Self {
+        Self { method: spec.method, path: spec.path.to_owned(), credential: RouteCredential::Key, may_list: false }
+    }
+
     /// The route in this member of a profile; null: none.
     fn new(name: &str, value: Value, methods: &[Method], places: &[&str]) -> Result<Option<Self>, Invalid> {
         let mut members = match value {
@@ -329,7 +330,7 @@ impl Route {
         only_known(&members)?;
         let method =
             Method::of_word(&method).ok_or_else(|| Invalid::because("a method is GET, POST, PUT or DELETE"))?;
-        let route = Self { method, path, credential };
+        let route = Self { method, path, credential, may_list: true };
         route.check(name, methods, places)?;
         Ok(Some(route))
     }
@@ -367,7 +368,7 @@ impl Route {
         self.credential == RouteCredential::ClientSecret || self.path.contains("{client_secret}")
     }
 
-    fn request(&self, spec: &'static Spec, names: &Names<'_>) -> Result<PaymentRequest, Error> {
+    fn request(&self, asked: &Asked, names: &Names<'_>) -> Result<PaymentRequest, Error> {
         let values = [names.id, names.payment_ref, Some(names.merchant_reference), names.client_secret];
         let mut target = String::new();
         let mut rest = self.path.as_str();
@@ -385,7 +386,8 @@ impl Route {
             RouteCredential::Key => None,
             RouteCredential::ClientSecret => Some(names.client_secret.ok_or_else(unsupported)?.to_owned()),
         };
-        Ok(PaymentRequest { spec, method: self.method, target, client_secret, may_list: true })
+        let (spec, method, may_list) = (spec_of(asked), self.method, self.may_list);
+        Ok(PaymentRequest { spec, method, target, client_secret, may_list })
     }
 }
 

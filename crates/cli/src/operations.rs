@@ -11,6 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use guichet::native::{Environment, Profile, Transport};
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Fields, Method, Operation, Request, Role, Served, Spec};
+use guichet::shop::ledger::Asked;
 use guichet::values::printable;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -106,11 +107,10 @@ impl OperationCommand {
     }
 
     /// The request, as the company of the profile takes it.
-    fn by_profile(&self, profile: &Profile, request: Request, name: &str) -> Result<Request, Failure> {
-        Ok(match profile.by_name(self.spec.name == CancelPaymentIntent::SPEC.name, name)? {
-            Some(asked) => Request { method: asked.method, target: asked.target, body: None, idempotency_key: None },
-            None => request,
-        })
+    fn by_profile(&self, profile: &Profile, name: String) -> Result<Request, Failure> {
+        let cancels = self.spec.name == CancelPaymentIntent::SPEC.name;
+        let asked = profile.by_name(&if cancels { Asked::Cancel(name) } else { Asked::Read(name) })?;
+        Ok(Request { method: asked.method, target: asked.target, body: None, idempotency_key: None })
     }
 
     /// Sends the operation and prints the reply.
@@ -121,7 +121,7 @@ impl OperationCommand {
         let name = given.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut request = (self.read)(Fields::new(given))?;
         if let Some(profile) = matches.try_get_one::<Profile>("profile").ok().flatten() {
-            request = self.by_profile(profile, request, &name)?;
+            request = self.by_profile(profile, name)?;
             connection.use_profile(profile);
         }
         let json = matches.get_flag("json");
