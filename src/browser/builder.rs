@@ -1,5 +1,6 @@
 //! The options of a page's client in Rust.
 
+use super::PublicReads;
 use super::client::Client;
 use super::engine::Engine;
 use crate::flow::State;
@@ -23,8 +24,7 @@ pub struct ClientBuilder {
     pub(super) merchant_headers: Option<Box<MerchantHeaders>>,
     pub(super) includes_credentials: bool,
     pub(super) checkout_origins: Vec<String>,
-    pub(super) anonymous_reads: bool,
-    pub(super) merchant_reads: bool,
+    pub(super) public_reads: PublicReads,
     pub(super) locale: Option<String>,
     timeout: Duration,
     pub(super) on_call: Option<Box<dyn Fn(Call)>>,
@@ -74,8 +74,7 @@ impl ClientBuilder {
             merchant_headers: None,
             includes_credentials: false,
             checkout_origins: vec![],
-            anonymous_reads: false,
-            merchant_reads: false,
+            public_reads: PublicReads::Session,
             locale: None,
             timeout: Duration::from_secs(30),
             on_call: None,
@@ -128,14 +127,14 @@ impl ClientBuilder {
     /// Requests methods and fees without a credential, so that guests see prices.
     #[must_use]
     pub fn anonymous_reads(self) -> Self {
-        Self { anonymous_reads: true, merchant_reads: false, ..self }
+        Self { public_reads: PublicReads::Anonymous, ..self }
     }
 
     /// Reads methods and fees from the merchant's routes, whose server asks the service with its key. The server must serve them:
     /// `Routes::public_reads`.
     #[must_use]
     pub fn merchant_reads(self) -> Self {
-        Self { merchant_reads: true, anonymous_reads: false, ..self }
+        Self { public_reads: PublicReads::Merchant, ..self }
     }
 
     /// Sets the customer's language (`fr`), for the merchant's routes and an empty popup.

@@ -51,3 +51,14 @@ pub use crate::flow::{LateApproval, Match, OutcomeState, Price, Purchase, QuoteR
 
 #[cfg(all(test, target_arch = "wasm32"))]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);
+
+/// How methods and fees are read.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum PublicReads {
+    /// With the session's token.
+    Session,
+    /// Without a credential.
+    Anonymous,
+    /// By the merchant's server, with its key.
+    Merchant,
+}

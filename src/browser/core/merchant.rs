@@ -190,7 +190,7 @@ impl MerchantRoutes {
     }
 }
 
-/// The error of a route that says that nobody is signed in, as such.
+/// The error of a route that says that no customer is signed in, as such.
 fn signed_out(error: CallError, is_session_route: bool) -> CallError {
     if Kind::is_signed_out(error.status(), is_session_route) { error.signed_out() } else { error }
 }

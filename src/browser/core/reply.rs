@@ -44,10 +44,10 @@ impl Received {
 /// What a body counts as that is a refusal though its status is none, as `ReplyStatus::read` reads it. What says that it is none is
 /// believed at once: each further member is a call into JavaScript.
 fn stated(body: &JsValue, status: u16) -> u16 {
-    let says = |name, word| get(body, name).map(|said| display(&said) == word);
+    let says = |name, word| get(body, name).map(|value| display(&value) == word);
     let is_error = match says("response_type", "error") {
         Some(false) => return status,
-        said => said.or(says("success", "false")) == Some(true),
+        success => success.or(says("success", "false")) == Some(true),
     };
     let code = get(body, "status_code").and_then(|code| code.as_f64()).unwrap_or_default() as u16;
     match code {

@@ -6,6 +6,7 @@ use super::merchant::MerchantRoutes;
 use super::outcome::Purchases;
 use super::quotes::PublicReader;
 use super::session::{Session, SessionStatus};
+use crate::browser::PublicReads;
 use crate::protocol::NoCredential;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -18,17 +19,6 @@ pub(crate) struct ShopConfig {
     pub(crate) public_reads: PublicReads,
     /// Called when the session's state may have changed.
     pub(crate) on_session: Box<dyn Fn(SessionStatus)>,
-}
-
-/// How methods and fees are read.
-#[derive(Clone, Copy, Eq, PartialEq)]
-pub(crate) enum PublicReads {
-    /// With the session's token.
-    Session,
-    /// Without a credential.
-    Anonymous,
-    /// By the merchant's server, with its key.
-    Merchant,
 }
 
 pub(crate) struct Shop {

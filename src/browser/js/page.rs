@@ -3,6 +3,7 @@
 use super::options::{self, call_options, duration, function, origins};
 use super::promise::Calls;
 use super::quotes::{calculate_fee, country, quote_request, written};
+use crate::browser::PublicReads;
 use crate::browser::core::browser::{Place, notify};
 use crate::browser::core::checkout::{Checkout, reference, returned};
 use crate::browser::core::error::{CallError, Pending, check_no_secret_key};
@@ -10,7 +11,7 @@ use crate::browser::core::merchant::{MerchantRoutes, check_merchant};
 use crate::browser::core::outcome::OutcomeOptions;
 use crate::browser::core::quotes::{payment_methods, quotes};
 use crate::browser::core::session::{Session, SessionStatus};
-use crate::browser::core::shop::{PublicReads, Shop, ShopConfig};
+use crate::browser::core::shop::{Shop, ShopConfig};
 use crate::browser::core::value::{display, get, get_text, object, optional, stringify, text};
 use crate::flow::{Match, State};
 use js_sys::{Function, Promise};

@@ -6,6 +6,7 @@ mod popup;
 use self::decode::decode;
 pub(super) use self::popup::Popup;
 use self::popup::Popups;
+use super::PublicReads;
 use super::builder::{Call, ClientBuilder};
 use super::client::{Outcome, Quote, Return};
 use super::core::browser::{Place, page, page_origin};
@@ -16,7 +17,7 @@ use super::core::outcome::{Outcome as Found, OutcomeOptions};
 use super::core::quotes::{QuoteSelection, quotes};
 use super::core::reply::Reply;
 use super::core::session::SessionStatus;
-use super::core::shop::{PublicReads, Shop, ShopConfig};
+use super::core::shop::{Shop, ShopConfig};
 use super::core::time::{CallOptions, MAX_DURATION};
 use super::core::transport::{CallReport, Transport};
 use super::core::value::{get, stringify};
@@ -100,13 +101,12 @@ impl Engine {
             includes_credentials: options.includes_credentials,
             locale: options.locale.clone(),
         };
-        let public_reads = match (options.merchant_reads, options.anonymous_reads) {
-            (true, _) if merchant.has("session") => PublicReads::Merchant,
-            (true, _) => {
+        let public_reads = match options.public_reads {
+            PublicReads::Merchant if !merchant.has("session") => {
                 return Err(Error::new(Kind::Input, "merchant: `merchant_reads` needs the address of your routes."));
             }
-            (_, false) if merchant.has("session") => PublicReads::Session,
-            _ => PublicReads::Anonymous,
+            PublicReads::Session if !merchant.has("session") => PublicReads::Anonymous,
+            reads => reads,
         };
         let (last_state, on_session) = (Cell::new(State::None), options.on_session);
         let on_session = Box::new(move |status: SessionStatus| {
