@@ -4,9 +4,6 @@ declare(strict_types=1);
 // profile, with that and no code. It needs Node.js: php tests/shop/ledger-profile.php
 namespace Guichet\Ledger;
 
-foreach (['ledger', 'ledger_profile', 'ledger_store', 'ledger_run'] as $part) {
-    require __DIR__ . "/../../examples/php/$part.php";
-}
 require __DIR__ . '/tests.php';
 set_error_handler(fn($level, $message, $file, $line) => (error_reporting() & $level) === 0 ? true : throw new \ErrorException($message, 0, $level, $file, $line));
 

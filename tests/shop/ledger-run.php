@@ -3,9 +3,6 @@ declare(strict_types=1);
 // What `examples/php/ledger_run.php` carries out, at a service that answers as each test says: php tests/shop/ledger-run.php
 namespace Guichet\Ledger;
 
-foreach (['ledger', 'ledger_profile', 'ledger_store', 'ledger_run'] as $part) {
-    require __DIR__ . "/../../examples/php/$part.php";
-}
 require __DIR__ . '/tests.php';
 set_error_handler(fn($level, $message, $file, $line) => throw new \ErrorException($message, 0, $level, $file, $line));
 
@@ -40,17 +37,17 @@ final class World {
         $this->sent[] = "$method $path";
         $reply = ['status' => 200, 'date' => $this->date ?? time(), 'retry_after' => null, 'hangs' => false];
         if ($path === '/v1/payment-methods') { return ['data' => []] + $reply; }
-        $said = $this->replies === [] ? [] : array_shift($this->replies);
+        $next = $this->replies === [] ? [] : array_shift($this->replies);
         $lost = ['status' => null, 'data' => null, 'date' => null];
-        if ($said === null || $said === 'hangs') { return $lost + ['hangs' => $said === 'hangs'] + $reply; }
-        if (is_int($said)) { return ['status' => $said, 'data' => null, 'retry_after' => 7] + $reply; }
+        if ($next === null || $next === 'hangs') { return $lost + ['hangs' => $next === 'hangs'] + $reply; }
+        if (is_int($next)) { return ['status' => $next, 'data' => null, 'retry_after' => 7] + $reply; }
         $created = $body === null || $body === '' ? null : decoded($body);
         $id = $created === null ? explode('/', $path)[3] : $this->ids_of[$created['merchant_reference']] ??= 'pi_' . ++$this->ids;
         $this->bodies[$id] = $created ?? $this->bodies[$id];
         $of = $this->bodies[$id];
-        $reply['date'] = $said['date'] ?? $reply['date'];
+        $reply['date'] = $next['date'] ?? $reply['date'];
         $data = ['id' => $id, 'status' => 'requires_action', 'currency' => 'XAF', 'checkout_url' => "https://pay.example/$id"];
-        return ['data' => $said + $data + $of] + $reply;
+        return ['data' => $next + $data + $of] + $reply;
     }
     public function click(string $name = 'ORDER-17', array $costs = COSTS): array {
         return $this->ledger()->click(AWA, $name, compact('costs'))['answer'];
@@ -104,10 +101,10 @@ $tests = [
         same($world->click()['lead']['id'], 'pi_1');
     },
     'a page waits for one call to a service that hangs, and reads after a lost reply' => function () {
-        foreach (['hangs' => 1, '' => 2] as $said => $calls) {
+        foreach (['hangs' => 1, '' => 2] as $next => $calls) {
             $world = new World();
             $led = $world->click()['lead'];
-            [$world->replies, $before] = [[$said ?: null], count($world->sent)];
+            [$world->replies, $before] = [[$next ?: null], count($world->sent)];
             $answer = $world->click();
             same($answer, $calls === 1 ? ['error' => ['status' => 503, 'code' => 'unavailable']] : ['lead' => $led]);
             same(count($world->sent) - $before, $calls);

@@ -6,8 +6,6 @@ namespace Guichet\Ledger;
 
 use PDO;
 
-require __DIR__ . '/../../examples/php/ledger.php';
-require __DIR__ . '/../../examples/php/ledger_store.php';
 require __DIR__ . '/tests.php';
 
 const AWA = 'customer:awa';

@@ -1,7 +1,6 @@
 //! What the npm package `guichet-sandbox` calls for its command and its function `check`: the check of one shop, rule by rule, on a
 //! machine that is JavaScript.
 
-use guichet::shop::Profile;
 use guichet_check::options::{self, Options};
 use guichet_check::{
     Boxed, Check, CommandError, Environment, Report, Request, Response, Rule, SendError, Service, instructions,
@@ -224,11 +223,11 @@ pub struct CheckService {
 impl CheckService {
     /// Starts it. It answers under this address.
     pub async fn start(base_url: String, profile: Option<String>) -> Result<CheckService, JsValue> {
-        let profile = profile
-            .map(|json| Profile::new(&json).map_err(|invalid| TypeError::new(&format!("Option `profile`: {invalid}"))));
+        let profile =
+            profile.map(|json| crate::profile(&json)).transpose().map_err(|invalid| TypeError::new(&invalid))?;
         let config =
             Config { base_url: Some(base_url.clone()), public_url: Some(base_url.clone()), ..Config::default() };
-        let service = Service::new(crate::open(config).await?).with_profile(profile.transpose()?);
+        let service = Service::new(crate::open(config).await?).with_profile(profile);
         Ok(Self { service: Arc::new(service), base_url })
     }
 

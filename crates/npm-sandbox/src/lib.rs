@@ -239,7 +239,9 @@ fn read_options(json: &str) -> Result<Config, String> {
             "allowOrigins" => texts(&value).map(|origins| config.allow_origins = origins),
             "baseUrl" => value.as_str().and_then(read_origin).map(|origin| config.base_url = Some(origin)),
             "merchantName" => name_of(&value).map(|name| config.merchant_name = name),
-            "profile" if !value.is_null() => Some(profile(&value)?).map(|profile| config.profile = Some(profile)),
+            "profile" if !value.is_null() => {
+                Some(profile(&value.to_string())?).map(|profile| config.profile = Some(profile))
+            }
             "publicMethods" => value.as_bool().map(|on| config.public_methods = on),
             "publicUrl" => value.as_str().map(|url| config.public_url = Some(url.to_owned())),
             "strict" => value.as_bool().map(|on| config.strict = on),
@@ -255,8 +257,9 @@ fn read_options(json: &str) -> Result<Config, String> {
     Ok(config)
 }
 
-fn profile(value: &Value) -> Result<Profile, String> {
-    Profile::new(&value.to_string()).map_err(|invalid| format!("Option `profile`: {invalid}"))
+/// Reads the profile of an option.
+fn profile(json: &str) -> Result<Profile, String> {
+    Profile::new(json).map_err(|invalid| format!("Option `profile`: {invalid}"))
 }
 
 /// The type of an option, in words. `None` if there is no such option.

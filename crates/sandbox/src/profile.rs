@@ -124,9 +124,9 @@ impl ReplyByProfile {
         } else if self == Self::List && parts.status == StatusCode::OK {
             reply["data"] = json!([reply["data"].take()]);
         }
-        let intents = match &mut reply["data"] {
-            Value::Array(list) => list.iter_mut().collect(),
-            one => vec![one],
+        let intents = match reply.get_mut("data") {
+            Some(Value::Array(list)) => list.iter_mut().collect(),
+            one => Vec::from_iter(one),
         };
         for intent in intents {
             if let Some(word) = intent["status"].as_str().and_then(|ours| profile.word_for(ours)) {

@@ -99,7 +99,7 @@ pub(super) async fn probe(args: ProbeArgs) -> Result<(), Failure> {
         billing::rows(&mut prober).await;
     }
     let rows = prober.rows;
-    report(&base_url, &found, &rows, args.json, args.all, file.is_some())?;
+    report(&args, &base_url, &found, &rows)?;
     if let (Some(mut file), Some(profile)) = (file, &found.profile) {
         writeln!(file, "{}", profile.to_json()).map_err(Box::<dyn std::error::Error>::from)?;
     }
@@ -114,15 +114,8 @@ pub(super) async fn probe(args: ProbeArgs) -> Result<(), Failure> {
 }
 
 /// Prints what was found; the profile too, unless it is written to a file.
-fn report(
-    base_url: &str,
-    found: &Findings,
-    rows: &[Row],
-    json: bool,
-    all: bool,
-    is_written: bool,
-) -> Result<(), Failure> {
-    if json {
+fn report(args: &ProbeArgs, base_url: &str, found: &Findings, rows: &[Row]) -> Result<(), Failure> {
+    if args.json {
         let json_rows: Vec<_> = rows.iter().map(Row::to_json).collect();
         let purchase: Vec<_> = found.rows.iter().map(|[what, found]| json!({"what": what, "found": found})).collect();
         let Findings { profile, page, lacks, .. } = found;
@@ -132,11 +125,11 @@ fn report(
         return show::reply(report.to_string().as_bytes());
     }
     show::raw(show::grid(&["a purchase", "found"], found.rows.iter().map(|row| row.to_vec())).as_bytes())?;
-    if let (Some(profile), false) = (&found.profile, is_written) {
+    if let (Some(profile), None) = (&found.profile, &args.write) {
         show::reply(format!("\nThe profile (service.json):\n{}", profile.to_json()).as_bytes())?;
     }
     show::reply(format!("\nThe options of a page:\n{:#}", json!(found.page)).as_bytes())?;
-    if all {
+    if args.all {
         show::raw(show::grid(&["decision", "what", "holds", "seen"], rows.iter().map(Row::cells)).as_bytes())?;
     }
     Ok(())
@@ -173,7 +166,7 @@ fn is_confirmed() -> Result<bool, Failure> {
     Ok(answer_to("Continue? [y/N]").is_some_and(|answer| answer.eq_ignore_ascii_case("y")))
 }
 
-/// Asks a question, and returns the line that is written. `None` if nobody can answer: standard input is at its end.
+/// Asks a question, and returns the line that is written. `None` if there is no answer: standard input is at its end.
 fn answer_to(question: &str) -> Option<String> {
     eprintln!("{question}");
     let mut answer = String::new();
