@@ -52,8 +52,8 @@ function due(array $payment, array $service, int $now): ?int {
     $others = array_filter([reported_at($payment, $service, $now), forgotten_at($payment, $service)], is_int(...));
     return $times === [] ? ($others === [] ? null : min($others)) : min($times);
 }
-// When a payment is due again of which nothing is read now. Nothing is stored for longer ahead than a wrong clock is told from a
-// right one.
+// When a payment is due again of which nothing is read now. Nothing is stored further ahead than the time by
+// which a wrong clock shows.
 function due_again(array $payment, array $service, int $now): int {
     $at = due($payment, $service, $now) ?? $now + LONGEST_WAIT;
     return $at > $now ? min($at, $now + LONGEST_WAIT) : $now + PAUSE_AFTER_END;

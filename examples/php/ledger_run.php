@@ -10,11 +10,11 @@ const NOT_ASKED = ['status' => null, 'data' => null, 'date' => null, 'retry_afte
 final class Ledger {
     private bool $is_test;
     private bool $is_asked = false;
-    private ?int $ahead = null; // of the store's clock, the service's, by the last reply that said its `Date`
+    private ?int $ahead = null; // of the store's clock, the service's, by the `Date` of the last reply
 
     // `$send` sends requests at the same time, each a method, a path with its query, and a body or null; some have what is sent
     // instead of the key, or null, and what no log may show. It returns for each the `status` (null: no reply), `data` (null: not
-    // readable), whether that `is_list`, `date`, `retry_after`, and `hangs`: no reply came in its time. `$changed` gets the whole
+    // readable), whether that `is_list`, `date`, `retry_after`, and `hangs`: there was no reply in time. `$changed` gets the whole
     // state of an order, and `$alarm` what a person must know. `$service` says for how long at most a call is executed, and for
     // how many days after their end personal data are kept. `$former_key` is the key that `$key` has replaced: what was stored
     // under it still leads to its payments. `$profile` is what the service does otherwise than the document.
@@ -209,7 +209,7 @@ final class Ledger {
             try {
                 $this->store->postpone($reference, $now + 60);
             } catch (\PDOException) {
-                // The store cannot be written, which was said.
+                // The store cannot be written, which is logged.
             }
         }
     }
@@ -363,7 +363,7 @@ function commit_of(?array $before, array $decision, array $known, int $now): ?ar
         'event' => $changed === null ? null : ['version' => $changed['version'], 'body' => encoded($changed)],
     ];
 }
-// When it is due, if not longer ahead than a wrong clock is told from a right one.
+// When it is due, if not further ahead than the time by which a wrong clock shows.
 function due_within(array $payment, array $service, int $now): ?int {
     $due = due($payment, $service, $now);
     return $due === null ? null : min($due, $now + LONGEST_WAIT);

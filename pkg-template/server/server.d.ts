@@ -156,7 +156,7 @@ export interface ShopOptions<C extends Customer = Customer> {
   guests?: boolean;
   /**
    * Whether `GET {path}/payment-methods` and `GET {path}/fee` read methods and fees with the secret key, for pages with
-   * `publicReads: "merchant"`. Nobody has to be signed in. Only checked values are passed on, equal reads share one request, and an answer
+   * `publicReads: "merchant"`. No login is needed. Only checked values are passed on, equal reads share one request, and an answer
    * is kept for ten seconds; if a thousand are, further reads get 429. Default: `false`.
    *
    * @example

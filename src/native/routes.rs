@@ -90,7 +90,7 @@ impl<S: Shop, T: Store + 'static> Routes<S, T> {
     /// Serves methods and fees, too, which pages with `publicReads: "merchant"` read here: `GET {m}/payment-methods` and `GET {m}/fee`. For a
     /// service that wants the secret key for them.
     ///
-    /// Nobody has to be signed in. Only checked values are passed on, equal reads share one request, and an answer is kept for ten seconds. If a
+    /// No login is needed. Only checked values are passed on, equal reads share one request, and an answer is kept for ten seconds. If a
     /// thousand are, further reads get 429.
     ///
     /// ```no_run

@@ -44,7 +44,7 @@ const steps = {
     expect("its minutes", minutes, 30);
     const { valid } = await session.validate();
     expect("is valid", Boolean(valid), true);
-    expect("of nobody", await guest.paymentMethods().catch(({ kind }) => kind), "signed_out");
+    expect("without a login", await guest.paymentMethods().catch(({ kind }) => kind), "signed_out");
     const { failed } = await signOut();
     expect("signing out", failed.map(({ cause, message }) => cause ?? message), []);
   },
@@ -355,7 +355,7 @@ async function buyAtLast({ click, pay, status, advance, order }) {
     await status(intent);
     return expect("the order", [order()?.state, order()?.paid_by?.id], ["paid", intent.id]);
   }
-  throw new Error("a click came to no address within 34 minutes");
+  throw new Error("a click led to no address within 34 minutes");
 }
 
 function saysNotKnown({ status, body: { message, error } }) {
@@ -369,16 +369,16 @@ async function nothingIsLost({ intents, order, named, manner }) {
     const accounted = Number(order()?.paid_by?.id === id) + due;
     const isNamed = named.some(([reference]) => reference === merchant_reference);
     const counted = manner.namesDuplicates ? taken.length : Math.min(taken.length, 1);
-    if (accounted < counted && !isNamed) throw new Error(`${merchant_reference}: money was taken ${taken.length} times, the shop knows of ${accounted}, and nobody is told`);
+    if (accounted < counted && !isNamed) throw new Error(`${merchant_reference}: money was taken ${taken.length} times, the shop knows of ${accounted}, and no alarm names it`);
   }
 }
 
-function expect(what, came, should) {
-  const isSame = (came, should) => (should instanceof RegExp ? should.test(came) : JSON.stringify(came) === JSON.stringify(should));
-  const isRight = Array.isArray(should) && Array.isArray(came) && should.length === came.length ? should.every((one, i) => isSame(came[i], one)) : isSame(came, should);
+function expect(what, is, should) {
+  const isSame = (is, should) => (should instanceof RegExp ? should.test(is) : JSON.stringify(is) === JSON.stringify(should));
+  const isRight = Array.isArray(should) && Array.isArray(is) && should.length === is.length ? should.every((one, i) => isSame(is[i], one)) : isSame(is, should);
   if (isRight) return;
   const text = (value) => (value instanceof RegExp ? String(value) : Array.isArray(value) ? `[${value.map(text).join(", ")}]` : JSON.stringify(value));
-  throw new Error(`${what}: came ${text(came)}, should be ${text(should)}`);
+  throw new Error(`${what}: is ${text(is)}, should be ${text(should)}`);
 }
 
 function profileOf(name) {

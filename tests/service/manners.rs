@@ -96,7 +96,7 @@ async fn an_order_is_paid(world: &World) {
     world.ledger.settle(&world.shop, "ORDER-17").await.unwrap();
     let paid = world.changed("ORDER-17");
     assert_eq!((paid.state, paid.refunds_due.len()), (OrderState::Paid, 0));
-    // The customer bears the fee: where nobody says it, the sum is not named as what was paid.
+    // The customer bears the fee: where no reply has it, the sum is not named as what was paid.
     let status = world.status(&first).await.json();
     assert!(status["amount_payable"] == "45900" || status["plus_fee"] == true, "{status}");
 }
@@ -178,7 +178,7 @@ async fn a_sandbox_reads_finds_and_cancels_as_a_profile_says() {
         let report: Value = serde_json::from_slice(&probed.stdout).unwrap_or_else(|_| panic!("{probed:?}"));
         let mut expected: Value = serde_json::from_str(&text).unwrap();
         expected["base_url"] = json!(sandbox.base_url());
-        // The words for what nobody has done are not known.
+        // The words for what was not done are not known.
         if let Some(words) = expected.get_mut("statuses").and_then(Value::as_object_mut) {
             words.retain(|_, ours| ours == "requires_action");
             expected["cancel"] = Value::Null;

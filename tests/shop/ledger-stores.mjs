@@ -336,7 +336,7 @@ const everywhere = {
     assert.equal(count, engine === "pg" ? 10 : 9);
   },
 
-  async a_process_that_is_killed_at_any_moment_has_stored_what_it_said({ empty, connect, engine }) {
+  async a_process_that_is_killed_at_any_moment_has_stored_what_it_acknowledged({ empty, connect, engine }) {
     const address = await empty();
     for (let round = 0; round < 12; round++) {
       const server = start("busy", engine, address, round);
@@ -346,10 +346,10 @@ const everywhere = {
       const { text } = await server.ended;
       const connection = connect(address);
       const store = await openStore(connection);
-      const said = text.split("\n").filter(Boolean);
-      assert.ok(said.length > 0);
-      for (const name of said) assert.equal(await isStored(store, name), true, name);
-      await isStored(store, `ORDER-${round}-${said.length}`);
+      const acknowledged = text.split("\n").filter(Boolean);
+      assert.ok(acknowledged.length > 0);
+      for (const name of acknowledged) assert.equal(await isStored(store, name), true, name);
+      await isStored(store, `ORDER-${round}-${acknowledged.length}`);
       await connection.close();
     }
   },

@@ -41,7 +41,7 @@ pub fn due(payment: &Payment, service: &Service, now: Time) -> Next {
     reading.or(other.map(Next::At)).unwrap_or(Next::Never)
 }
 
-/// When a payment is due again of which nothing is read now. Nothing is stored for longer ahead than a wrong clock is told from a right one.
+/// When a payment is due again of which nothing is read now. Nothing is stored further ahead than the time by which a wrong clock shows.
 pub(super) fn due_again(payment: &Payment, service: &Service, now: Time) -> Time {
     match due(payment, service, now) {
         Next::At(at) if at > now => at.min(now + LONGEST_WAIT),
