@@ -81,7 +81,7 @@ impl Refused {
 }
 
 /// The page of a payment: what the shop knows of it. It loads itself again until that is final.
-pub(super) fn payment_page(reading: &Reading, reference: &str, language: Language) -> Reply {
+pub(super) fn payment_page(reading: &Reading, reference: &str, is_received: bool, language: Language) -> Reply {
     use OutcomeState::{Canceled, Failed, Succeeded};
     let (late, Reading { intent, as_of, plus_fee, .. }) = (reading.late_approval(), reading);
     let state = OutcomeState::of(&intent.status, true);
@@ -89,6 +89,13 @@ pub(super) fn payment_page(reading: &Reading, reference: &str, language: Languag
     let mut is_final = matches!(state, Succeeded | Failed | Canceled);
     let mut sentences = Vec::new();
     match (state, late) {
+        (Succeeded, _) if !is_received => {
+            is_final = false;
+            sentences.push(say(
+                "Thank you. You have paid; the shop is being informed.",
+                "Merci. Vous avez payé ; la boutique en est informée.",
+            ));
+        }
         (Succeeded, _) => sentences.push(say("Thank you. You have paid.", "Merci. Vous avez payé.")),
         (Failed | Canceled | OutcomeState::Dismissed, LateApproval::Until(_) | LateApproval::Open) => {
             is_final = false;

@@ -96,7 +96,7 @@ pub(super) fn see_other(location: String) -> Reply {
 }
 
 /// The reply with the state of a payment that was read.
-pub(super) fn status_reply(reading: Reading, merchant_reference: &str) -> Reply {
+pub(super) fn status_reply(reading: Reading, merchant_reference: &str, is_received: bool) -> Reply {
     let (late_approval, Reading { intent, as_of, plus_fee, .. }) = (reading.late_approval(), reading);
     let mut late = json!({"state": late_approval.state()});
     if let Some(until) = late_approval.until() {
@@ -115,7 +115,7 @@ pub(super) fn status_reply(reading: Reading, merchant_reference: &str) -> Reply 
     let mut body = json!({
         "status": intent.status.as_str(), "last_payment_error": declined, "merchant_reference": merchant_reference,
         "amount": intent.amount.without_zeros(), "amount_payable": intent.amount_payable.map(Amount::without_zeros), "duplicate_payments": duplicates,
-        "as_of": as_of, "late": late,
+        "as_of": as_of, "late": late, "delivered": is_received,
     });
     if plus_fee {
         body["plus_fee"] = json!(true);

@@ -23,6 +23,7 @@ mod failure;
 mod operations;
 mod probe;
 mod serve;
+mod shop;
 mod show;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -76,6 +77,8 @@ enum Command {
     Reset(control_api::ResetArgs),
     /// Find what a purchase needs at a payment company's test environment, and write its profile.
     Probe(probe::ProbeArgs),
+    /// Run the merchant's half of a shop beside an application in any language.
+    Shop(Box<shop::ShopArgs>),
     /// Test a shop's payments from outside, and name the rules that it breaks.
     Check(Box<check::CheckArgs>),
     /// Print shell completions: `guichet completions bash > ~/.local/share/bash-completion/completions/guichet`.
@@ -89,19 +92,26 @@ enum Command {
 async fn main() -> ExitCode {
     // The command owns its process. An error means that there is a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    match dispatch(std::env::args_os().collect()).await {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Writes the log to stderr, for people or as JSON.
+fn start_log(is_json: bool) {
     let level = std::env::var("GUICHET_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::WARN);
     let stderr = std::io::stderr;
+    let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr);
+    if is_json {
+        return log.json().flatten_event(true).init();
+    }
     // Any field of any library's log line may contain text of a third party.
     let fields = format::debug_fn(|writer, field, value| match field.name() {
         "message" => write!(writer, "{}", printable(format_args!("{value:?}"))),
         name => write!(writer, "{name}={}", printable(format_args!("{value:?}"))),
     });
-    let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(stderr().is_terminal()).with_writer(stderr);
     log.fmt_fields(fields.delimited(" ")).init();
-    match dispatch(std::env::args_os().collect()).await {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
-    }
 }
 
 async fn dispatch(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
@@ -111,10 +121,13 @@ async fn dispatch(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         && let Some((name, matches)) = group_matches.subcommand()
         && let Some(operation) = operations::find(group, name)
     {
+        start_log(false);
         operation.run(matches).await?;
         return Ok(ExitCode::SUCCESS);
     }
-    match Guichet::from_arg_matches(&matches)?.command {
+    let chosen = Guichet::from_arg_matches(&matches)?.command;
+    start_log(matches!(&chosen, Command::Shop(args) if args.log_is_json()));
+    match chosen {
         Command::Check(args) => return check::check(*args).await,
         Command::Sandbox(args) => serve::sandbox(args).await?,
         Command::Clock(args) => control_api::clock(args).await?,
@@ -125,6 +138,7 @@ async fn dispatch(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Command::Events(args) => control_api::events(args).await?,
         Command::Reset(args) => control_api::reset(args).await?,
         Command::Probe(args) => probe::probe(args).await?,
+        Command::Shop(args) => shop::shop(*args).await?,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command(), "guichet", &mut script);

@@ -220,7 +220,7 @@ impl Store for Host {
         Ok(self.ask("replaceShared", &texts).await?.is_truthy())
     }
 
-    async fn events(&self) -> Result<Vec<OpenEvent>, Refused> {
+    async fn events(&self, name: Option<&str>) -> Result<Vec<OpenEvent>, Refused> {
         #[derive(Deserialize)]
         struct Row {
             name: String,
@@ -228,7 +228,8 @@ impl Store for Host {
             body: String,
         }
         let rows: Vec<Row> = read(&self.ask("events", &[]).await?)?;
-        Ok(rows.into_iter().map(|Row { name, version, body }| OpenEvent { name, version, body }).collect())
+        let events = rows.into_iter().map(|Row { name, version, body }| OpenEvent { name, version, body });
+        Ok(events.filter(|event| name.is_none_or(|name| event.name == name)).collect())
     }
 
     async fn close(&self, event: &OpenEvent) -> Result<(), Refused> {

@@ -6,7 +6,7 @@ use crate::PostgresOrders;
 #[cfg(feature = "sqlite")]
 use crate::SqliteOrders;
 use guichet::shop::Owner;
-use guichet::shop::ledger::{Commit, Due, Loaded, OpenEvent, Shared, Store, Time};
+use guichet::shop::ledger::{Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
 
 /// A ledger in SQLite or in PostgreSQL. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -28,6 +28,16 @@ macro_rules! either {
             AnyOrders::Postgres(orders) => orders.$name($($argument),*).await,
         }
     };
+}
+
+impl AnyOrders {
+    /// The next thousand orders whose names come after this one; an empty name begins with the first.
+    ///
+    /// # Errors
+    /// [`OrdersError`] if the database fails, or an order cannot be read.
+    pub async fn orders_after(&self, name: &str) -> Result<Vec<Order>, OrdersError> {
+        either!(self, orders_after(name))
+    }
 }
 
 impl Store for AnyOrders {
@@ -60,8 +70,8 @@ impl Store for AnyOrders {
     async fn replace_shared(&self, before: &Shared, after: &Shared) -> Result<bool, OrdersError> {
         either!(self, replace_shared(before, after))
     }
-    async fn events(&self) -> Result<Vec<OpenEvent>, OrdersError> {
-        either!(self, events())
+    async fn events(&self, name: Option<&str>) -> Result<Vec<OpenEvent>, OrdersError> {
+        either!(self, events(name))
     }
     async fn close(&self, event: &OpenEvent) -> Result<(), OrdersError> {
         either!(self, close(event))

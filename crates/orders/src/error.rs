@@ -41,6 +41,10 @@ impl From<serde_json::Error> for OrdersError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
+    /// The address is none of `sqlite:` and a file, `memory:` and, with the feature `postgres`, `postgres://…`.
+    Address,
+    /// The file of the database cannot be created or made private.
+    File(std::io::Error),
     /// The prefix is not of the letters a to z, digits and `_`, or longer than 30 of them.
     Prefix(String),
     /// These tables are missing and could not be created, such as by a role that may not.
@@ -64,6 +68,13 @@ pub enum OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Address if cfg!(feature = "postgres") => {
+                f.write_str("The address of the database is none of sqlite:FILE, postgres://… and memory:.")
+            }
+            Self::Address => f.write_str(
+                "The address of the database is none of sqlite:FILE and memory:. For postgres://…, build with the feature `postgres`.",
+            ),
+            Self::File(error) => write!(f, "The file of the database cannot be used: {error}."),
             Self::Prefix(prefix) => {
                 write!(f, "The prefix {prefix:?} is not of the letters a to z, digits and `_`, 30 at most.")
             }

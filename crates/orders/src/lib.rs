@@ -15,6 +15,8 @@
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod any;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod connect;
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod store;

@@ -47,6 +47,16 @@ macro_rules! orders {
                 Ok(store)
             }
 
+            /// The next thousand orders whose names come after this one; an empty name begins with the first.
+            ///
+            /// # Errors
+            /// [`OrdersError`] if the database fails, or an order cannot be read.
+            pub async fn orders_after(&self, name: &str) -> Result<Vec<Order>, OrdersError> {
+                let after = query(self.sql("SELECT body FROM {p}orders WHERE name > $1 ORDER BY name LIMIT 1000")).bind(name);
+                let orders = after.fetch_all(&self.pool).await?;
+                orders.iter().map(|row| Ok(serde_json::from_str(row.get(0))?)).collect()
+            }
+
             /// The name of the table with the format.
             fn ledger(&self) -> String {
                 [&self.prefix, "ledger"].concat()
@@ -204,8 +214,15 @@ macro_rules! orders {
                 Ok(replaced.rows_affected() == 1)
             }
 
-            async fn events(&self) -> Result<Vec<OpenEvent>, OrdersError> {
-                let events = query(self.sql("SELECT name, version, body FROM {p}events ORDER BY version, name"));
+            async fn events(&self, name: Option<&str>) -> Result<Vec<OpenEvent>, OrdersError> {
+                let events = match name {
+                    Some(_) => "SELECT name, version, body FROM {p}events WHERE name = $1 ORDER BY version",
+                    None => "SELECT name, version, body FROM {p}events ORDER BY version, name",
+                };
+                let mut events = query(self.sql(events));
+                if let Some(name) = name {
+                    events = events.bind(name);
+                }
                 let events = events.fetch_all(&self.pool).await?;
                 Ok(events.iter().map(|row| OpenEvent { name: row.get(0), version: row.get(1), body: row.get(2) }).collect())
             }

@@ -35,6 +35,12 @@ impl Package {
         }
     }
 
+    /// Its file names and contents, as they are now.
+    #[must_use]
+    pub fn files(&self) -> Vec<(String, Bytes)> {
+        self.read(&self.fingerprint())
+    }
+
     /// A fingerprint that changes when a file of the package changes.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let mut files = Vec::new();

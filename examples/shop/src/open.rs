@@ -2,9 +2,9 @@
 
 use crate::database::Database;
 use guichet::native::Ledger;
-use guichet_orders::{AnyOrders, SqliteOrders};
+use guichet_orders::AnyOrders;
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::sqlite::SqliteConnectOptions;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::{fmt, io};
@@ -18,18 +18,7 @@ pub(crate) type ShopLedger = Ledger<AnyOrders>;
 
 /// Opens the ledger's tables in the database at this address, which was opened before. The error is a sentence.
 pub(crate) async fn open_orders(address: &str) -> Result<AnyOrders, String> {
-    #[cfg(feature = "postgres")]
-    if is_postgres(address) {
-        let pool = sqlx::PgPool::connect(address).await.map_err(|error| error.to_string())?;
-        let orders = guichet_orders::PostgresOrders::open(pool, "guichet_").await;
-        return Ok(AnyOrders::Postgres(orders.map_err(|error| error.to_string())?));
-    }
-    let address = if address == "memory:" { "sqlite::memory:" } else { address };
-    // As below: with its one connection, orders in memory would be lost.
-    let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
-    let pool = pool.test_before_acquire(false).connect(address).await;
-    let orders = SqliteOrders::open(pool.map_err(|error| error.to_string())?, "guichet_").await;
-    Ok(AnyOrders::Sqlite(orders.map_err(|error| error.to_string())?))
+    AnyOrders::connect(address, "guichet_").await.map_err(|error| error.to_string())
 }
 
 /// Opens the database at this address. A file is created with its folder. The error is a sentence.

@@ -3,19 +3,21 @@
 //!
 //! A shop implements three functions, [`Shop`]. [`Ledger::settle_due`] is called every few seconds, on every server.
 
+mod backoff;
 #[cfg(feature = "axum")]
 mod pages;
 mod requests;
 mod seal;
 
 pub use crate::shop::ledger::{
-    Alarm, Changed, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Round, Store,
-    Verdict,
+    Alarm, Changed, Found, Money, OpenEvent, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Round,
+    Store, Verdict,
 };
 
-use super::{Client, Reason, Refused, SecretKey, Shop};
+use super::{Client, Reason, Refused, SecretKey, Shop, clock};
 use crate::shop::ledger::{self as rules, Clock, Event, Receiver, Service, Time};
 use crate::values::printable;
+use backoff::Backoff;
 use futures_util::future::join_all;
 use requests::ServiceRequests;
 use seal::Sealer;
@@ -29,6 +31,10 @@ const ROUNDS: usize = 6;
 const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
 /// The longest time that the shop has to store an event, before others are brought.
 const LONGEST_EVENT: Duration = Duration::from_secs(10);
+/// How many events are brought at once.
+const EVENTS_AT_ONCE: usize = 8;
+/// The longest time for which events are brought in one call, beside the last of them: a shop that does not answer delays no round for long.
+const LONGEST_DELIVERY: Duration = Duration::from_secs(10);
 
 /// A merchant's ledger: its client, and the store of its orders. Cheap to clone; a server needs one.
 ///
@@ -51,6 +57,7 @@ struct Inner<T> {
     requests: ServiceRequests,
     service: Service,
     clock: Clock,
+    backoff: Backoff,
 }
 
 impl<T: Store> Ledger<T> {
@@ -71,6 +78,15 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
     pub async fn settle_due(&self, shop: &impl Shop) -> Result<Round, Refused> {
+        let round = self.read_due(shop).await?;
+        Ok(Round { not_received: self.deliver_due(shop).await?, ..round })
+    }
+
+    /// The first half of [`settle_due`](Self::settle_due): reads what is due.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails. The next call goes on.
+    pub async fn read_due(&self, shop: &impl Shop) -> Result<Round, Refused> {
         let receiver = ShopReceiver(shop);
         let ledger = self.rules(&receiver);
         let mut round: Option<Round> = None;
@@ -94,9 +110,54 @@ impl<T: Store> Ledger<T> {
             }
             ledger.end_round(until).await.map_err(Refused::broken)?;
         }
-        let mut round = round.unwrap_or_default();
-        round.not_received = ledger.deliver(None).await.map_err(Refused::broken)?;
-        Ok(round)
+        Ok(round.unwrap_or_default())
+    }
+
+    /// The second half: brings the shop the events that it has not received. One that it refuses comes again at once, then less and less
+    /// often, and every hour at the end. Returns how many it has not received.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails. The next call goes on.
+    pub async fn deliver_due(&self, shop: &impl Shop) -> Result<usize, Refused> {
+        let (receiver, began) = (ShopReceiver(shop), clock::monotonic_now());
+        let ledger = self.rules(&receiver);
+        let events = self.shared.store.events(None).await.map_err(Refused::broken)?;
+        let mut waiting = events.len();
+        for some in self.shared.backoff.due(events).chunks(EVENTS_AT_ONCE) {
+            if clock::monotonic_now().duration_since(began) > LONGEST_DELIVERY {
+                break;
+            }
+            let brought = join_all(some.iter().map(|event| ledger.bring(event))).await;
+            for (event, is_received) in some.iter().zip(brought) {
+                match is_received.map_err(Refused::broken)? {
+                    true => waiting -= 1,
+                    false => self.shared.backoff.has_refused(event),
+                }
+            }
+        }
+        Ok(waiting)
+    }
+
+    /// The events that the shop has not received, the oldest first.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails.
+    pub async fn events(&self) -> Result<Vec<OpenEvent>, Refused> {
+        self.shared.store.events(None).await.map_err(Refused::broken)
+    }
+
+    /// The time by which it decides, in Unix seconds: the store's, and with a test key the service's.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails.
+    pub async fn now(&self) -> Result<i64, Refused> {
+        Ok(self.shared.clock.now(self.shared.store.now().await.map_err(Refused::broken)?))
+    }
+
+    /// How many seconds the service's clock is ahead of the store's, by its last reply.
+    #[must_use]
+    pub fn clock_ahead(&self) -> Option<i64> {
+        self.shared.clock.ahead()
     }
 
     /// Reads the payments of one order now, and brings the shop what it has become.
@@ -188,7 +249,7 @@ impl<T: Store> LedgerBuilder<T> {
         let service = Service { call, keep_days, ..Service::of(client.profile()) };
         let clock = Clock::new(client.key().is_test());
         let requests = ServiceRequests { sealer: Sealer::new(client.key(), former_key.as_ref()), client };
-        Ledger { shared: Arc::new(Inner { store, requests, service, clock }) }
+        Ledger { shared: Arc::new(Inner { store, requests, service, clock, backoff: Backoff::default() }) }
     }
 }
 

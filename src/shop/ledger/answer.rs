@@ -57,8 +57,8 @@ pub fn ticket(
 /// # Errors
 /// [`Refused`] if there is none, if it could not be read, or if it is another one.
 pub fn status(read: Option<Read>) -> Result<Reply, Refused> {
-    let (reading, reference) = checked(read)?;
-    Ok(status_reply(reading, &reference))
+    let (reading, reference, is_received) = checked(read)?;
+    Ok(status_reply(reading, &reference, is_received))
 }
 
 /// The same as a page, for a customer whose browser executes no script.
@@ -66,15 +66,16 @@ pub fn status(read: Option<Read>) -> Result<Reply, Refused> {
 /// # Errors
 /// [`Refused`] if there is none, if it could not be read, or if it is another one.
 pub fn payment(read: Option<Read>, language: Language) -> Result<Reply, Refused> {
-    let (reading, reference) = checked(read)?;
-    Ok(payment_page(&reading, &reference, language))
+    let (reading, reference, is_received) = checked(read)?;
+    Ok(payment_page(&reading, &reference, is_received, language))
 }
 
-/// The payment as it was read, and its reference, if it is the one that was sent.
-fn checked(read: Option<Read>) -> Result<(Reading, String), Refused> {
+/// The payment as it was read, its reference, and whether the shop has received what its order has become, if it is the one that was sent.
+fn checked(read: Option<Read>) -> Result<(Reading, String, bool), Refused> {
     let Read { done, reference, id } = read.ok_or_else(Refused::payment_missing)?;
     let payment = done.order.as_ref().and_then(|order| order.payment(&reference));
     let found = payment.and_then(|payment| payment.found.iter().find(|found| found.id == id));
+    let is_received = done.is_received;
     let mut reading = done.reading.unwrap_or_else(|| Err(Refused::unavailable()))?;
     let is_other = reading.intent.id.as_str() != id
         || reading.intent.merchant_reference.as_deref().is_some_and(|named| named != reference)
@@ -92,7 +93,7 @@ fn checked(read: Option<Read>) -> Result<(Reading, String), Refused> {
         *payable = payable.or(payment.quote);
         reading.plus_fee = payable.is_none() && payment.body.fee_is_on_top();
     }
-    Ok((reading, reference))
+    Ok((reading, reference, is_received))
 }
 
 /// The payment of this buyer that a page names: by its return nonce, the service's id or its public reference. Of two that the service made,

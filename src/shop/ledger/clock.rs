@@ -25,7 +25,8 @@ impl Clock {
         Self { is_test, ahead: Mutex::new(None), asked_at: Mutex::new(0), is_unknown: AtomicBool::new(is_test) }
     }
 
-    fn ahead(&self) -> Option<Time> {
+    /// How far the service's clock is ahead of the store's, by its last reply.
+    pub fn ahead(&self) -> Option<Time> {
         *self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -48,7 +49,8 @@ impl Clock {
         is_due
     }
 
-    pub(super) fn now(&self, of_store: Time) -> Time {
+    /// The time by which a ledger decides, when the store's clock shows this.
+    pub fn now(&self, of_store: Time) -> Time {
         if self.is_test { of_store + self.ahead().unwrap_or_default() } else { of_store }
     }
 

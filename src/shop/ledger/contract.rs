@@ -107,14 +107,14 @@ pub async fn contract<S: Store>(one: &S, other: &S) {
         .iter()
         .any(|effect| matches!(effect, Effect::OrderChanged(changed) if changed.state == OrderState::Paid));
     assert!(is_paid, "a payment that succeeded has not paid the order");
-    let events = done(one.events().await);
+    let events = done(one.events(None).await);
     let [OpenEvent { name, version, .. }] = &*events else {
         panic!("one event is open, and the store gives {events:?}")
     };
     assert_eq!((name.as_str(), *version), ("ORDER-1", paid.order.version));
     done(one.close(&events[0]).await);
     done(other.close(&events[0]).await);
-    assert_eq!(done(other.events().await), [], "a closed event is open");
+    assert_eq!(done(other.events(None).await), [], "a closed event is open");
 
     // What all servers share is replaced by one of two.
     let before = done(one.shared().await);

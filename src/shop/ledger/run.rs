@@ -8,7 +8,7 @@ use super::due::{
 };
 use super::event::{Alarm, Answer, Asked, Changed, Effect, Event, Got, Reading, Reply, Seen, Service};
 use super::order::{DAY, Order, Payment, SendResult, Time};
-use super::store::{Shared, Store};
+use super::store::{OpenEvent, Shared, Store};
 use crate::operations::{CreatePaymentIntent, ReadPaymentIntent};
 use crate::protocol::{AttemptResult, Error, Kind, Operation as _, Refusal, Repeat, Spec};
 use crate::shop::{self, Buyer, Owner, Refused};
@@ -126,6 +126,8 @@ pub struct Done {
     pub answer: Option<Answer>,
     /// The last payment that was read for it, or why there is none.
     pub reading: Option<Result<shop::Reading, Refused>>,
+    /// Of a payment that a page has named: whether the shop has received what its order has become.
+    pub is_received: bool,
     /// Whether the shop has an event to receive.
     has_changed: bool,
 }
@@ -270,7 +272,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
                 let (reference, id) = (payment.reference.clone(), found.id.clone());
                 self.store.returned(&reference, self.now().await?).await?;
                 let done = self.read(&order, &reference, &id).await?;
-                return Ok(Some(Read { done, reference, id }));
+                let is_received = self.store.events(Some(&name)).await?.is_empty();
+                return Ok(Some(Read { done: Done { is_received, ..done }, reference, id }));
             }
         }
         Ok(None)
@@ -390,19 +393,27 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// Those of the store.
     pub async fn deliver(&self, name: Option<&str>) -> Result<usize, S::Error> {
         let mut refused = 0;
-        for event in self.store.events().await?.iter().filter(|event| name.is_none_or(|name| event.name == name)) {
-            let is_received = match serde_json::from_str(&event.body) {
-                Ok(changed) => self.receiver.order_changed(&changed).await.is_ok(),
-                Err(_) => false,
-            };
-            if is_received {
-                self.store.close(event).await?;
-            } else {
-                refused += 1;
-                self.receiver.alarm(&Alarm { what: "not_received", about: event.name.clone() });
-            }
+        for event in self.store.events(name).await? {
+            refused += usize::from(!self.bring(&event).await?);
         }
         Ok(refused)
+    }
+
+    /// Brings the shop one event. Returns whether it has received it; if not, that is alarmed.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn bring(&self, event: &OpenEvent) -> Result<bool, S::Error> {
+        let is_received = match serde_json::from_str(&event.body) {
+            Ok(changed) => self.receiver.order_changed(&changed).await.is_ok(),
+            Err(_) => false,
+        };
+        if is_received {
+            self.store.close(event).await?;
+        } else {
+            self.receiver.alarm(&Alarm { what: "not_received", about: event.name.clone() });
+        }
+        Ok(is_received)
     }
 
     /// Asks the service about a payment. Returns the event, and the payment as it was read.

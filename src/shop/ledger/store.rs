@@ -49,8 +49,8 @@ pub trait Store: Send + Sync {
     fn replace_shared(&self, before: &Shared, after: &Shared)
     -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
-    /// Every event that is not closed, the oldest first.
-    fn events(&self) -> impl Future<Output = Result<Vec<OpenEvent>, Self::Error>> + Send;
+    /// Every event of this order that is not closed, or of every order, the oldest first.
+    fn events(&self, name: Option<&str>) -> impl Future<Output = Result<Vec<OpenEvent>, Self::Error>> + Send;
 
     /// Closes an event: the shop has received it.
     fn close(&self, event: &OpenEvent) -> impl Future<Output = Result<(), Self::Error>> + Send;

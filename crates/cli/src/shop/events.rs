@@ -1,0 +1,64 @@
+//! `guichet shop events`: what the application has not received.
+
+use super::FileArgs;
+use super::application::Application;
+use super::config::Config;
+use super::open::{self, Service};
+use super::secret::Secret;
+use super::seller::Seller;
+use clap::Subcommand;
+use guichet::native::ledger::Store;
+use guichet::values::printable;
+use serde_json::{Value, json};
+
+#[derive(Subcommand)]
+pub(super) enum EventsCommand {
+    /// List the events that the application has not received, the oldest first.
+    List {
+        #[command(flatten)]
+        file: FileArgs,
+        /// Print them as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring them once more, now.
+    Resend {
+        #[command(flatten)]
+        file: FileArgs,
+    },
+}
+
+pub(super) async fn events(command: EventsCommand) -> Result<(), Box<dyn std::error::Error>> {
+    match command {
+        EventsCommand::List { file, json } => {
+            let orders = open::orders(&Config::read(&file.config)?).await?;
+            let events = orders.events(None).await?;
+            let bodies = events.iter().map(|event| serde_json::from_str(&event.body).unwrap_or(json!(event.body)));
+            let bodies: Vec<Value> = bodies.collect();
+            if json {
+                println!("{}", json!({"events": bodies}));
+            } else if bodies.is_empty() {
+                println!("The application has received every event.");
+            } else {
+                for (event, body) in events.iter().zip(&bodies) {
+                    let state = body["state"].as_str().unwrap_or_default();
+                    println!("{}  {}  {}", printable(&event.name), event.version, printable(state));
+                }
+            }
+            Ok(())
+        }
+        EventsCommand::Resend { file } => {
+            let config = Config::read(&file.config)?;
+            let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
+            let client = Service::of(&config)?.client(&config)?;
+            let ledger = open::ledger(&config, client, open::orders(&config).await?)?;
+            let before = ledger.events().await?.len();
+            let waiting = ledger.deliver_due(&Seller::new(application, config.redirect_url())).await?;
+            println!("The application has received {} of {before} events.", before - waiting.min(before));
+            match waiting {
+                0 => Ok(()),
+                _ => Err("The others wait: see the log for the causes. The process brings them again by itself.".into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Opens what the process and its commands work with: the client, the ledger, the sessions.
+
+use super::config::Config;
+use guichet::native::{Ledger, SecretKey, Sessions};
+use guichet::{Client, values::printable};
+use guichet_orders::AnyOrders;
+
+/// The prefix of the tables.
+const PREFIX: &str = "guichet_";
+/// The default address of the service with a test key: a sandbox on this machine.
+const SANDBOX: &str = "http://127.0.0.1:4243";
+
+/// The payment service, and the key there.
+pub(super) struct Service {
+    pub base_url: String,
+    pub key: SecretKey,
+}
+
+impl Service {
+    /// The service of these settings, with the key of the environment.
+    pub(super) fn of(config: &Config) -> Result<Self, String> {
+        let key = SecretKey::from_env("GUICHET_SECRET_KEY").map_err(|invalid| invalid.to_string())?;
+        let given = std::env::var("GUICHET_BASE_URL").ok().filter(|text| !text.is_empty());
+        let of_profile = config.profile()?.map(|profile| profile.base_url);
+        let base_url = match given.or_else(|| config.service.clone()).or(of_profile) {
+            Some(base_url) => base_url,
+            None if key.is_test() => SANDBOX.to_owned(),
+            None => return Err("A live key needs the address of its service: `service` in shop.toml.".to_owned()),
+        };
+        Ok(Self { base_url, key })
+    }
+
+    /// The client of this service.
+    pub(super) fn client(self, config: &Config) -> Result<Client, String> {
+        let mut builder = Client::builder(&self.base_url, self.key).user_agent_suffix("guichet-shop");
+        for host in &config.plain_hosts {
+            builder = builder.allow_plain_http(host);
+        }
+        if let Some(profile) = config.profile()? {
+            builder = builder.profile(profile);
+        }
+        builder.build().map_err(|error| error.message().to_owned())
+    }
+}
+
+/// The store of the orders.
+pub(super) async fn orders(config: &Config) -> Result<AnyOrders, String> {
+    let opened = AnyOrders::connect(&config.database, PREFIX).await;
+    opened.map_err(|error| format!("`database`: {}", printable(error)))
+}
+
+/// The ledger over it.
+pub(super) fn ledger(config: &Config, client: Client, orders: AnyOrders) -> Result<Ledger<AnyOrders>, String> {
+    let mut builder = Ledger::builder(client, orders);
+    if let Some(days) = config.keep_days {
+        builder = builder.keep_days(days);
+    }
+    if std::env::var_os("GUICHET_FORMER_SECRET_KEY").is_some_and(|text| !text.is_empty()) {
+        let former = SecretKey::from_env("GUICHET_FORMER_SECRET_KEY").map_err(|invalid| invalid.to_string())?;
+        builder = builder.former_key(former);
+    }
+    Ok(builder.build())
+}
+
+/// The session tokens of the customers: in PostgreSQL if the orders are there, and else in memory.
+pub(super) async fn sessions(config: &Config, client: &Client) -> Result<Sessions, String> {
+    #[cfg(feature = "postgres")]
+    if config.database.starts_with("postgres") {
+        let store = guichet_sessions::PostgresSessions::connect(&config.database, client).await;
+        let store = store.map_err(|error| format!("`database`: {}", error.message()))?;
+        return Ok(Sessions::with_store(client.clone(), store));
+    }
+    let _ = config;
+    Ok(Sessions::new(client.clone()))
+}

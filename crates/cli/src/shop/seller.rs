@@ -1,0 +1,235 @@
+//! The shop whose application is asked by messages: who a customer is, what an order costs, and what it has become.
+
+use super::application::{Answer, Application, Message};
+use super::customer::{Customer, credentials_of, joined};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use guichet::native::ledger::Changed;
+use guichet::native::{Buyer, Purchase, Reason, Refused, Shop};
+use guichet::operations::CreatePaymentIntent;
+use guichet::protocol::{Fields, Served};
+use guichet::values::{Amount, MerchantReference};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a page waits for the application.
+const PAGE_WAITS: Duration = Duration::from_secs(3);
+/// How long the first delivery of an event may take: a page that asks for its payment waits for it.
+const FIRST_DELIVERY: Duration = Duration::from_secs(2);
+/// How long a later one may take.
+const LATER_DELIVERY: Duration = Duration::from_secs(9);
+/// How long a status reading takes a customer for signed in without asking again.
+const KEPT: Duration = Duration::from_secs(5);
+/// The most customers who are kept.
+const MOST_KEPT: usize = 10_000;
+
+/// The application, as a shop.
+pub(super) struct Seller {
+    pub application: Application,
+    redirect_url: String,
+    /// Customers by the hash of their credentials, and until when they are kept.
+    kept: Mutex<HashMap<String, (Instant, Customer)>>,
+    /// The events that were brought in vain.
+    refused: Mutex<HashSet<String>>,
+}
+
+tokio::task_local! {
+    /// What one request of a page leaves for its later steps.
+    static PAGE: RefCell<PageRequest>;
+}
+
+#[derive(Default)]
+struct PageRequest {
+    /// The customer, as the application has answered.
+    customer: Option<Customer>,
+    /// What its session is continued by.
+    cookies: Vec<HeaderValue>,
+}
+
+/// Carries the application's cookies to the browser.
+pub(super) async fn with_cookies(request: Request, next: Next) -> Response {
+    let answer = async {
+        let mut response = next.run(request).await;
+        let cookies = PAGE.with(|page| std::mem::take(&mut page.borrow_mut().cookies));
+        response.headers_mut().extend(cookies.into_iter().map(|cookie| (header::SET_COOKIE, cookie)));
+        response
+    };
+    PAGE.scope(RefCell::default(), answer).await
+}
+
+impl Seller {
+    pub(super) fn new(application: Application, redirect_url: String) -> Self {
+        Self { application, redirect_url, kept: Mutex::default(), refused: Mutex::default() }
+    }
+
+    /// Forgets the customers of a login that has ended.
+    pub(super) fn forget(&self, login: &str) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|_, (_, customer)| customer.buyer.login.as_deref() != Some(login));
+    }
+
+    fn kept(&self, credentials: &str) -> Option<Customer> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(credentials).filter(|(until, _)| *until > Instant::now()).map(|(_, customer)| customer.clone())
+    }
+
+    fn keep(&self, credentials: String, customer: Customer) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if kept.len() >= MOST_KEPT {
+            kept.retain(|_, (until, _)| *until > now);
+        }
+        if kept.len() < MOST_KEPT {
+            kept.insert(credentials, (now + KEPT, customer));
+        }
+    }
+
+    /// Asks who sends a request.
+    async fn ask_customer(&self, request: &Parts, credentials: &str) -> Result<Option<Customer>, Refused> {
+        let mut handed_on = HeaderMap::new();
+        for name in [header::COOKIE, header::AUTHORIZATION, header::ACCEPT_LANGUAGE] {
+            if let Ok(value) = HeaderValue::from_bytes(&joined(&request.headers, &name)) && !value.is_empty() {
+                handed_on.insert(name, value);
+            }
+        }
+        let message = Message {
+            kind: "customer",
+            id: random_id()?,
+            members: Map::from_iter([("credentials".to_owned(), json!(credentials))]),
+            headers: handed_on,
+            time: PAGE_WAITS,
+            is_answer: |answer| answer.status == StatusCode::UNAUTHORIZED,
+            about: "",
+        };
+        let Answer { status, cookies, json } = self.application.send(message).await?;
+        let _ = PAGE.try_with(|page| page.borrow_mut().cookies = cookies);
+        if status == StatusCode::UNAUTHORIZED {
+            return Ok(None);
+        }
+        let customer = Customer::read(json, &request.headers);
+        customer.map(Some).map_err(|cause| self.application.failed("customer", "", cause))
+    }
+}
+
+impl Shop for Seller {
+    async fn buyer(&self, request: &Parts) -> Result<Option<Buyer>, Refused> {
+        let credentials = credentials_of(&request.headers);
+        let kept = (request.method == Method::GET).then(|| self.kept(&credentials)).flatten();
+        let customer = match kept {
+            Some(customer) => Some(customer),
+            None => self.ask_customer(request, &credentials).await?,
+        };
+        let Some(customer) = customer else { return Ok(None) };
+        let buyer = customer.buyer.clone();
+        if request.method == Method::GET {
+            self.keep(credentials, customer.clone());
+        }
+        let _ = PAGE.try_with(|page| page.borrow_mut().customer = Some(customer));
+        Ok(Some(buyer))
+    }
+
+    async fn purchase(&self, _: &Buyer, order: Value) -> Result<Purchase, Refused> {
+        let customer = PAGE.try_with(|page| page.borrow().customer.clone()).ok().flatten();
+        let customer = customer.ok_or_else(|| Refused::broken("a purchase has no customer"))?;
+        let message = Message {
+            kind: "purchase",
+            id: random_id()?,
+            members: Map::from_iter([
+                ("order".to_owned(), order),
+                ("customer".to_owned(), Value::Object(customer.answer.clone())),
+            ]),
+            headers: HeaderMap::new(),
+            time: PAGE_WAITS,
+            is_answer: |answer| answer.status.is_client_error() && answer.error().is_some(),
+            about: "",
+        };
+        let answer = self.application.send(message).await?;
+        if let Some((code, message)) = answer.error().filter(|_| answer.status.is_client_error()) {
+            let ended = answer.json.as_ref().and_then(|json| json["name"].as_str()).filter(|_| code == "order_ended");
+            return match ended.map(MerchantReference::new) {
+                Some(Ok(name)) => Ok(Purchase::OrderEnded(name)),
+                _ => Err(Refused::new(answer.status.as_u16(), Reason { code, message })),
+            };
+        }
+        let purchase = self.read_purchase(answer.json.as_ref(), &customer);
+        purchase.map_err(|cause| self.application.failed("purchase", "", format_args!("gives no purchase: {cause}")))
+    }
+
+    async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
+        let Ok(Value::Object(members)) = serde_json::to_value(changed) else {
+            return Err(Refused::broken("an event is no object"));
+        };
+        let Changed { name, version, .. } = changed;
+        let named = format!("{} {name} {version}", self.application.audience());
+        let id = format!("evt_{}", hex::encode(&Sha256::digest(named)[..16]));
+        let is_later = self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
+        let message = Message {
+            kind: "order_changed",
+            id: id.clone(),
+            members,
+            headers: HeaderMap::new(),
+            time: if is_later { LATER_DELIVERY } else { FIRST_DELIVERY },
+            is_answer: |_| false,
+            about: name,
+        };
+        let received = self.application.send(message).await;
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        match received {
+            Ok(_) => refused.remove(&id),
+            Err(_) => refused.insert(id),
+        };
+        received.map(drop)
+    }
+}
+
+impl Seller {
+    /// What an order is and costs, as the application says it. What it does not say of the customer is what it has said of them before.
+    fn read_purchase(&self, answer: Option<&Value>, customer: &Customer) -> Result<Purchase, String> {
+        let answer = answer.and_then(Value::as_object).ok_or("the answer is no object in JSON")?;
+        let name = answer.get("name").and_then(Value::as_str).ok_or("`name` is missing, the order's own name")?;
+        let name = MerchantReference::new(name).map_err(|invalid| format!("`name`: {invalid}"))?;
+        let purchase = answer.get("purchase").and_then(Value::as_object).ok_or("`purchase` is missing, an object")?;
+        let mut members = purchase.clone();
+        for (member, value) in customer.payer() {
+            members.entry(member).or_insert(value);
+        }
+        members.entry("redirect_url").or_insert_with(|| json!(self.redirect_url));
+        members.insert("merchant_reference".to_owned(), json!(name));
+        let purchase = CreatePaymentIntent::parse(Fields::new(members).strict()).map_err(|errors| {
+            let errors = errors.iter().map(|error| format!("`{}`: {}", error.param, error.message));
+            errors.collect::<Vec<_>>().join(" ")
+        })?;
+        match answer.get("payable") {
+            None | Some(Value::Null) => Ok(purchase.into()),
+            Some(payable) => {
+                let text = payable.as_str().map_or_else(|| payable.to_string(), str::to_owned);
+                let payable = Amount::of_request(&text).map_err(|invalid| format!("`payable`: {invalid}"))?;
+                Ok(Purchase::Quoted { purchase: Box::new(purchase), payable })
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// The code and the sentence of an error.
+    fn error(&self) -> Option<(&str, &str)> {
+        let json = self.json.as_ref()?;
+        Some((json["code"].as_str().filter(|code| !code.is_empty())?, json["message"].as_str()?))
+    }
+}
+
+fn random_id() -> Result<String, Refused> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(Refused::broken)?;
+    Ok(format!("msg_{}", hex::encode(random)))
+}
+
+/// The seller that the ledger and the routes share.
+pub(super) type SharedSeller = Arc<Seller>;

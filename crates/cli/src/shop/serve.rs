@@ -1,0 +1,232 @@
+//! The process: the routes of the page, the message of the application, the rounds, and what an operator asks.
+
+use super::application::Application;
+use super::config::Config;
+use super::open::{self, Service};
+use super::secret::Secret;
+use super::seller::{Seller, SharedSeller, with_cookies};
+use super::watch::Watch;
+use super::{FileArgs, RunArgs};
+use crate::serve::stop_signal;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::from_fn;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use clap::ValueEnum;
+use guichet::native::{Ledger, Routes, SecretKey, Sessions};
+use guichet_orders::AnyOrders;
+use guichet_sandbox::{Config as SandboxConfig, Package, Sandbox};
+use serde::Deserialize;
+use serde_json::json;
+use std::error::Error;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+/// The pause between two rounds.
+const ROUND: Duration = Duration::from_secs(2);
+/// The pause between two looks for events that are to be brought.
+const DELIVERY: Duration = Duration::from_secs(1);
+/// How long requests in flight may take after SIGTERM.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Log {
+    /// A line for people.
+    Text,
+    /// A line of JSON.
+    Json,
+}
+
+/// What the routes beside the page's share.
+struct Process {
+    ledger: Ledger<AnyOrders>,
+    sessions: Sessions,
+    seller: SharedSeller,
+    watch: Watch,
+}
+
+pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
+    let RunArgs { file: FileArgs { config }, sandbox, json, log: _ } = args;
+    let config = Config::read(&config)?;
+    let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
+    let sandbox = match sandbox {
+        Some(listen) => Some(start_sandbox(&config, listen).await?),
+        None => None,
+    };
+    let service = match &sandbox {
+        Some(sandbox) => {
+            let key = SecretKey::new(sandbox.secret_key().expose())?;
+            Service { base_url: sandbox.base_url().to_owned(), key }
+        }
+        None => Service::of(&config)?,
+    };
+    let base_url = service.base_url.clone();
+    let client = service.client(&config)?;
+    let orders = open::orders(&config).await?;
+    let ledger = open::ledger(&config, client.clone(), orders.clone())?;
+    let sessions = open::sessions(&config, &client).await?;
+    let seller = Arc::new(Seller::new(application, config.redirect_url()));
+    let process = Arc::new(Process { ledger, sessions, seller, watch: Watch::new() });
+    let router = router(&config, &process)?;
+    let listener = TcpListener::bind(config.listen).await.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => format!("The address {} is already in use. Choose another: `listen`.", config.listen),
+        _ => format!("The shop cannot listen on {}: {error}.", config.listen),
+    })?;
+    let shop_url = format!("http://{}", listener.local_addr()?);
+    if config.private_network && !config.is_here() && config.app.scheme() == "http" {
+        tracing::warn!("logins and prices cross the network to {} unencrypted: private_network", config.app.host_str().unwrap_or_default());
+    }
+    // Before it says that it runs: its reader may stop it at once.
+    let (stop, stopped) = (stop_signal()?, stop_signal()?);
+    tokio::spawn(for_ever("settling", Arc::clone(&process), keep_settling));
+    tokio::spawn(for_ever("delivery", Arc::clone(&process), keep_delivering));
+    let watching = Arc::clone(&process);
+    tokio::spawn(async move { watching.watch.keep_looking(&orders, &watching.ledger).await });
+    report(json, &config, &shop_url, &base_url, sandbox.as_ref());
+    tokio::select! {
+        served = axum::serve(listener, router).with_graceful_shutdown(stop) => served?,
+        // A request that takes longer is dropped; what it has stored goes on with the next round.
+        () = async { stopped.await; tokio::time::sleep(GRACE).await } => {}
+    }
+    Ok(())
+}
+
+/// The service in this process. In memory with the orders, and else beside them.
+async fn start_sandbox(config: &Config, listen: SocketAddr) -> Result<Sandbox, Box<dyn Error>> {
+    let in_memory = config.database == "memory:";
+    let database = if in_memory { "memory:" } else { "sqlite:.guichet/sandbox.sqlite" }.to_owned();
+    let package = Package::find(None);
+    if let Some(problem) = package.problem() {
+        eprintln!("guichet: {problem}");
+    }
+    let profile = config.profile()?;
+    let merchant_name = config.name.clone();
+    let config = SandboxConfig { listen, database, package, profile, merchant_name, ..SandboxConfig::default() };
+    Ok(Sandbox::start_with(config).await?)
+}
+
+fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: Option<&Sandbox>) {
+    if json {
+        let mut line = json!({"shop_url": shop_url, "path": config.path, "base_url": base_url});
+        if let Some(sandbox) = sandbox {
+            line["secret_key"] = json!(sandbox.secret_key().expose());
+            line["control_url"] = json!(sandbox.control_url());
+            line["control_token"] = json!(sandbox.control_token().expose());
+        }
+        println!("{line}");
+        return;
+    }
+    println!("The merchant's half of the shop {:?} is running.\n", config.name);
+    println!("  The page's routes    {shop_url}{}", config.path);
+    println!("  The application      {}", config.app);
+    println!("  The service          {base_url}");
+    if sandbox.is_some() {
+        println!("\nThe service is a test service: no real money moves. The phone 237670000000 pays, 237670000009 declines.");
+    }
+    println!("\nCtrl-C stops it.");
+}
+
+fn router(config: &Config, process: &Arc<Process>) -> Result<Router, String> {
+    let Process { ledger, sessions, seller, .. } = &**process;
+    let mut routes = Routes::new(ledger.clone(), Arc::clone(seller)).sessions(sessions.clone());
+    for origin in std::iter::once(&config.public_url).chain(&config.origins) {
+        routes = routes.allow_origin(origin).map_err(|invalid| format!("{origin}: {invalid}"))?;
+    }
+    for origin in &config.checkout_origins {
+        routes = routes.checkout_origin(origin).map_err(|invalid| format!("{origin}: {invalid}"))?;
+    }
+    if config.public_reads {
+        routes = routes.public_reads();
+    }
+    let own = Router::new()
+        .route("/app", post(message).layer(DefaultBodyLimit::max(64 * 1024)))
+        .route("/healthz", get(async || StatusCode::OK))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(Arc::clone(process));
+    Ok(own.nest(&config.path, routes.router().layer(from_fn(with_cookies))))
+}
+
+/// A message of the application.
+#[derive(Deserialize)]
+struct LoginEnded {
+    r#type: String,
+    audience: String,
+    #[serde(default)]
+    login: String,
+}
+
+/// `POST /app`: a login has ended, so its session tokens are revoked.
+async fn message(State(process): State<Arc<Process>>, headers: HeaderMap, body: Bytes) -> Response {
+    let refuse = |status: StatusCode, why: &str| (status, [why, "\n"].concat()).into_response();
+    let Process { sessions, seller, .. } = &*process;
+    if !seller.application.secret().has_signed(&headers, &body) {
+        return refuse(StatusCode::UNAUTHORIZED, "The message is not signed by this shop's secret within the last five minutes.");
+    }
+    let Ok(LoginEnded { r#type, audience, login }) = serde_json::from_slice(&body) else {
+        return refuse(StatusCode::BAD_REQUEST, "The message is no object in JSON with `type` and `audience`.");
+    };
+    if audience != seller.application.audience() {
+        return refuse(StatusCode::BAD_REQUEST, "The message is for another shop: `audience`.");
+    }
+    if r#type != "login_ended" || login.is_empty() {
+        return refuse(StatusCode::BAD_REQUEST, "The message's `type` is `login_ended`, and it has a `login`.");
+    }
+    seller.forget(&login);
+    match sessions.sign_out(&login).await {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        // The tokens that are left end by themselves within half an hour.
+        Err(refused) => refused.into_response(),
+    }
+}
+
+async fn ready(State(process): State<Arc<Process>>) -> StatusCode {
+    if process.watch.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+}
+
+async fn metrics(State(process): State<Arc<Process>>) -> Response {
+    let Process { ledger, seller, watch, .. } = &*process;
+    let format = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, format)], watch.text(ledger, seller)).into_response()
+}
+
+/// Works for ever, also after a panic: a shop that sells and does not settle would take money for orders that stay unpaid.
+async fn for_ever<F>(what: &'static str, process: Arc<Process>, work: fn(Arc<Process>) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    while let Err(panicked) = tokio::spawn(work(Arc::clone(&process))).await {
+        tracing::error!(%panicked, "the {what} has ended, and begins anew");
+        tokio::time::sleep(ROUND).await;
+    }
+}
+
+/// Reads what is due, round after round.
+async fn keep_settling(process: Arc<Process>) {
+    loop {
+        // A failure is logged as a `Refused`.
+        let round = process.ledger.read_due(&*process.seller).await;
+        process.watch.set_ready(round.is_ok());
+        for (reference, id) in round.map(|round| round.not_readable).unwrap_or_default() {
+            tracing::warn!(?reference, ?id, "a payment cannot be read: look for it at the payment company");
+        }
+        tokio::time::sleep(ROUND).await;
+    }
+}
+
+/// Brings the application what it has not received. Apart from the readings, so that an application that does not answer delays none.
+async fn keep_delivering(process: Arc<Process>) {
+    loop {
+        if let Ok(waiting) = process.ledger.deliver_due(&*process.seller).await {
+            process.watch.set_waiting(waiting);
+        }
+        tokio::time::sleep(DELIVERY).await;
+    }
+}

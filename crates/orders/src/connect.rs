@@ -1,0 +1,60 @@
+//! Opens a ledger by the address of its database.
+
+use crate::{AnyOrders, OpenError};
+#[cfg(feature = "sqlite")]
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+
+impl AnyOrders {
+    /// Opens the ledger of the tables with this prefix, in the database at this address: `sqlite:.guichet/shop.sqlite`, a file that is created
+    /// with its folder and readable by its owner alone; `postgres://…` with the feature `postgres`; or `memory:`, which ends with the process.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), guichet_orders::OpenError> {
+    /// let orders = guichet_orders::AnyOrders::connect("memory:", "guichet_").await?;
+    /// # let _ = orders; Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`OpenError`] if the address is none of these, or the database cannot be opened.
+    pub async fn connect(address: &str, prefix: &str) -> Result<Self, OpenError> {
+        #[cfg(feature = "postgres")]
+        if address.starts_with("postgres:") || address.starts_with("postgresql:") {
+            let pool = sqlx::PgPool::connect(address).await?;
+            return Ok(Self::Postgres(crate::PostgresOrders::open(pool, prefix).await?));
+        }
+        #[cfg(feature = "sqlite")]
+        if address == "memory:" || address.starts_with("sqlite:") {
+            let mut options: SqliteConnectOptions = match address {
+                "memory:" => "sqlite::memory:".parse()?,
+                _ => address.parse()?,
+            };
+            if !address.contains("memory:") {
+                keep_private(options.get_filename()).map_err(OpenError::File)?;
+                options = options.journal_mode(SqliteJournalMode::Wal);
+            }
+            // One connection, which is never closed: with it, orders in memory would be lost. A request that is canceled during the test
+            // of a connection would close it.
+            let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
+            let pool = pool.test_before_acquire(false).connect_with(options).await?;
+            return Ok(Self::Sqlite(crate::SqliteOrders::open(pool, prefix).await?));
+        }
+        Err(OpenError::Address)
+    }
+}
+
+/// Creates the file with its folder, and makes it readable by its owner alone: it holds customers and orders.
+#[cfg(feature = "sqlite")]
+fn keep_private(file: &std::path::Path) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(0o600).open(file)?.set_permissions(std::fs::Permissions::from_mode(0o600))
+    }
+    #[cfg(not(unix))]
+    options.open(file).map(drop)
+}
