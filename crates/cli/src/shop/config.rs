@@ -154,7 +154,9 @@ mod tests {
         ] {
             assert_eq!(check(line), Ok(()), "{line}");
         }
-        for line in ["app = \"http://app:8000/payments\"", "app = \"ftp://127.0.0.1\"", "app = \"http://u:p@127.0.0.1/\""] {
+        for line in
+            ["app = \"http://app:8000/payments\"", "app = \"ftp://127.0.0.1\"", "app = \"http://u:p@127.0.0.1/\""]
+        {
             assert!(check(line).is_err(), "{line}");
         }
     }

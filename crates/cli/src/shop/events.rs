@@ -57,7 +57,9 @@ pub(super) async fn events(command: EventsCommand) -> Result<(), Box<dyn std::er
             println!("The application has received {} of {before} events.", before - waiting.min(before));
             match waiting {
                 0 => Ok(()),
-                _ => Err("The others wait: see the log for the causes. The process brings them again by itself.".into()),
+                _ => {
+                    Err("The others wait: see the log for the causes. The process brings them again by itself.".into())
+                }
             }
         }
     }

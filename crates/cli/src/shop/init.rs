@@ -66,7 +66,9 @@ pub(super) fn init(args: InitArgs) -> Result<(), String> {
     let unusable = |why: &dyn std::fmt::Display| format!("The folder {shown} cannot be used: {why}.");
     fs::create_dir_all(&folder).map_err(|error| unusable(&error))?;
     if fs::read_dir(&folder).map_err(|error| unusable(&error))?.next().is_some() {
-        return Err(format!("The folder {shown} is not empty. Nothing was written. Give a folder that is empty or does not exist."));
+        return Err(format!(
+            "The folder {shown} is not empty. Nothing was written. Give a folder that is empty or does not exist."
+        ));
     }
     let write = |name: &str, bytes: &[u8]| write(&folder.join(name), bytes, 0o644).map_err(|error| unusable(&error));
     for (name, text) in kind.files() {
@@ -82,7 +84,9 @@ pub(super) fn init(args: InitArgs) -> Result<(), String> {
     let secret = [&**secret::new()?, "\n"].concat();
     self::write(&folder.join("app-secret"), secret.as_bytes(), 0o600).map_err(|error| unusable(&error))?;
     let [process, application] = kind.lines();
-    println!("The shop is in {shown}. Two lines run it, each in a terminal of its own, in that folder:\n\n  {process}\n  {application}");
+    println!(
+        "The shop is in {shown}. Two lines run it, each in a terminal of its own, in that folder:\n\n  {process}\n  {application}"
+    );
     println!("\nThen open http://127.0.0.1:8000. No real money moves.");
     Ok(())
 }

@@ -95,7 +95,9 @@ impl Seller {
     async fn ask_customer(&self, request: &Parts, credentials: &str) -> Result<Option<Customer>, Refused> {
         let mut handed_on = HeaderMap::new();
         for name in [header::COOKIE, header::AUTHORIZATION, header::ACCEPT_LANGUAGE] {
-            if let Ok(value) = HeaderValue::from_bytes(&joined(&request.headers, &name)) && !value.is_empty() {
+            if let Ok(value) = HeaderValue::from_bytes(&joined(&request.headers, &name))
+                && !value.is_empty()
+            {
                 handed_on.insert(name, value);
             }
         }

@@ -81,7 +81,10 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     })?;
     let shop_url = format!("http://{}", listener.local_addr()?);
     if config.private_network && !config.is_here() && config.app.scheme() == "http" {
-        tracing::warn!("logins and prices cross the network to {} unencrypted: private_network", config.app.host_str().unwrap_or_default());
+        tracing::warn!(
+            "logins and prices cross the network to {} unencrypted: private_network",
+            config.app.host_str().unwrap_or_default()
+        );
     }
     // Before it says that it runs: its reader may stop it at once.
     let (stop, stopped) = (stop_signal()?, stop_signal()?);
@@ -128,7 +131,9 @@ fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: 
     println!("  The application      {}", config.app);
     println!("  The service          {base_url}");
     if sandbox.is_some() {
-        println!("\nThe service is a test service: no real money moves. The phone 237670000000 pays, 237670000009 declines.");
+        println!(
+            "\nThe service is a test service: no real money moves. The phone 237670000000 pays, 237670000009 declines."
+        );
     }
     println!("\nCtrl-C stops it.");
 }
@@ -168,7 +173,10 @@ async fn message(State(process): State<Arc<Process>>, headers: HeaderMap, body: 
     let refuse = |status: StatusCode, why: &str| (status, [why, "\n"].concat()).into_response();
     let Process { sessions, seller, .. } = &*process;
     if !seller.application.secret().has_signed(&headers, &body) {
-        return refuse(StatusCode::UNAUTHORIZED, "The message is not signed by this shop's secret within the last five minutes.");
+        return refuse(
+            StatusCode::UNAUTHORIZED,
+            "The message is not signed by this shop's secret within the last five minutes.",
+        );
     }
     let Ok(LoginEnded { r#type, audience, login }) = serde_json::from_slice(&body) else {
         return refuse(StatusCode::BAD_REQUEST, "The message is no object in JSON with `type` and `audience`.");

@@ -41,7 +41,8 @@ impl Watch {
         };
         let open = gauge("payments_open", "Payments that may still be paid");
         let oldest_unread = gauge("payment_unread_seconds", "For how long the oldest payment waits to be read");
-        let not_readable = gauge("payments_not_readable", "Payments that a person is to look for at the payment company");
+        let not_readable =
+            gauge("payments_not_readable", "Payments that a person is to look for at the payment company");
         let refunds_due = gauge("refunds_due", "Refunds that are to be made");
         let events_waiting = gauge("events_waiting", "Events that the application has not received");
         let clock_ahead = Family::default();
