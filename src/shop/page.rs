@@ -251,6 +251,7 @@ mod tests {
             payment_page(
                 &Reading { intent, as_of: Some(1_000), expires_at: Some(2_000), final_since: None, plus_fee: false },
                 "ORDER-1",
+                true,
                 Language::English,
             )
         };
