@@ -28,9 +28,9 @@ const PAGES: [(&str, &[&str]); 6] = [
     (
         "A server",
         &[
+            "any-language.md",
             "shop.md",
             "rust.md",
-            "laravel.md",
             "without-script.md",
             "two-origins.md",
             "several-servers.md",

@@ -133,12 +133,12 @@ impl OrderPattern {
     }
 }
 
-/// A request that signs a customer in: `POST /login {"name":"awa"}`.
+/// A request that signs a customer in: `POST /login {"name":"awa"}`, or `POST http://127.0.0.1:8000/login {"name":"awa"}`.
 #[derive(Clone, Debug)]
 pub struct Login {
     /// `POST`
     pub method: &'static str,
-    /// Its path.
+    /// Its path, or its address.
     pub path: String,
     /// Its body, as JSON.
     pub body: String,
@@ -174,10 +174,10 @@ pub fn shop_address(text: &str) -> Result<ShopAddress, String> {
     Ok(ShopAddress { origin: url.origin().ascii_serialization(), routes })
 }
 
-/// Reads a path of the shop.
+/// Reads a path of the shop, or the address of its application: if that has another port, its cookies go to both.
 pub fn path(text: &str) -> Result<String, String> {
-    let is_path = text.starts_with('/').then(|| text.to_owned());
-    is_path.ok_or_else(|| "give a path of the shop: /login".to_owned())
+    let is_path = (text.starts_with('/') || shop_address(text).is_ok()).then(|| text.to_owned());
+    is_path.ok_or_else(|| "give a path of the shop, /login, or an address, http://127.0.0.1:8000/login".to_owned())
 }
 
 /// Reads an order.
@@ -211,7 +211,7 @@ pub fn login(text: &str) -> Result<Login, String> {
         Some("POST") => "POST",
         _ => return Err(wrong()),
     };
-    let path = parts.next().filter(|path| path.starts_with('/')).ok_or_else(wrong)?.to_owned();
+    let path = path(parts.next().unwrap_or_default()).map_err(|_| wrong())?;
     let body = parts.next().unwrap_or_default().trim().to_owned();
     Ok(Login { method, path, body })
 }
@@ -285,6 +285,7 @@ mod tests {
         let read = login(r#"POST /login {"name": "awa"}"#).unwrap();
         assert_eq!((read.method, read.path.as_str(), read.body.as_str()), ("POST", "/login", r#"{"name": "awa"}"#));
         assert_eq!(login("GET /login/awa").unwrap().body, "");
+        assert_eq!(login("POST http://127.0.0.1:8000/login").unwrap().path, "http://127.0.0.1:8000/login");
         for text in ["", "/login", "PUT /login", "POST login name=awa"] {
             assert!(login(text).is_err(), "{text}");
         }

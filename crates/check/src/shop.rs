@@ -59,14 +59,15 @@ pub(crate) struct RequestBuilder<'a> {
 }
 
 impl Check {
-    /// A request to a path of the shop, by this customer's browser, without any header but the cookies.
+    /// A request to a path or an address of the shop, by this customer's browser, without any header but the cookies.
     pub(crate) fn request<'a>(
         &'a self,
         customer: &'a Customer,
         method: &'static str,
         path: &str,
     ) -> RequestBuilder<'a> {
-        let url = format!("{}{path}", self.options.shop.origin);
+        let origin = if path.starts_with('/') { &*self.options.shop.origin } else { "" };
+        let url = format!("{origin}{path}");
         let headers = customer.header().map(|cookies| ("Cookie".to_owned(), cookies)).into_iter().collect();
         let request = Request { method, url, headers, body: String::new() };
         RequestBuilder { check: self, customer, request, shown: format!("{method} {path}"), notes: Vec::new() }
@@ -114,7 +115,7 @@ impl RequestBuilder<'_> {
     /// Sends it from a page of the shop: with the headers that the browser adds there, and the CSRF token.
     pub(crate) fn on_own_page(mut self) -> Self {
         let origin = self.check.page_origin().to_owned();
-        let is_same_origin = origin == self.check.options.shop.origin;
+        let is_same_origin = self.request.url.strip_prefix(&*origin).is_some_and(|path| path.starts_with('/'));
         if self.request.method != "GET" || !is_same_origin {
             self.set("Origin", &origin);
         }

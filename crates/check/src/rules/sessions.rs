@@ -553,8 +553,14 @@ async fn sign_out(check: &Check, browser: &Customer, login: &Login) -> Result<Si
 
 /// Whether the shop answers a POST to an address that it does not have as if it had it.
 async fn answers_anything(check: &Check, browser: &Customer) -> bool {
-    let request = check.request(browser, "POST", "/no-such-address").on_own_page();
+    let origin = check.options.logins.first().map(|login| origin_of(&login.path)).unwrap_or_default();
+    let request = check.request(browser, "POST", &[&origin, "/no-such-address"].concat()).on_own_page();
     (200..400).contains(&request.json(&json!({})).send().await.status())
+}
+
+/// The origin of an address; empty for a path of the shop.
+fn origin_of(login: &str) -> String {
+    url::Url::parse(login).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
 /// The addresses at which shops sign out.
@@ -575,7 +581,8 @@ fn sign_out_paths(login: &str) -> Vec<String> {
         }
     }
     let usual = ["/logout", "/sign-out", "/signout", "/api/logout", "/api/sign-out", "/auth/logout", "/logout/"];
-    paths.extend(usual.map(str::to_owned));
+    let origin = origin_of(login);
+    paths.extend(usual.map(|path| [&*origin, path].concat()));
     paths.dedup();
     paths
 }
