@@ -191,6 +191,8 @@ export interface PaymentState {
   /** The `Date` of the service's reply in which the payment was read, in Unix seconds. */
   as_of?: number | null;
   late?: LateApproval;
+  /** Whether the shop has stored what the order has become. */
+  delivered?: boolean;
 }
 
 /**
@@ -649,6 +651,8 @@ export interface Outcome {
   as_of?: number;
   /** Whether a declined attempt may still become money, as your server says it. Absent: a decline is not known to be final. */
   late?: LateApproval;
+  /** Whether the shop has stored what the order has become: after `succeeded`, `false` means that it is being informed. */
+  delivered?: boolean;
 }
 
 /**

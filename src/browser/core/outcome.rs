@@ -61,6 +61,7 @@ impl Outcome {
             "as_of",
             "plus_fee",
             "late",
+            "delivered",
         ] {
             if let Some(value) = get(&self.reply, name) {
                 set(&outcome, name, &value);
