@@ -36,7 +36,7 @@ struct Message {
 
 /// An application with orders of its own: a version, a state, and how often it has become paid.
 #[derive(Clone, Default)]
-struct Application(Arc<Mutex<Orders>>);
+pub(crate) struct Application(Arc<Mutex<Orders>>);
 
 #[derive(Default)]
 struct Orders {
@@ -69,7 +69,7 @@ impl Application {
         self.state().messages.iter().filter(|message| message.body["type"] == kind).cloned().collect()
     }
 
-    fn shipped(&self) -> Vec<String> {
+    pub(crate) fn shipped(&self) -> Vec<String> {
         self.state().shipped.clone()
     }
 
@@ -90,7 +90,9 @@ async fn receive(State(application): State<Application>, request: Request) -> Re
     let cookie = parts.headers.get("cookie").and_then(|cookie| cookie.to_str().ok()).unwrap_or_default().to_owned();
     let (wrong, pause) = {
         let mut state = application.state();
-        state.messages.push(Message { headers: parts.headers, body: body.clone() });
+        if state.messages.len() < 1_000 {
+            state.messages.push(Message { headers: parts.headers, body: body.clone() });
+        }
         (state.wrong.get(&*kind).copied(), state.pause)
     };
     tokio::time::sleep(pause).await;
@@ -150,9 +152,9 @@ impl Application {
 }
 
 /// A running `guichet shop`. When it is dropped, the process is killed.
-struct Process {
-    child: Child,
-    url: String,
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    pub(crate) url: String,
     service: String,
     key: String,
 }
@@ -165,13 +167,13 @@ impl Drop for Process {
 }
 
 /// What stays when the process ends: its folder and its application.
-struct Shop {
+pub(crate) struct Shop {
     folder: Folder,
-    application: Application,
+    pub(crate) application: Application,
 }
 
 impl Shop {
-    async fn new(lines: &str) -> Self {
+    pub(crate) async fn new(lines: &str) -> Self {
         let (folder, application) = (Folder::new("shop-process"), Application::default());
         let url = application.serve().await;
         Self::write(&folder, &format!("{lines}\napp = \"{url}/payments\""));
@@ -184,7 +186,7 @@ impl Shop {
         fs::write(folder.path.join("shop.toml"), text).unwrap();
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = ends_with_tests(env!("CARGO_BIN_EXE_guichet"));
         command.arg("shop").args(arguments).current_dir(&self.folder.path);
         command.env("GUICHET_APP_SECRET", SECRET).env("GUICHET_LOG", "debug");
@@ -201,7 +203,7 @@ impl Shop {
         self.start_with(self.command(&["--sandbox=127.0.0.1:0", "--json", "--log", "json"]))
     }
 
-    fn start_with(&self, command: Command) -> Process {
+    pub(crate) fn start_with(&self, command: Command) -> Process {
         let mut child = spawn(command);
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -265,7 +267,7 @@ impl Process {
         self.call("GET", "/v1/payment-intents", Value::Null).await.body["data"].as_array().unwrap().len()
     }
 
-    async fn gauge(&self, name: &str) -> Option<i64> {
+    pub(crate) async fn gauge(&self, name: &str) -> Option<i64> {
         let text = get(&format!("{}/metrics", self.url), &[]).await.body;
         text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
     }
