@@ -42,12 +42,13 @@ mod redis;
 mod rows;
 mod servers;
 mod sessions;
+mod shop;
 mod start;
 
 use measure::Row;
 
 /// The names of the benchmarks.
-const BARS: [&str; 8] = ["native", "sessions", "creates", "start", "million", "ledger", "call", "first-fee"];
+const BARS: [&str; 9] = ["native", "sessions", "creates", "start", "million", "ledger", "shop", "call", "first-fee"];
 
 fn main() {
     // cargo adds this argument.
@@ -75,6 +76,7 @@ fn main() {
             "start" => runtime.block_on(start::rows()),
             "million" => runtime.block_on(million::rows()),
             "ledger" => runtime.block_on(ledger::rows()),
+            "shop" => runtime.block_on(shop::rows()),
             "call" => runtime.block_on(call::rows()),
             "first-fee" => runtime.block_on(first_fee::rows()),
             _ => unreachable!("all names were checked above"),

@@ -34,6 +34,13 @@ impl Running {
         Self { base_url: text("base_url"), secret_key: text("secret_key"), child }
     }
 
+    /// A shop that prints its address in a line of JSON.
+    pub fn of_shop(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let ready: Value = serde_json::from_str(&first_line(&mut child)).unwrap();
+        Self { base_url: ready["shop_url"].as_str().unwrap().to_owned(), secret_key: String::new(), child }
+    }
+
     /// A server that prints its address on its first line.
     pub fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();

@@ -23,11 +23,13 @@ impl Customer {
         };
         let text = |name: &str| match answer.get(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) if !text.is_empty() && text.len() <= 255 => Ok(Some(text.clone())),
+            // Some languages have no other text that means none.
+            Some(Value::String(text)) if text.is_empty() => Ok(None),
+            Some(Value::String(text)) if text.len() <= 255 => Ok(Some(text.clone())),
             Some(Value::Number(number)) if name == "id" && (number.is_i64() || number.is_u64()) => {
                 Ok(Some(number.to_string()))
             }
-            Some(_) => Err(format!("gives a `{name}` that is no text of 1 to 255 bytes")),
+            Some(_) => Err(format!("gives a `{name}` that is no text of at most 255 bytes")),
         };
         let mut buyer = match (text("id")?, text("guest")?) {
             (Some(id), None) => Buyer::customer(id),
@@ -55,7 +57,8 @@ impl Customer {
 
     /// What a purchase says of its payer: names, the verified e-mail address, the phone.
     pub(super) fn payer(&self) -> Vec<(&'static str, Value)> {
-        let text = |name: &'static str| self.answer.get(name).filter(|value| value.is_string()).cloned();
+        let is_text = |value: &&Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let text = |name: &'static str| self.answer.get(name).filter(is_text).cloned();
         let email = self.buyer.verified_email.as_ref().map(|email| json!(email.as_str()));
         let members = [
             ("firstname", text("firstname")),
@@ -104,7 +107,7 @@ mod tests {
         let owner = |answer| read(answer).map(|customer| customer.buyer.owner);
         assert_eq!(owner(json!({"id": "17"})), Ok(Owner::Customer("17".to_owned())));
         assert_eq!(owner(json!({"id": 17})), Ok(Owner::Customer("17".to_owned())));
-        assert_eq!(owner(json!({"guest": "ab"})), Ok(Owner::Guest("ab".to_owned())));
+        assert_eq!(owner(json!({"guest": "ab", "id": "", "email": ""})), Ok(Owner::Guest("ab".to_owned())));
         for wrong in [
             json!({}),
             json!({"id": ""}),

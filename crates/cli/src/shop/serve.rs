@@ -13,7 +13,7 @@ use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::from_fn;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use clap::ValueEnum;
 use guichet::native::{Ledger, Routes, SecretKey, Sessions};
@@ -151,6 +151,8 @@ fn router(config: &Config, process: &Arc<Process>) -> Result<Router, String> {
         routes = routes.public_reads();
     }
     let own = Router::new()
+        // The page of a payment leads to `/`, which is the shop's where the process has an origin of its own.
+        .route("/", get(Redirect::to(&config.public_url)))
         .route("/app", post(message).layer(DefaultBodyLimit::max(64 * 1024)))
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(ready))
