@@ -41,7 +41,9 @@ const IGNORED: &str = "app-secret\n.guichet/\n";
 impl Kind {
     fn files(self) -> &'static [File] {
         match self {
-            Self::Django => files!("django": "shop.py", "requirements.txt", "README.md"),
+            Self::Django => {
+                files!("django": "shop.py", "models.py", "settings.py", "shop.toml", "requirements.txt", "README.md")
+            }
         }
     }
 
