@@ -33,12 +33,10 @@ const texts = {
 // The shop's server, if it has another origin than this page: <meta name="server" content="https://api.shop.example">.
 const server = document.querySelector("meta[name=server]")?.content ?? "";
 
-// The CSRF token that Django or Laravel keeps in a cookie, in the header in which it expects it. Empty for other servers. The page
-// cannot read a cookie of another host: then the server sends the token with what it shows.
-let csrfToken;
+// The CSRF token that Django or Laravel keeps in a cookie, in the header in which it expects it. Empty for other servers.
 function csrfHeaders() {
   const cookie = (name) => document.cookie.match(new RegExp(`(?:^|; )${name}=([^;]+)`))?.[1];
-  const [django, laravel] = [csrfToken ?? cookie("csrftoken"), cookie("XSRF-TOKEN")];
+  const [django, laravel] = [cookie("csrftoken"), cookie("XSRF-TOKEN")];
   return { ...(django && { "X-CSRFToken": django }), ...(laravel && { "X-XSRF-TOKEN": decodeURIComponent(laravel) }) };
 }
 
@@ -109,9 +107,7 @@ function showShop(shop) {
 async function readShop() {
   const response = await fetch(`${server}/shop`, { credentials: "include" });
   if (!response.ok) throw new Error(`/shop: ${response.status}`);
-  const shop = await response.json();
-  csrfToken = shop.csrf_token;
-  return shop;
+  return response.json();
 }
 
 async function pay(order, mode) {
@@ -137,9 +133,8 @@ const shop = await readShop().catch((error) => {
 const guichet = createGuichet({
   baseUrl: shop.base_url,
   checkoutOrigins: shop.checkout_origins, // where customers may be sent to pay
-  merchant: `${server}/guichet`,
-  merchantHeaders: csrfHeaders,
-  merchantCredentials: "include", // the cookie, also if the server has another origin of this site
+  merchant: shop.merchant ?? `${server}/guichet`, // `guichet shop` has another port than the server
+  merchantCredentials: "include", // the cookie, also to another origin of this site
   locale: language, // the server names the product in it
 });
 
