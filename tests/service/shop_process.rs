@@ -17,6 +17,7 @@ use standardwebhooks::Webhook;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -583,6 +584,39 @@ async fn it_says_how_it_is_and_ends_by_a_signal() {
     let ended = tokio::task::spawn_blocking(move || process.child.wait().unwrap()).await.unwrap();
     assert!(ended.success() && began.elapsed() < Duration::from_secs(5), "{ended} after {:?}", began.elapsed());
     assert_eq!(waiting.await.unwrap(), 503, "what has begun is answered");
+}
+
+#[tokio::test]
+async fn an_application_to_begin_with_is_written_into_an_empty_folder() {
+    let shop = Shop { folder: Folder::new("shop-init"), application: Application::default() };
+    let package = shop.folder.path.join("package");
+    fs::create_dir(&package).unwrap();
+    for (name, text) in [("package.json", "{}"), ("guichet.js", "// the package")] {
+        fs::write(package.join(name), text).unwrap();
+    }
+    for (kind, file) in [("django", "shop.py"), ("go", "main.go"), ("laravel", "index.php")] {
+        let init = ["init", "--package", "package", kind, kind];
+        let (code, output) = shop.run(&init, "", "").await;
+        assert!(code == Some(0) && output.contains("guichet shop --sandbox"), "{output}");
+        let folder = shop.folder.path.join(kind);
+        for name in [file, "shop.toml", "README.md", "page/page.js", "page/package/guichet.js", ".gitignore"] {
+            assert!(folder.join(name).is_file(), "{kind}: {name}");
+        }
+        let secret = folder.join("app-secret");
+        assert_eq!(fs::metadata(&secret).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(fs::read_to_string(&secret).unwrap().starts_with("whsec_"));
+        let (code, output) = shop.run(&init, "", "").await;
+        assert!(code == Some(1) && output.contains("Nothing was written"), "{output}");
+    }
+    let (code, output) = shop.run(&["init", "rails", "rails"], "", "").await;
+    assert!(code == Some(2) && output.contains("django"), "{output}");
+    // Every user of the machine could read the secret.
+    let folder = shop.folder.path.join("go");
+    fs::set_permissions(folder.join("app-secret"), fs::Permissions::from_mode(0o644)).unwrap();
+    let mut command = shop.command(&["--config", "go/shop.toml"]);
+    command.env_remove("GUICHET_APP_SECRET").stderr(Stdio::piped());
+    let output = command.output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("chmod 600"), "{output:?}");
 }
 
 #[tokio::test]

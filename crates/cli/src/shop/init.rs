@@ -20,8 +20,12 @@ pub(super) struct InitArgs {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Kind {
-    /// Python 3.11, Django 5.2
+    /// Django 5.2, Python 3.11 or newer
     Django,
+    /// Go 1.19 or newer, with its standard library alone
+    Go,
+    /// Laravel 8.83 or newer, PHP 8.2
+    Laravel,
 }
 
 /// The name of a file, and its text.
@@ -36,7 +40,7 @@ macro_rules! files {
 
 const PAGE: &[File] = files!("page": "index.html", "page.css", "page.js");
 /// What belongs to no repository.
-const IGNORED: &str = "app-secret\n.guichet/\n";
+const IGNORED: &str = "app-secret\n.guichet/\nsecret_key\napp-key\nshop.json\n*.sqlite*\nvenv/\n__pycache__/\n";
 
 impl Kind {
     fn files(self) -> &'static [File] {
@@ -44,16 +48,23 @@ impl Kind {
             Self::Django => {
                 files!("django": "shop.py", "models.py", "settings.py", "shop.toml", "requirements.txt", "README.md")
             }
+            Self::Go => {
+                files!("go": "guichet.go", "main.go", "payments.go", "store.go", "go.mod", "README.md", "shop.toml")
+            }
+            Self::Laravel => {
+                files!("laravel": "Guichet.php", "PaymentsController.php", "index.php", "README.md", "shop.toml")
+            }
         }
     }
 
-    /// The two lines that run it, in two terminals.
-    fn lines(self) -> [&'static str; 2] {
+    /// The line that runs it, beside the process.
+    fn line(self) -> &'static str {
         match self {
-            Self::Django => [
-                "guichet shop --sandbox",
-                "python3 -m venv venv && venv/bin/pip install -r requirements.txt && venv/bin/python shop.py runserver",
-            ],
+            Self::Django => {
+                "python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python shop.py runserver"
+            }
+            Self::Go => "go run .",
+            Self::Laravel => "php -S 127.0.0.1:8000 -t page index.php",
         }
     }
 }
@@ -85,9 +96,9 @@ pub(super) fn init(args: InitArgs) -> Result<(), String> {
     write(".gitignore", IGNORED.as_bytes())?;
     let secret = [&**secret::new()?, "\n"].concat();
     self::write(&folder.join("app-secret"), secret.as_bytes(), 0o600).map_err(|error| unusable(&error))?;
-    let [process, application] = kind.lines();
+    let application = kind.line();
     println!(
-        "The shop is in {shown}. Two lines run it, each in a terminal of its own, in that folder:\n\n  {process}\n  {application}"
+        "The shop is in {shown}. Two lines run it, each in a terminal of its own, in that folder:\n\n  guichet shop --sandbox\n  {application}"
     );
     println!("\nThen open http://127.0.0.1:8000. No real money moves.");
     Ok(())
