@@ -29,6 +29,7 @@ mod setup;
 mod shrink;
 mod size;
 mod soak;
+mod static_binary;
 mod steps;
 mod test;
 mod toolchains;

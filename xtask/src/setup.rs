@@ -228,6 +228,11 @@ fn mariadb(remark: &mut String) -> Result<()> {
     require(&[mariadb], "MariaDB 10.11 or newer, from https://mariadb.org.", remark)
 }
 
+/// What compiles C for static programs.
+pub fn musl(remark: &mut String) -> Result<()> {
+    require(&[Tool::new("musl", &["musl-gcc"], &["musl-tools"])], "musl, from https://musl.libc.org.", remark)
+}
+
 /// PHP with its extensions for SQLite, MySQL and HTTP.
 pub fn php(remark: &mut String) -> Result<()> {
     const PACKAGES: [&str; 4] = ["php-cli", "php-sqlite3", "php-mysql", "php-curl"];

@@ -14,8 +14,8 @@ use crate::npm::Tools;
 use crate::pack::Packages;
 use crate::steps::{Background, Steps, bold, in_background};
 use crate::{
-    binaries, book, frameworks, generate, release, rust_consumers, rust_page, semver, services, setup, size, steps,
-    toolchains, unit_tests,
+    binaries, book, frameworks, generate, release, rust_consumers, rust_page, semver, services, setup, size,
+    static_binary, steps, toolchains, unit_tests,
 };
 
 #[derive(clap::Args)]
@@ -297,6 +297,8 @@ impl Run {
         }
         self.features_alone(&FEATURES_OF_NEWEST);
         self.check("the pages in Leptos, Yew and Dioxus", |_| frameworks::check());
+        self.steps.step("set-up: a compiler for static programs", setup::musl)?;
+        self.check("the static program for Linux", |_| static_binary::check());
         self.check("the documents as a site", |_| book::build("build"));
         for toolchain in toolchains::others() {
             match toolchain.is_installed() {

@@ -6,9 +6,10 @@ use guichet::shop::Owner;
 use guichet::shop::ledger::{Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
 use sqlx::{AssertSqlSafe, Row as _, query};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 macro_rules! orders {
-    ($(#[$about:meta])* $name:ident, $pool:ty, $text:literal, $begin:literal, $lock:literal, $now:literal, $tables:literal) => {
+    ($(#[$about:meta])* $name:ident, $pool:ty, $text:literal, $begin:literal, $lock:expr, $now:expr, $tables:literal) => {
         $(#[$about])*
         #[derive(Clone, Debug)]
         pub struct $name {
@@ -73,7 +74,9 @@ macro_rules! orders {
             /// Servers that start at once create them one after the other.
             async fn create<'a>(&self, statements: impl Iterator<Item = &'a &'a str>) -> Result<(), sqlx::Error> {
                 let mut transaction = self.pool.begin_with($begin).await?;
-                query($lock).bind("guichet's tables").execute(&mut *transaction).await?;
+                if let Some(lock) = $lock {
+                    query(lock).bind("guichet's tables").execute(&mut *transaction).await?;
+                }
                 for statement in statements {
                     query(self.sql(&statement.replace("{text}", $text))).execute(&mut *transaction).await?;
                 }
@@ -90,13 +93,24 @@ macro_rules! orders {
             type Error = OrdersError;
 
             async fn now(&self) -> Result<Time, OrdersError> {
-                Ok(query($now).fetch_one(&self.pool).await?.get(0))
+                match $now {
+                    Some(now) => Ok(query(now).fetch_one(&self.pool).await?.get(0)),
+                    None => Ok(clock()),
+                }
             }
 
             async fn load(&self, name: &str, owner: &Owner, now: Time) -> Result<Loaded, OrdersError> {
-                let order = query(self.sql("SELECT body FROM {p}orders WHERE name = $1")).bind(name).fetch_optional(&self.pool).await?;
-                let order = order.map(|row| serde_json::from_str::<Order>(row.get(0))).transpose()?;
-                let open = query(self.sql(COUNT)).bind(owner.to_string()).bind(now).fetch_one(&self.pool).await?.get::<i64, _>(0);
+                let found = query(self.sql(
+                    "SELECT (SELECT body FROM {p}orders WHERE name = $3),
+                        (SELECT count(*) FROM {p}payments WHERE owner = $1 AND counts_until > $2)",
+                ))
+                .bind(owner.to_string())
+                .bind(now)
+                .bind(name)
+                .fetch_one(&self.pool)
+                .await?;
+                let order = found.get::<Option<&str>, _>(0).map(serde_json::from_str::<Order>).transpose()?;
+                let open: i64 = found.get(1);
                 // `.` comes after `-`: between them is everything that begins with the name and `-`.
                 let taken = query(self.sql(
                     "SELECT reference FROM {p}payments WHERE (reference = $1 OR (reference > $2 AND reference < $3)) AND name <> $1",
@@ -115,7 +129,9 @@ macro_rules! orders {
                 let (owner, body) = (order.owner.to_string(), serde_json::to_string(order)?);
                 let mut transaction = self.pool.begin_with($begin).await?;
                 if let Some(open) = open {
-                    query($lock).bind(&owner).execute(&mut *transaction).await?;
+                    if let Some(lock) = $lock {
+                        query(lock).bind(&owner).execute(&mut *transaction).await?;
+                    }
                     let counted: i64 = query(self.sql(COUNT)).bind(&owner).bind(now).fetch_one(&mut *transaction).await?.get(0);
                     if usize::try_from(counted) != Ok(*open) {
                         return Ok(false);
@@ -147,13 +163,13 @@ macro_rules! orders {
                     if stored.rows_affected() == 0 {
                         return Ok(false);
                     }
+                    let places: Vec<_> = (2..row.names.len() + 2).map(|place| format!("(${place}, $1)")).collect();
+                    let names = format!("INSERT INTO {{p}}names (payment, name) VALUES {} ON CONFLICT DO NOTHING", places.join(", "));
+                    let mut names = query(self.sql(&names)).bind(&order.name);
                     for payment in &row.names {
-                        query(self.sql("INSERT INTO {p}names (payment, name) VALUES ($1, $2) ON CONFLICT DO NOTHING"))
-                            .bind(payment)
-                            .bind(&order.name)
-                            .execute(&mut *transaction)
-                            .await?;
+                        names = names.bind(payment);
                     }
+                    names.execute(&mut *transaction).await?;
                 }
                 if let Some(event) = event {
                     query(self.sql("INSERT INTO {p}events (name, version, body) VALUES ($1, $2, $3)"))
@@ -236,6 +252,12 @@ macro_rules! orders {
     };
 }
 
+/// The clock of this machine.
+#[allow(clippy::disallowed_methods, reason = "SQLite's own clock is this one")]
+fn clock() -> Time {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs().cast_signed())
+}
+
 const COUNT: &str = "SELECT count(*) FROM {p}payments WHERE owner = $1 AND counts_until > $2";
 
 #[cfg(feature = "sqlite")]
@@ -245,8 +267,10 @@ orders!(
     sqlx::SqlitePool,
     "TEXT",
     "BEGIN IMMEDIATE",
-    "SELECT $1",
-    "SELECT unixepoch()",
+    // A transaction that writes is alone.
+    None::<&str>,
+    // All its processes are on this machine.
+    None::<&str>,
     "SELECT name FROM sqlite_schema WHERE type = 'table'"
 );
 
@@ -258,8 +282,8 @@ orders!(
     r#"TEXT COLLATE "C""#,
     // In another isolation an owner's payments would be counted as they were before the lock.
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL idle_in_transaction_session_timeout = '5s'",
-    "SELECT pg_advisory_xact_lock(hashtextextended($1, 7267631045223164514))",
-    "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
+    Some("SELECT pg_advisory_xact_lock(hashtextextended($1, 7267631045223164514))"),
+    Some("SELECT floor(extract(epoch FROM clock_timestamp()))::bigint"),
     // Also those that the role may not read: they are not missing.
     "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = current_schema()"
 );

@@ -1,11 +1,11 @@
 //! The file `shop.toml`.
 
 use guichet::native::Profile;
-use guichet::values::{Address, is_loopback};
+use guichet::values::Address;
 use serde::Deserialize;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use url::Url;
+use url::{Host, Url};
 
 /// What `shop.toml` has. A file that it names, and that of the database, is relative to its own folder.
 #[derive(Debug, Deserialize)]
@@ -116,7 +116,7 @@ impl Config {
 
     /// Whether the application is on this machine.
     pub(super) fn is_here(&self) -> bool {
-        self.app_socket.is_some() || self.app.host_str().is_some_and(is_loopback)
+        self.app_socket.is_some() || self.app.host().is_some_and(is_loopback)
     }
 
     /// The payment company's profile.
@@ -131,6 +131,14 @@ impl Config {
     pub(super) fn redirect_url(&self) -> String {
         let default = || format!("{}{}/return", self.public_url.trim_end_matches('/'), self.path);
         self.redirect_url.clone().unwrap_or_else(default)
+    }
+}
+
+fn is_loopback(host: Host<&str>) -> bool {
+    match host {
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
     }
 }
 
