@@ -38,7 +38,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 if IS_HTTPS:
     SECURE_SSL_REDIRECT = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# By Django's defaults, a form would not tell `guichet shop` at another port which page sends it,
-# and the page could not see that the customer has closed the popup.
+# By Django's defaults a form would not tell `guichet shop`, at another port, which page sends it;
+# and the payment window could not be seen by the page, nor close itself after the return.
 SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin-allow-popups"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = None

@@ -142,7 +142,7 @@ def sign(request, is_in):
         end_tokens(login)
     if is_in and wanted["customer"] in CUSTOMERS:
         request.session["customer"] = wanted["customer"]
-    return HttpResponseRedirect("/")
+    return JsonResponse({}) if is_json else HttpResponseRedirect("/")
 
 
 def end_tokens(login):

@@ -110,14 +110,24 @@ async function readShop() {
   return response.json();
 }
 
+// What has been paid may reach the server a moment after the customer.
+async function showOrders(outcome) {
+  for (const pause of outcome?.delivered === false ? [0, 500, 1000, 2000, 4000] : [0]) {
+    await new Promise((go) => setTimeout(go, pause));
+    showShop(await readShop());
+  }
+}
+
 async function pay(order, mode) {
+  let outcome;
   try {
-    show(...sentencesOf(await guichet.checkout({ order }, { mode })));
+    outcome = await guichet.checkout({ order }, { mode });
+    show(...sentencesOf(outcome));
   } catch (error) {
     show(describe(error, language));
   }
   // If the shop does not answer, the list of orders stays as it is: what the message says is still so.
-  await readShop().then(showShop).catch(() => {});
+  await showOrders(outcome).catch(() => {});
 }
 
 document.documentElement.lang = language;
@@ -159,8 +169,9 @@ try {
     // After a decline the customer may still wait for the operator: they read at once what is known.
     const onStatus = (status, outcome) => status === "requires_action" && show(...sentencesOf(outcome));
     // What the customer reads. The order is paid when the server has read so from the service, whatever happens here.
-    show(...sentencesOf(await guichet.waitForOutcome(back, { onStatus })));
-    showShop(await readShop());
+    const outcome = await guichet.waitForOutcome(back, { onStatus });
+    show(...sentencesOf(outcome));
+    await showOrders(outcome);
   }
 } catch (error) {
   show(describe(error, language));
