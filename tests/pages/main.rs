@@ -8,6 +8,7 @@
 )]
 
 mod accessible;
+mod applications;
 mod browser;
 mod calls;
 mod checkout;

@@ -22,7 +22,6 @@ use tower_http::services::ServeDir;
 pub enum Server {
     Express,
     Php,
-    Django,
     /// The shop of `tests/shop/server.mjs` on `node:http`, with the store in PostgreSQL of guichet-server.
     Postgres,
 }
@@ -32,24 +31,8 @@ impl Server {
         match self {
             Self::Express => "examples/express/server.mjs",
             Self::Php => "examples/php/shop.php",
-            Self::Django => "examples/django/shop.py",
             Self::Postgres => "tests/shop/server.mjs",
         }
-    }
-
-    /// Whether it keeps payments itself, and not by a ledger.
-    pub fn has_own_rules(self) -> bool {
-        self == Self::Django
-    }
-
-    /// The reference of an order's second payment.
-    pub fn next(self, reference: &str) -> String {
-        if self.has_own_rules() { format!("{reference}.1") } else { format!("{reference}-1") }
-    }
-
-    /// By what the log names a payment: over a ledger, by its order.
-    pub fn logged(self, reference: &str) -> &str {
-        if self.has_own_rules() { reference } else { reference.strip_suffix("-1").unwrap_or(reference) }
     }
 
     /// The command that serves the shop.
@@ -57,7 +40,6 @@ impl Server {
         match self {
             Self::Express | Self::Postgres => command("node", &["server.mjs"]),
             Self::Php => command("php", &["-S", address, "-t", "page", "shop.php"]),
-            Self::Django => command(&python(), &["shop.py", "runserver", "--noreload", address]),
         }
     }
 
@@ -66,7 +48,6 @@ impl Server {
         match self {
             Self::Express | Self::Postgres => None,
             Self::Php => Some(command("php", &["shop.php", "settle"])),
-            Self::Django => Some(command(&python(), &["shop.py", "settle"])),
         }
     }
 }
@@ -204,17 +185,11 @@ impl ShopServer {
         Some(command.spawn().unwrap())
     }
 
-    /// Runs statements on the shop's database, with the names of tables that PHP uses.
+    /// Runs statements on the shop's database.
     pub async fn execute(&mut self, statements: &str) {
-        let mut statements = statements.to_owned();
-        if self.server == Server::Django {
-            for table in ["customer", "product", "order", "payment"] {
-                statements = statements.replace(&format!("{table}s"), &format!("shop_{table}"));
-            }
-        }
         let options = SqliteConnectOptions::new().filename(self.folder.path.join("shop.sqlite"));
         let mut database = SqliteConnection::connect_with(&options).await.unwrap();
-        sqlx::raw_sql(sqlx::AssertSqlSafe(statements)).execute(&mut database).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statements.to_owned())).execute(&mut database).await.unwrap();
         database.close().await.unwrap();
     }
 
@@ -231,15 +206,14 @@ impl ShopServer {
         self.folder.path.join(name)
     }
 
-    /// The cookies of a login of Awa, signed with a key that is derived from the payment key, as Express's cookie-session and
-    /// Django's signed cookies are. PHP signs no cookie.
+    /// The cookies of a login of Awa, signed with a key that is derived from the payment key, as Express's cookie-session does. PHP signs
+    /// no cookie.
     pub fn forged_login(&self) -> Option<String> {
-        let (mut command, script) = match self.server {
-            Server::Express => (command("node", &["-e"]), FORGED_FOR_EXPRESS),
-            Server::Php | Server::Postgres => return None,
-            Server::Django => (command(&python(), &["-c"]), FORGED_FOR_DJANGO),
-        };
-        let output = command.arg(script).env("GUICHET_SECRET_KEY", &self.settings.key).output().unwrap();
+        if self.server != Server::Express {
+            return None;
+        }
+        let mut command = command("node", &["-e", FORGED_FOR_EXPRESS]);
+        let output = command.env("GUICHET_SECRET_KEY", &self.settings.key).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
     }
@@ -292,9 +266,6 @@ impl ShopServer {
         if let Some(settle) = self.settle_line() {
             command.args(["--settle", &settle]);
         }
-        if self.server == Server::Django {
-            command.args(["--csrf", "csrftoken=X-CSRFToken"]);
-        }
         command.args(more);
         let output = File::create(&report).unwrap();
         let mut check = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
@@ -322,11 +293,11 @@ impl ShopServer {
     }
 
     /// A command that prints what the log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`. A payment is
-    /// called as its order, or that and a number after a dash or a dot.
+    /// called as its order, or that and a number after a dash.
     fn books(&self) -> String {
         let awk = r#"match($0, /ORDER-[-A-Za-z0-9_]+/) {
             name = substr($0, RSTART, RLENGTH)
-            if (index(of "-", name "-") != 1 && index(of ".", name ".") != 1) next
+            if (index(of "-", name "-") != 1) next
             if (/ is paid\./) print "paid"
             else if (match($0, /a refund of [0-9]+/)) print "refund_due " substr($0, RSTART + 12, RLENGTH - 12)
         }"#;
@@ -372,18 +343,7 @@ const FORGED_FOR_EXPRESS: &str = "
     console.log(`shop=${value}; shop.sig=${signature}`);
 ";
 
-const FORGED_FOR_DJANGO: &str = "
-import hmac, os
-from django.conf import settings
-from django.core import signing
-settings.configure()
-key = hmac.digest(os.environ['GUICHET_SECRET_KEY'].encode(), b'django', 'sha256').hex()
-login = {'customer': 'awa', 'email': 'awa@example.com'}
-salt = 'django.contrib.sessions.backends.signed_cookies'
-print('sessionid=' + signing.dumps(login, key=key, salt=salt, compress=True))
-";
-
-/// A browser without a page: it keeps cookies and sends the CSRF token of Django.
+/// A browser without a page: it keeps cookies.
 #[derive(Clone)]
 pub struct Visitor {
     shop: String,
@@ -432,10 +392,9 @@ impl Visitor {
     /// Sends a form of the shop's page, and follows no redirect.
     pub async fn form(&self, path: &str, fields: &str) -> http::Reply {
         let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let token = self.cookies.get("csrftoken").map(|token| format!("&csrfmiddlewaretoken={token}"));
         let cookies = format!("Cookie: {}", cookies.join("; "));
         let headers = ["Content-Type: application/x-www-form-urlencoded", &format!("Origin: {}", self.shop), &cookies];
-        http::post(&format!("{}{path}", self.shop), &headers, &format!("{fields}{}", token.unwrap_or_default())).await
+        http::post(&format!("{}{path}", self.shop), &headers, fields).await
     }
 
     /// Sends an order of trainers, as the page does.
@@ -460,9 +419,6 @@ impl Visitor {
         let cookies = cookies.join("; ");
         let mut all = headers.to_vec();
         all.push(("cookie", &cookies));
-        if let Some(token) = self.cookies.get("csrftoken") {
-            all.push(("x-csrftoken", token));
-        }
         let url = format!("{}{path}", self.shop);
         api::try_send(&api::client(), method, &url, None, body.map(|body| body.to_owned().into()), &all).await
     }
@@ -491,7 +447,7 @@ fn copy(server: Server) -> Folder {
     }
     match server {
         Server::Express | Server::Postgres => install(&folder.path.join("node_modules")),
-        Server::Php | Server::Django => symlink(root().join("target/npm/package"), page.join("package")).unwrap(),
+        Server::Php => symlink(root().join("target/npm/package"), page.join("package")).unwrap(),
     }
     folder
 }
@@ -509,7 +465,6 @@ pub fn start_with_argument(server: Server, argument: &str) -> (ExitStatus, Strin
     let program = match server {
         Server::Express | Server::Postgres => command("node", &["server.mjs"]),
         Server::Php => command("php", &["shop.php"]),
-        Server::Django => command(&python(), &["shop.py"]),
     };
     end_of(server, program, |command| {
         command.arg(argument);
@@ -561,18 +516,6 @@ pub fn run_in_node(script: &str, argument: &str) {
     assert!(output.status.success(), "{script} {argument}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Runs a test of Django beside a copy of the shop, with a new database.
-pub fn run_in_django(test: &str, key: &str) {
-    let folder = copy(Server::Django);
-    let file = root().join(test);
-    fs::copy(&file, folder.path.join(file.file_name().unwrap())).unwrap();
-    let mut command =
-        command(&python(), &["-W", "ignore", "-m", "unittest", file.file_stem().unwrap().to_str().unwrap()]);
-    command.env("GUICHET_SECRET_KEY", key).env("GUICHET", env!("CARGO_BIN_EXE_guichet"));
-    let output = command.env_remove("SHOP_DATABASE").current_dir(&folder.path).output().unwrap();
-    assert!(output.status.success(), "{test}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 fn spawn(server: Server, folder: &Folder, url: &str, settings: &Settings) -> Child {
     let mut command = server.serve(url.trim_start_matches("http://"));
     prepare(&mut command, folder, url, settings);
@@ -606,9 +549,4 @@ fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments);
     command
-}
-
-/// Python with Django.
-fn python() -> String {
-    root().join("target/django/bin/python").display().to_string()
 }
