@@ -39,7 +39,7 @@ The whole payment service of guichet on this machine, in memory. No account, no 
 Usage: guichet-sandbox [OPTIONS]
        guichet-sandbox demo [OPTIONS]    A shop that uses it, in a browser; demo --help lists its options
        guichet-sandbox check [OPTIONS] --order <JSON> <URL>    The rules that your shop keeps; check --help lists its options
-       guichet-sandbox init <KIND> <FOLDER>    An example shop in a folder of yours: express, next, php or django
+       guichet-sandbox init <KIND> <FOLDER>    An example shop in a folder of yours: express, next or php
 
       --listen <ADDRESS>       The address to listen on; port 0 takes a free port [default: 127.0.0.1:4243]
       --public-url <URL>       The origin under which customers reach the sandbox; default: the address it listens on

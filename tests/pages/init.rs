@@ -1,7 +1,7 @@
 //! `guichet-sandbox init`: a customer buys in the shop that it writes into an empty folder, which is run by the lines that it prints.
 //!
-//! `cargo xtask test` installs the tarball before these tests. PHP needs nothing else, and `--newest` also runs those that npm and pip
-//! install.
+//! `cargo xtask test` installs the tarball before these tests. PHP needs nothing else, and `--newest` also runs those that npm
+//! installs.
 
 use crate::package::{NodeServer, project};
 use crate::react::pay;
@@ -32,7 +32,7 @@ mod with_packages {
         )+};
     }
 
-    kinds!(express: EXAMPLE_PAGE django: EXAMPLE_PAGE next: NEXT_PAGE);
+    kinds!(express: EXAMPLE_PAGE next: NEXT_PAGE);
 
     /// The steps of `docs/page.md`.
     #[tokio::test]

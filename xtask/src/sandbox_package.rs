@@ -70,7 +70,7 @@ fn shop_pages() -> Result<Vec<PathBuf>> {
 
 /// The servers of `examples/` that `init` writes, and their page, without their documents and without what npm or Next has written there.
 fn examples() -> Result<Vec<PathBuf>> {
-    let folders = ["express", "next", "php", "django", "page"].map(|kind| format!("examples/{kind}"));
+    let folders = ["express", "next", "php", "page"].map(|kind| format!("examples/{kind}"));
     let listed = run_quietly(at_root("git").args(["ls-files", "-z"]).args(folders))?;
     let paths = String::from_utf8(listed.stdout)?;
     Ok(paths.split_terminator('\0').filter(|path| !path.ends_with(".md")).map(|path| root().join(path)).collect())

@@ -212,8 +212,7 @@ pub fn client_generators(remark: &mut String) -> Result<()> {
     python_program("openapi-python-client", "xtask/python/openapi-python-client.txt", remark)
 }
 
-/// What the servers of `examples/` need: Express in `target/npm-express/`, PHP, and Django in a virtual environment,
-/// `target/django/`.
+/// What the examples need: Express in `target/npm-express/`, PHP, and Django in a virtual environment, `target/django/`.
 pub fn example_servers(remark: &mut String) -> Result<()> {
     node(remark)?;
     Tools::locked_in("examples/express")?;

@@ -445,15 +445,10 @@ const IN_SOAK: &str = "soak::correct_shops";
 const CHECKS: &str = "every_rule_of_the_check_passes";
 
 /// Those that only `--newest` runs, because they take minutes: the gate has those of a shop by guichet-server and of one without it.
-const CHECKS_OF_NEWEST: [&str; 3] = [
-    "servers::django::every_rule_of_the_check_passes",
-    "servers::stores::every_rule_of_the_check_passes",
-    "servers::by_profile::",
-];
+const CHECKS_OF_NEWEST: [&str; 2] = ["servers::stores::every_rule_of_the_check_passes", "servers::by_profile::"];
 
 /// What the gate runs and no browser changes.
-const NEED_NO_BROWSER: [&str; 6] =
-    [CHECKS, "a_test_of_django_checks", "servers::cron::", "servers::stores::", "mutants::", IN_SOAK];
+const NEED_NO_BROWSER: [&str; 5] = [CHECKS, "servers::two_runs_of_cron", "servers::stores::", "mutants::", IN_SOAK];
 
 /// The modules of tests that these engines cannot run. `tests/pages` says there why.
 const CANNOT_RUN: [(&str, &[&str]); 2] =

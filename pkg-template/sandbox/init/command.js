@@ -9,7 +9,6 @@ const KINDS = {
   express: { install: "npm install", isOfNpm: true },
   next: { install: "npm install", isOfNpm: true },
   php: {},
-  django: { install: "python3 -m venv venv && venv/bin/pip install -r requirements.txt" },
 };
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -42,18 +41,18 @@ Write an example shop, its page and the packages that it uses into an empty fold
 
 Usage: guichet-sandbox init <KIND> <FOLDER>
 
-  <KIND>    express, next, php or django
+  <KIND>    express, next or php
   <FOLDER>  A folder that is empty or does not exist
 
   -h, --help  Print this help
 
-express and next need Node.js 20.19, php PHP 8.2 with pdo_sqlite and curl, django Python 3.11 with venv.`;
+express and next need Node.js 20.19, php PHP 8.2 with pdo_sqlite and curl.`;
 
 function read(args) {
   const { values, positionals } = parse(args, { help: { type: "boolean", short: "h" } }, "guichet-sandbox init", {}, true);
   const [kind, folder, extra] = positionals;
   if (values.help) return values;
-  const kinds = "express, next, php or django";
+  const kinds = "express, next or php";
   if (kind === undefined) throw new CommandError(2, `Missing argument <KIND>: ${kinds}. --help says more.`);
   if (!Object.hasOwn(KINDS, kind)) throw new CommandError(2, `invalid value '${kind}' for '<KIND>': it is ${kinds}.`);
   if (folder === undefined) throw new CommandError(2, `Missing argument <FOLDER>: an empty folder for the shop, for example: init ${kind} shop`);
