@@ -1,6 +1,7 @@
 """Django's settings. Those of the shop are read from the environment; README.md lists them."""
 
 import os
+import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -8,12 +9,22 @@ SHOP_URL = os.environ.get("SHOP_URL", "http://127.0.0.1:8000")  # this server, a
 IS_HTTPS = SHOP_URL.startswith("https:")
 GUICHET_NAME = "shoes"  # as in shop.toml
 GUICHET_SHOP = os.environ.get("GUICHET_SHOP", "http://127.0.0.1:4244")  # `guichet shop`
-GUICHET_BASE_URL = os.environ.get("GUICHET_BASE_URL", "http://127.0.0.1:4243")  # the service
+GUICHET_PUBLIC_URL = os.environ.get("GUICHET_PUBLIC_URL", "http://127.0.0.1:4243")  # the service
 GUICHET_APP_SECRET = os.environ.get("GUICHET_APP_SECRET") or Path("app-secret").read_text()
 # With https, a reverse proxy passes /guichet/ of this origin on to `guichet shop`.
 MERCHANT = f"{SHOP_URL if IS_HTTPS else GUICHET_SHOP}/guichet"
 
-SECRET_KEY = os.environ.get("DJANGO_SECRET_KEY", GUICHET_APP_SECRET)
+
+def secret_key():
+    """Made at the first start: the secret of the messages signs no login."""
+    file = Path("secret_key")
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_urlsafe(50))
+    return file.read_text()
+
+
+SECRET_KEY = os.environ.get("DJANGO_SECRET_KEY") or secret_key()
 ALLOWED_HOSTS = [urlsplit(SHOP_URL).hostname]
 INSTALLED_APPS = ["django.contrib.sessions"]
 MIDDLEWARE = [

@@ -128,7 +128,7 @@ def shop(request):
         order |= {"id": order["name"], "refunds": len(order["refunds"])}
     shown = {"customers": list(CUSTOMERS), "customer": customer, "orders": orders}
     shown |= {"products": list(Product.objects.values())}
-    shown |= {"base_url": settings.GUICHET_BASE_URL, "merchant": settings.MERCHANT}
+    shown |= {"base_url": settings.GUICHET_PUBLIC_URL, "merchant": settings.MERCHANT}
     return JsonResponse(shown, headers={"cache-control": "no-store"})
 
 

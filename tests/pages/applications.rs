@@ -4,6 +4,7 @@
 //! `cargo xtask test` installs what they need, builds the package and then runs these tests.
 
 use crate::react::pay;
+use crate::servers::running::books;
 use crate::support::api::{self, Reply};
 use crate::support::browser::{Browser, until};
 use crate::support::child::{ends_with_tests, spawn};
@@ -17,14 +18,18 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
+const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ";
 const SUCCEEDS: &str = "237670000000";
 
 /// An application to copy.
 #[derive(Clone, Copy, Debug)]
 enum Application {
     Django,
+    Go,
+    Laravel,
 }
 
 impl Application {
@@ -32,26 +37,43 @@ impl Application {
     fn folder(self) -> &'static str {
         match self {
             Self::Django => "django",
+            Self::Go => "go",
+            Self::Laravel => "laravel",
+        }
+    }
+
+    /// What it prints if `guichet shop` does not take the end of a login.
+    fn tokens_are_left(self) -> &'static str {
+        match self {
+            Self::Django => "session tokens of a login are not revoked",
+            Self::Go => "A login has ended, and its pages' sessions go on",
+            Self::Laravel => "does not take the message login_ended",
         }
     }
 
     /// The command that serves it at an address, in its folder.
     fn serve(self, address: &str) -> Command {
-        let (program, arguments) = match self {
+        match self {
             Self::Django => {
-                let python = root().join("target/django/bin/python");
-                (python.display().to_string(), ["shop.py", "runserver", "--noreload", address])
+                let mut command = ends_with_tests(root().join("target/django/bin/python"));
+                command.args(["shop.py", "runserver", "--noreload", address]);
+                command
             }
-        };
-        let mut command = ends_with_tests(program);
-        command.args(arguments);
-        command
+            Self::Go => ends_with_tests(root().join("target/go-shop")),
+            Self::Laravel => {
+                let mut command = ends_with_tests("php");
+                command.args(["-S", address, "-t", "page", "index.php"]);
+                command
+            }
+        }
     }
 }
 
 macro_rules! for_every_application {
     ($($test:ident),+ $(,)?) => {
         for_every_application!(@ django Django $($test)+);
+        for_every_application!(@ go Go $($test)+);
+        for_every_application!(@ laravel Laravel $($test)+);
     };
     (@ $module:ident $application:ident $($test:ident)+) => {
         mod $module {
@@ -71,6 +93,7 @@ for_every_application!(
     signing_out_ends_the_session_tokens,
     orders_and_payments_of_another_customer_are_not_found,
     an_order_that_is_paid_while_the_application_is_down_is_paid_once,
+    every_rule_of_the_check_passes,
 );
 
 /// Scripts are switched off by Chromium's DevTools protocol.
@@ -160,7 +183,7 @@ async fn signing_out_ends_the_session_tokens(application: Application) {
     awa.post(&shop, "/sign-out", "{}").await;
     let shown = awa.send("GET", &format!("{}/shop", shop.url), None).await;
     assert_eq!((shown.status, &shown.body["customer"]), (200, &Value::Null), "{}", shown.text);
-    assert_eq!(shop.count("session tokens of a login are not revoked"), 1, "{}", shop.log());
+    assert_eq!(shop.count(application.tokens_are_left()), 1, "{}", shop.log());
 }
 
 async fn orders_and_payments_of_another_customer_are_not_found(application: Application) {
@@ -222,6 +245,49 @@ async fn an_order_that_is_paid_while_the_application_is_down_is_paid_once(applic
     assert_eq!(shop.count(" is paid."), 1, "{}", shop.log());
 }
 
+async fn every_rule_of_the_check_passes(application: Application) {
+    let service = format!("127.0.0.1:{}", port::free());
+    let mut shop = Shop::start_at(application, Some(&format!("http://{service}"))).await;
+    let report = shop.folder.path.with_file_name("report");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
+    command
+        .args(["check", &shop.routes, "--listen", &service, "--page-origin", &shop.url])
+        .env("GUICHET_SECRET_KEY", KEY);
+    command.args(["--page", &format!("{}/", shop.url), "--order-pattern", r#"{"id":"N-%d","product":"trainers"}"#]);
+    for order in 17..25 {
+        command.args(["--order", &format!(r#"{{"id":"{order}","product":"trainers"}}"#)]);
+    }
+    for customer in ["awa", "paul"] {
+        command.args(["--login", &format!(r#"POST {}/sign-in {{"customer":"{customer}"}}"#, shop.url)]);
+    }
+    match application {
+        Application::Django => drop(command.args(["--csrf", "csrftoken=X-CSRFToken"])),
+        Application::Laravel => drop(command.args(["--csrf", "XSRF-TOKEN=X-XSRF-TOKEN"])),
+        Application::Go => {}
+    }
+    // The loop below does what this file requests.
+    let restart = shop.folder.path.join("restart");
+    let wait = format!(": > '{0}'; while [ -e '{0}' ]; do sleep 0.05; done", restart.display());
+    command.args(["--restart", &wait, "--orders", &books(&shop.folder.log()), "--log"]).arg(shop.folder.log());
+    let output = File::create(&report).unwrap();
+    let mut check = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
+    while check.try_wait().unwrap().is_none() {
+        if restart.exists() {
+            shop.stop_application();
+            shop.process.kill().unwrap();
+            shop.process.wait().unwrap();
+            shop.process = start_process(&shop.folder, Some(&shop.service)).0;
+            shop.start_application().await;
+            fs::remove_file(&restart).unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let report = fs::read_to_string(report).unwrap();
+    println!("{application:?}: {report}");
+    // The price does not change.
+    assert!(report.contains(" passed, 0 failed, 1 not checked"));
+}
+
 /// An application and its `guichet shop`, with the service in that process. When it is dropped, both are killed, and the log is printed if
 /// the test has failed.
 struct Shop {
@@ -239,6 +305,11 @@ struct Shop {
 impl Shop {
     /// Copies an application, its page and the package into a folder, and starts the two processes there.
     async fn start(application: Application) -> Self {
+        Self::start_at(application, None).await
+    }
+
+    /// The same at a service elsewhere, with the orders in a file.
+    async fn start_at(application: Application, service: Option<&str>) -> Self {
         let folder = Folder::new("application");
         let [url, routes] = [port::free(), port::free()].map(|port| format!("http://127.0.0.1:{port}"));
         copy(&root().join("examples").join(application.folder()), &folder.path);
@@ -251,17 +322,13 @@ impl Shop {
         let toml = fs::read_to_string(&file).unwrap();
         let toml = toml.replace("http://127.0.0.1:8000", &url);
         let toml = toml.replace("127.0.0.1:4244", routes.trim_start_matches("http://"));
-        fs::write(&file, format!("database = \"memory:\"\n{toml}")).unwrap();
+        let toml: String =
+            toml.lines().filter(|line| !line.starts_with("database")).map(|line| [line, "\n"].concat()).collect();
+        let database = if service.is_some() { "sqlite:orders.sqlite" } else { "memory:" };
+        fs::write(&file, format!("database = {database:?}\n{toml}")).unwrap();
 
-        let mut command = ends_with_tests(env!("CARGO_BIN_EXE_guichet"));
-        command.args(["shop", "--sandbox=127.0.0.1:0", "--json"]);
-        prepare(&mut command, &folder);
-        command.stdout(Stdio::piped());
-        let mut process = spawn(command);
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it starts: {}", read_log(&folder)));
-        let text = |name: &str| ready[name].as_str().expect("a text").to_owned();
+        let (process, ready) = start_process(&folder, service);
+        let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
         let (service, key) = (text("base_url"), text("secret_key"));
         let server = serve(application, &folder, &url, &routes, &service);
         let shop = Self { application, url, process, routes, service, key, server, folder };
@@ -337,10 +404,30 @@ impl Drop for Shop {
     }
 }
 
+/// Starts `guichet shop`, at this service or with one in the same process. Returns what it prints when it is ready.
+fn start_process(folder: &Folder, service: Option<&str>) -> (Child, Value) {
+    let mut command = ends_with_tests(env!("CARGO_BIN_EXE_guichet"));
+    command.args(["shop", "--json"]);
+    prepare(&mut command, folder);
+    match service {
+        Some(service) => command.env("GUICHET_SECRET_KEY", KEY).env("GUICHET_BASE_URL", service),
+        None => command.arg("--sandbox=127.0.0.1:0"),
+    };
+    command.stdout(Stdio::piped());
+    let mut process = spawn(command);
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ready = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it starts: {}", read_log(folder)));
+    (process, ready)
+}
+
 fn serve(application: Application, folder: &Folder, url: &str, routes: &str, service: &str) -> Child {
     let mut command = application.serve(url.trim_start_matches("http://"));
     prepare(&mut command, folder);
-    command.env("SHOP_URL", url).env("GUICHET_SHOP", routes).env("GUICHET_BASE_URL", service);
+    command.env("SHOP_URL", url).env("GUICHET_SHOP", routes).env("GUICHET_PUBLIC_URL", service);
+    if let Some(port) = url.rsplit(':').next() {
+        command.env("PORT", port);
+    }
     command.stdout(log_file(folder));
     spawn(command)
 }
@@ -423,8 +510,14 @@ impl Visitor {
         let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let cookies = cookies.join("; ");
         let mut headers = vec![("cookie", &*cookies), ("origin", &*self.shop)];
-        if let Some(token) = self.cookies.get("csrftoken").filter(|_| url.starts_with(&self.shop)) {
+        let own_page = url.starts_with(&self.shop);
+        if let Some(token) = self.cookies.get("csrftoken").filter(|_| own_page) {
             headers.push(("x-csrftoken", token));
+        }
+        let token = self.cookies.get("XSRF-TOKEN").filter(|_| own_page);
+        let token = token.map(|token| percent_encoding::percent_decode_str(token).decode_utf8_lossy().into_owned());
+        if let Some(token) = &token {
+            headers.push(("x-xsrf-token", token));
         }
         api::send(&api::client(), method, url, None, body.map(str::to_owned), &headers).await
     }

@@ -4,7 +4,7 @@
 //! `cargo xtask test` installs what they need, builds the package and then runs these tests.
 
 mod mutants;
-mod running;
+pub mod running;
 mod soak;
 mod stores;
 

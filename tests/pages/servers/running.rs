@@ -262,7 +262,7 @@ impl ShopServer {
             command.args(["--reprice", &wait(&reprice), "--log"]).arg(self.folder.log());
         }
         command.args(["--restart", &wait(&restart)]);
-        command.args(["--orders", &self.books()]);
+        command.args(["--orders", &books(&self.folder.log())]);
         if let Some(settle) = self.settle_line() {
             command.args(["--settle", &settle]);
         }
@@ -292,18 +292,6 @@ impl ShopServer {
         (status.success(), fs::read_to_string(report).unwrap())
     }
 
-    /// A command that prints what the log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`. A payment is
-    /// called as its order, or that and a number after a dash.
-    fn books(&self) -> String {
-        let awk = r#"match($0, /ORDER-[-A-Za-z0-9_]+/) {
-            name = substr($0, RSTART, RLENGTH)
-            if (index(of "-", name "-") != 1) next
-            if (/ is paid\./) print "paid"
-            else if (match($0, /a refund of [0-9]+/)) print "refund_due " substr($0, RSTART + 12, RLENGTH - 12)
-        }"#;
-        format!(r#"awk -v of="$GUICHET_REFERENCE" '{awk}' '{}'"#, self.folder.log().display())
-    }
-
     /// The command for cron as a line of the shell.
     fn settle_line(&self) -> Option<String> {
         let command = self.server.settle()?;
@@ -323,6 +311,18 @@ impl ShopServer {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
+}
+
+/// A command that prints what this log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`. A payment is called as its
+/// order, or that and a number after a dash.
+pub fn books(log: &Path) -> String {
+    let awk = r#"match($0, /ORDER-[-A-Za-z0-9_]+/) {
+        name = substr($0, RSTART, RLENGTH)
+        if (index(of "-", name "-") != 1) next
+        if (/ is paid\./) print "paid"
+        else if (match($0, /a refund of [0-9]+/)) print "refund_due " substr($0, RSTART + 12, RLENGTH - 12)
+    }"#;
+    format!(r#"awk -v of="$GUICHET_REFERENCE" '{awk}' '{}'"#, log.display())
 }
 
 impl Drop for ShopServer {
