@@ -15,7 +15,7 @@ import (
 
 var (
 	origin   = setting("SHOP_URL", "http://127.0.0.1:8000") // this server, as browsers name it
-	guichet  = Guichet{Address: setting("GUICHET_SHOP", "http://127.0.0.1:4244"), Name: "shop"}
+	guichet  = Guichet{Address: setting("GUICHET_SHOP", "http://127.0.0.1:4244"), Name: "shoes"}
 	merchant = setting("GUICHET_MERCHANT", guichet.Address+"/guichet") // as browsers name it
 	service  = setting("GUICHET_PUBLIC_URL", "http://127.0.0.1:4243")
 	store    = Store{file: setting("SHOP_DATABASE", "shop.json")}

@@ -57,7 +57,7 @@ $app->instance('config', new Repository([
     ],
     'view' => ['paths' => [], 'compiled' => sys_get_temp_dir()],
     'services' => ['guichet' => [
-        'name' => 'shop', // as in shop.toml
+        'name' => 'shoes', // as in shop.toml
         'url' => $guichet,
         'merchant' => getenv('GUICHET_MERCHANT') ?: "$guichet/guichet", // as browsers name it
         'secret' => getenv('GUICHET_APP_SECRET') ?: @file_get_contents(__DIR__ . '/app-secret'),

@@ -12,15 +12,20 @@ use crate::support::engine::Engine;
 use crate::support::folder::Folder;
 use crate::support::{port, root};
 use serde_json::{Value, json};
+use standardwebhooks::Webhook;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
+/// The one before it, during a rotation.
+const OLD_SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=";
+/// One that the application does not have.
+const OTHER_SECRET: &str = "whsec_AAAAsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=";
 const KEY: &str = "sk_test_0123456789abcdefghijABCDEFGHIJ";
 const SUCCEEDS: &str = "237670000000";
 
@@ -94,6 +99,7 @@ for_every_application!(
     orders_and_payments_of_another_customer_are_not_found,
     an_order_that_is_paid_while_the_application_is_down_is_paid_once,
     every_rule_of_the_check_passes,
+    messages_are_verified_and_an_older_one_changes_nothing,
 );
 
 /// Scripts are switched off by Chromium's DevTools protocol.
@@ -288,6 +294,56 @@ async fn every_rule_of_the_check_passes(application: Application) {
     assert!(report.contains(" passed, 0 failed, 1 not checked"));
 }
 
+async fn messages_are_verified_and_an_older_one_changes_nothing(application: Application) {
+    let shop = Shop::start(application).await;
+    let awa = Visitor::signed_in(&shop, "awa").await;
+    let begun = awa.order(&shop, "17").await.body["intent"].clone();
+    let name = begun["merchant_reference"].as_str().expect("a reference");
+    let refund = |attempt: u32| json!({"id": "pi_1", "attempt": attempt, "amount": "45900", "currency": "XAF"});
+    let changed = |version: i64, state: &str, refunds: &[Value]| {
+        let paid_by = json!({"reference": name, "id": begun["id"], "amount": "45000", "currency": "XAF"});
+        let event =
+            json!({"type": "order_changed", "audience": "shoes", "name": name, "version": version, "state": state});
+        let rest = json!({"paid_by": paid_by, "asked": [], "refunds_due": refunds});
+        let members = [event, rest].map(|part| part.as_object().expect("an object").clone()).into_iter().flatten();
+        Value::Object(members.collect())
+    };
+    let paid = changed(1_000, "paid", &[]);
+    let with = |member: &str, value: &str| {
+        let mut message = paid.clone();
+        message[member] = json!(value);
+        message
+    };
+    for (message, secret, age) in [
+        (&paid, OTHER_SECRET, 0),
+        (&paid, SECRET, 600),
+        (&paid, SECRET, -600),
+        (&with("audience", "boots"), SECRET, 0),
+        (&with("type", "order_deleted"), SECRET, 0),
+    ] {
+        assert_eq!(shop.tell(message, secret, age).await, 400, "{message} {age}");
+    }
+    assert_eq!(shop.count(" is paid."), 0, "{}", shop.log());
+
+    let due = changed(1_002, "paid", &[refund(2)]);
+    let more = changed(1_003, "paid", &[refund(2), refund(3)]);
+    for (message, secret) in
+        [(&paid, OLD_SECRET), (&due, SECRET), (&paid, SECRET), (&due, SECRET), (&more, SECRET), (&more, SECRET)]
+    {
+        let status = shop.tell(message, secret, 0).await;
+        assert!((200..300).contains(&status), "{status}: {message}");
+    }
+    let before = changed(1_001, "unpaid", &[]);
+    assert!((200..300).contains(&shop.tell(&before, SECRET, 0).await));
+    assert_eq!((shop.count(&format!("{name} is paid.")), shop.count("a refund of ")), (1, 2), "{}", shop.log());
+    for attempt in [2, 3] {
+        let line = format!("{name}: a refund of 45900 XAF is due (pi_1, attempt {attempt}).");
+        assert_eq!(shop.count(&line), 1, "{line}\n{}", shop.log());
+    }
+    let order = awa.send("GET", &format!("{}/shop", shop.url), None).await.body["orders"][0].clone();
+    assert_eq!((&order["paid_by"], &order["refunds"]), (&json!(name), &json!(2)), "{order}");
+}
+
 /// An application and its `guichet shop`, with the service in that process. When it is dropped, both are killed, and the log is printed if
 /// the test has failed.
 struct Shop {
@@ -316,7 +372,7 @@ impl Shop {
         copy(&root().join("examples/page"), &folder.path.join("page"));
         copy(&root().join("target/npm/package"), &folder.path.join("page/package"));
         let secret = folder.path.join("app-secret");
-        fs::write(&secret, SECRET).unwrap();
+        fs::write(&secret, format!("{SECRET}\n{OLD_SECRET}\n")).unwrap();
         fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
         let file = folder.path.join("shop.toml");
         let toml = fs::read_to_string(&file).unwrap();
@@ -372,6 +428,17 @@ impl Shop {
         let phone = api::phone(SUCCEEDS).to_string();
         let reply = api::send(&api::client(), "POST", &url, Some(&self.key), Some(phone), &[]).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
+    }
+
+    /// Sends the application a message that this secret has signed, so many seconds ago. Returns the status.
+    async fn tell(&self, message: &Value, secret: &str, age: i64) -> u16 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+        let (body, timestamp) = (message.to_string(), now - age);
+        let signature = Webhook::new(secret).unwrap().sign("msg_1", timestamp, body.as_bytes()).unwrap();
+        let timestamp = timestamp.to_string();
+        let headers = [("webhook-id", "msg_1"), ("webhook-timestamp", &*timestamp), ("webhook-signature", &*signature)];
+        let url = format!("{}/payments", self.url);
+        api::send(&api::client(), "POST", &url, None, Some(body), &headers).await.status
     }
 
     /// Waits until the application has printed that the order of a payment is paid, which it does once.
