@@ -125,7 +125,7 @@ class PaymentsController
         $known = array_map($payment, json_decode($before->refunds, true));
         foreach ($due as $refund) {
             $sum = "$refund[amount] $refund[currency]";
-            $sum .= isset($refund['plus_fee']) ? ' and the fee' : '';
+            $sum .= ! empty($refund['plus_fee']) ? ' and the fee' : '';
             if (!in_array($payment($refund), $known, true)) {
                 Log::warning("$name: a refund of $sum is due ({$payment($refund)}).");
             }

@@ -458,7 +458,7 @@ async fn an_application_that_does_not_answer_as_it_should_costs_nobody_anything(
 async fn is_refused(shop: &Shop, process: &Process, cause: &str) {
     let before = shop.log().len();
     let reply = process.click("17").await;
-    assert_eq!((reply.status, reply.json()["error"]["code"].clone()), (503, json!("shop_unavailable")), "{cause}");
+    assert_eq!((reply.status, reply.json()["error"]["code"].clone()), (503, json!("unavailable")), "{cause}");
     assert!(reply.json()["message"].as_str().unwrap().contains("Nothing is lost"), "{}", reply.body);
     assert!(shop.log()[before..].contains(cause), "{cause}: {}", &shop.log()[before..]);
 }

@@ -21,9 +21,11 @@ use crate::steps::{Done, timed};
 mod types;
 pub mod works_with;
 
-/// The parts of the names of the tests of `tests/pages` that only `cargo xtask test --newest` runs: other bundlers, frameworks, and shops that
-/// install packages.
-pub const TESTS_OF_NEWEST: [&str; 8] = [
+/// The parts of the names of the tests of `tests/pages` that only `cargo xtask test --newest` runs: other bundlers, frameworks, languages, and
+/// shops that install packages.
+pub const TESTS_OF_NEWEST: [&str; 10] = [
+    "applications::go::",
+    "applications::laravel::",
     "init::with_packages::",
     "package::frameworks::",
     "package::a_page_calls_that_is_made_by::vite_",

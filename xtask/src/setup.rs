@@ -221,6 +221,17 @@ pub fn example_servers(remark: &mut String) -> Result<()> {
     python_program("django", "examples/django/requirements.txt", remark)
 }
 
+/// What the applications in Go and on Laravel need, and the one in Go as a program.
+pub fn applications(remark: &mut String) -> Result<()> {
+    const PACKAGES: [&str; 3] = ["golang-go", "php-laravel-framework", "php-xml"];
+    let go = Tool::new("Go", &["go"], &PACKAGES);
+    let laravel = Tool::new("Laravel", &["/usr/share/php/Illuminate/Foundation/Application.php"], &PACKAGES);
+    require(&[go, laravel], "Go 1.19 or newer, from https://go.dev, and Laravel where Debian has it.", remark)?;
+    let mut build = at_root("go");
+    build.args(["build", "-o"]).arg(root().join("target/go-shop")).arg(".");
+    run_quietly(build.current_dir(root().join("examples/go"))).map(drop)
+}
+
 /// MariaDB, for the ledger's store in PHP. The tests start their own server. It is in `sbin`, where only root's PATH leads.
 fn mariadb(remark: &mut String) -> Result<()> {
     let mariadb = Tool::new("MariaDB", &["mariadbd", "/usr/sbin/mariadbd"], &["mariadb-server"]);

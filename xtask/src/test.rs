@@ -189,7 +189,9 @@ impl Run {
     /// Runs the tests of pages, and beside them the whole checks of the example servers and of the right shop.
     fn tests_of_pages(&mut self, binary: &Binary, services: &[&Binary], tools: &Tools) -> Result<()> {
         let (mut checks, mut others) = (binary.command(), binary.command());
-        checks.arg(CHECKS).args(CHECKS_OF_NEWEST.iter().flat_map(|test| ["--skip", test]));
+        checks
+            .arg(CHECKS)
+            .args(CHECKS_OF_NEWEST.iter().chain(&consumers::TESTS_OF_NEWEST).flat_map(|test| ["--skip", *test]));
         let skipped = consumers::TESTS_OF_NEWEST.iter().chain([&CHECKS, &IN_SOAK]).flat_map(|test| ["--skip", *test]);
         others.args(skipped).env(NPM_TOOLS, tools.folder());
         let mut checks = vec![("tests: the check of the example servers, beside these".to_owned(), checks)];
@@ -262,6 +264,7 @@ impl Run {
         self.steps.step("set-up: PostgreSQL and Redis", setup::databases)?;
         self.steps.step("set-up: schemathesis", setup::schemathesis)?;
         self.steps.step("set-up: the generators of clients", setup::client_generators)?;
+        self.steps.step("set-up: the applications in Go and on Laravel", setup::applications)?;
         let packages = Packages::build(&mut self.steps, &pack_tools)?;
         let tarballs = self.steps.step("the tarballs", |_| packages.tarballs())?;
         self.measure(&packages);
@@ -275,7 +278,8 @@ impl Run {
         self.rust_page();
         for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
             let mut command = binary.command();
-            command.args(["package::", "accessible::", "next::", "init::"]).env(NPM_TOOLS, newest.folder());
+            command.args(["package::", "accessible::", "next::", "init::"]).args(LANGUAGES_OF_NEWEST);
+            command.env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
             let mut checks = binary.command();
             self.tests("tests: the check of the other example servers", checks.args(CHECKS_OF_NEWEST));
@@ -440,6 +444,9 @@ const BROWSER: [&str; 7] = [
 
 /// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked once.
 const IN_SOAK: &str = "soak::correct_shops";
+
+/// The applications in languages that only `--newest` installs.
+const LANGUAGES_OF_NEWEST: [&str; 2] = ["applications::go::", "applications::laravel::"];
 
 /// The whole checks of the example servers.
 const CHECKS: &str = "every_rule_of_the_check_passes";

@@ -130,7 +130,7 @@ impl Application {
     pub(super) fn failed(&self, kind: &str, about: &str, cause: impl fmt::Display) -> Refused {
         tracing::error!(kind, about = %printable(about), "the application {}", printable(cause));
         let message = "The shop cannot answer just now. Nothing is lost: please try again.";
-        Refused::new(503, Reason { code: "shop_unavailable", message }).with_retry_after(2)
+        Refused::new(503, Reason { code: "unavailable", message }).with_retry_after(2)
     }
 
     fn learn_clock(&self, headers: &HeaderMap) {
