@@ -4,15 +4,15 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::cargo::{at_root, cargo, root, run, run_quietly};
+use crate::cargo::{at_root, cargo, root, run};
+use crate::npm::run_quietly;
 
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// Builds it, and runs what needs TLS, SQLite and a socket.
 pub fn check() -> Result<()> {
     run_quietly(at_root("rustup").args(["target", "add", TARGET]))?;
-    run(cargo([
-        "build",
+    run(cargo(["build"]).args([
         "--quiet",
         "--release",
         "--locked",
