@@ -197,6 +197,8 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-fn now() -> i64 {
+/// The clock of the signatures, in Unix seconds.
+#[expect(clippy::disallowed_methods, reason = "it is a clock")]
+pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64)
 }

@@ -141,7 +141,9 @@ mod tests {
     fn credentials_are_those_of_both_headers() {
         let of = |cookies: &[&str], authorization: Option<&str>| {
             let mut headers = HeaderMap::new();
-            cookies.iter().for_each(|cookie| drop(headers.append(header::COOKIE, cookie.parse().unwrap())));
+            for cookie in cookies {
+                headers.append(header::COOKIE, cookie.parse().unwrap());
+            }
             authorization.map(|value| headers.insert(header::AUTHORIZATION, value.parse().unwrap()));
             credentials_of(&headers)
         };

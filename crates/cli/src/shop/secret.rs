@@ -82,7 +82,6 @@ pub(super) fn new() -> Result<Zeroizing<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
     fn a_secret_is_long_and_there_are_at_most_two() {
@@ -106,7 +105,7 @@ mod tests {
         let [before, after] = [new().unwrap(), new().unwrap()];
         let [old, both, next] = [(*before).clone(), format!("{} {}", *after, *before), (*after).clone()];
         let [old, both, next] = [old, both, next].map(|text| Secret::parse(&text).unwrap());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+        let now = crate::shop::application::now();
         let headers = |secret: &Secret, at: i64| {
             let mut headers = HeaderMap::new();
             headers.insert("webhook-id", "msg_1".parse().unwrap());
