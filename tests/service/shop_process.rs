@@ -587,6 +587,21 @@ async fn it_says_how_it_is_and_ends_by_a_signal() {
 }
 
 #[tokio::test]
+async fn an_application_may_listen_on_a_unix_socket() {
+    let shop = Shop { folder: Folder::new("shop-socket"), application: Application::default() };
+    let socket = shop.folder.path.join("app.sock");
+    let routes = Router::new().route("/payments", axum::routing::post(receive)).with_state(shop.application.clone());
+    let listener = tokio::net::UnixListener::bind(&socket).unwrap();
+    tokio::spawn(async { axum::serve(listener, routes).await });
+    // The host is of no network: it is not looked up.
+    let lines = "app = \"http://application.invalid/payments\"\napp_socket = \"app.sock\"\ndatabase = \"memory:\"";
+    Shop::write(&shop.folder, lines);
+    let process = shop.start();
+    process.begin("17").await;
+    assert_eq!(shop.application.messages("customer")[0].headers["host"], "www.shop.example");
+}
+
+#[tokio::test]
 async fn an_application_to_begin_with_is_written_into_an_empty_folder() {
     let shop = Shop { folder: Folder::new("shop-init"), application: Application::default() };
     let package = shop.folder.path.join("package");

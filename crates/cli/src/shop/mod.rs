@@ -43,6 +43,9 @@ pub(super) struct RunArgs {
     /// Run the test service, too: no real money moves. Its address may be given; port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:4243", value_parser = super::serve::listen_address)]
     sandbox: Option<SocketAddr>,
+    /// The folder of the npm package, for the hosted page of the test service.
+    #[arg(long, value_name = "DIR", requires = "sandbox")]
+    package: Option<PathBuf>,
     /// Print one line of JSON when ready, and nothing else on stdout.
     #[arg(long)]
     json: bool,

@@ -53,11 +53,11 @@ struct Process {
 }
 
 pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
-    let RunArgs { file: FileArgs { config }, sandbox, json, log: _ } = args;
+    let RunArgs { file: FileArgs { config }, sandbox, package, json, log: _ } = args;
     let config = Config::read(&config)?;
     let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
     let sandbox = match sandbox {
-        Some(listen) => Some(start_sandbox(&config, listen).await?),
+        Some(listen) => Some(start_sandbox(&config, listen, Package::find(package)).await?),
         None => None,
     };
     let service = match &sandbox {
@@ -102,10 +102,9 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
 }
 
 /// The service in this process. In memory with the orders, and else beside them.
-async fn start_sandbox(config: &Config, listen: SocketAddr) -> Result<Sandbox, Box<dyn Error>> {
+async fn start_sandbox(config: &Config, listen: SocketAddr, package: Package) -> Result<Sandbox, Box<dyn Error>> {
     let in_memory = config.database == "memory:";
     let database = if in_memory { "memory:" } else { "sqlite:.guichet/sandbox.sqlite" }.to_owned();
-    let package = Package::find(None);
     if let Some(problem) = package.problem() {
         eprintln!("guichet: {problem}");
     }
