@@ -220,7 +220,8 @@ impl Shop {
     /// Runs a command to its end: its exit code, and what it has printed.
     async fn run(&self, arguments: &[&str], key: &str, service: &str) -> (Option<i32>, String) {
         let mut command = self.command(arguments);
-        command.env("GUICHET_SECRET_KEY", key).env("GUICHET_BASE_URL", service).stderr(Stdio::piped());
+        command.env("GUICHET_SECRET_KEY", key).env("GUICHET_BASE_URL", service).env("GUICHET_LOG", "warn");
+        command.stderr(Stdio::piped());
         // The application is served by this thread.
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
@@ -584,6 +585,62 @@ async fn it_says_how_it_is_and_ends_by_a_signal() {
     let ended = tokio::task::spawn_blocking(move || process.child.wait().unwrap()).await.unwrap();
     assert!(ended.success() && began.elapsed() < Duration::from_secs(5), "{ended} after {:?}", began.elapsed());
     assert_eq!(waiting.await.unwrap(), 503, "what has begun is answered");
+}
+
+/// An attempt that was declined is approved after another one has paid: its money is to be given back, and a person says when it was.
+#[tokio::test]
+async fn a_bookkeeper_sees_what_is_due_and_keeps_who_decided_what() {
+    let shop = Shop::new("database = \"sqlite:orders.sqlite\"").await;
+    let service = crate::support::service::Sandbox::start().await.unwrap();
+    let merchant = api::Merchant::of(&service, "Bookkeeper").await;
+    let mut command = shop.command(&["--json"]);
+    command.env("GUICHET_SECRET_KEY", merchant.key()).env("GUICHET_BASE_URL", &merchant.base_url);
+    let mut process = shop.start_with(command);
+    (process.service, process.key) = (merchant.base_url.clone(), merchant.key());
+    let run = async |arguments: &[&str]| shop.run(arguments, &merchant.key(), &merchant.base_url).await;
+    let intent = process.begin("17").await;
+    let id = intent["id"].as_str().unwrap();
+    let attach = async |number: &str| {
+        let path = format!("/v1/payment-intents/{id}/payment-method");
+        let reply = process.call("POST", &path, phone(number)).await;
+        assert!(reply.status < 300, "{}", reply.text);
+    };
+    attach("237670000013").await;
+    merchant.tenant.clock().advance(10).await.unwrap();
+    attach(PAYS).await;
+    process.status(&intent).await;
+    let (code, listed) = run(&["refunds", "list"]).await;
+    assert!(code == Some(0) && listed.contains("No refund is due"), "{listed}");
+    merchant.tenant.clock().advance(300).await.unwrap();
+    process.status(&intent).await;
+
+    let (code, listed) = run(&["refunds", "list", "--json"]).await;
+    let due = &serde_json::from_str::<Value>(listed.lines().next().unwrap()).unwrap()["refunds"];
+    assert!(code == Some(0) && due[0]["id"] == id && due[0]["order"] == "ORDER-awa-17", "{listed}");
+    let (_, orders) = run(&["orders", "list"]).await;
+    assert!(orders.starts_with("ORDER-awa-17  paid  45"), "{orders}");
+    let (code, output) = run(&["refunds", "done", id, "--note", "by bank transfer"]).await;
+    assert!(code == Some(2) && output.contains("--by"), "{output}");
+    let done = ["refunds", "done", id, "--by", "Mireille", "--note", "by bank transfer"];
+    let (code, output) = run(&done).await;
+    assert_eq!(code, Some(0), "{output}");
+    let (code, output) = run(&done).await;
+    assert!(code == Some(1) && output.contains("No refund of this payment is due"), "{output}");
+    let (_, shown) = run(&["orders", "show", "ORDER-awa-17"]).await;
+    assert!(shown.contains("Mireille: refunded: by bank transfer") && !shown.contains("refund is due"), "{shown}");
+    assert!(!shown.contains("awa@example.com"), "no personal data: {shown}");
+    let told = shop.application.messages("order_changed").pop().unwrap();
+    assert_eq!(told.body["refunds_due"], json!([]), "the application learns it, too");
+
+    // Of a payment that is as it was sent nothing is to be decided, and no order becomes paid by a slip of the keyboard.
+    let (_, listed) = run(&["mismatches", "list"]).await;
+    assert!(listed.contains("Nothing is to be decided"), "{listed}");
+    let paid =
+        ["mismatches", "resolve", "ORDER-awa-17", "--id", id, "--by", "Mireille", "--note", "x", "--paid", "45000"];
+    let (code, output) = run(&paid).await;
+    assert!(code == Some(2) && output.contains("--confirm"), "{output}");
+    let (code, output) = run(&[&paid[..], &["--confirm", "4500"]].concat()).await;
+    assert!(code == Some(1) && output.contains("Nothing was decided"), "{output}");
 }
 
 #[tokio::test]

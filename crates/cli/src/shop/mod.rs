@@ -4,9 +4,10 @@
 //! - [`config`] is `shop.toml`, and [`secret`] what the two share.
 //! - [`application`] sends a message, and names the cause if there is no answer; [`customer`] and [`seller`] read the answers.
 //! - [`serve`] has the routes and the rounds, and [`watch`] what an operator watches.
-//! - [`init`] writes an application to begin with, and [`events`] what the application has not received.
+//! - [`init`] writes an application to begin with, [`events`] has what the application has not received, and [`books`] what a bookkeeper decides.
 
 mod application;
+mod books;
 mod config;
 mod customer;
 mod events;
@@ -70,6 +71,15 @@ enum ShopCommand {
     /// What the application has not received.
     #[command(subcommand)]
     Events(events::EventsCommand),
+    /// The orders and their payments.
+    #[command(subcommand)]
+    Orders(books::OrdersCommand),
+    /// What is to be given back.
+    #[command(subcommand)]
+    Refunds(books::RefundsCommand),
+    /// Payments about which a person decides.
+    #[command(subcommand)]
+    Mismatches(books::MismatchesCommand),
 }
 
 impl ShopArgs {
@@ -88,5 +98,8 @@ pub(super) async fn shop(args: ShopArgs) -> Result<(), Failure> {
             Ok(())
         }
         Some(ShopCommand::Events(command)) => events::events(command).await.map_err(Failure::from),
+        Some(ShopCommand::Orders(command)) => books::orders(command).await.map_err(Failure::from),
+        Some(ShopCommand::Refunds(command)) => books::refunds(command).await.map_err(Failure::from),
+        Some(ShopCommand::Mismatches(command)) => books::mismatches(command).await.map_err(Failure::from),
     }
 }

@@ -1,0 +1,341 @@
+//! `guichet shop orders`, `refunds` and `mismatches`: what a bookkeeper looks at, and what a person decides. Who did what, when and why stays in
+//! the order's history.
+
+use super::FileArgs;
+use super::application::Application;
+use super::config::Config;
+use super::open::{self, Service};
+use super::secret::Secret;
+use super::seller::Seller;
+use clap::{Args, Subcommand};
+use guichet::native::ledger::{Money, Order, Resolve, Store, Verdict};
+use guichet::shop::ledger::{FoundState, Payment, Time, not_readable};
+use guichet::values::{Amount, Moment, printable};
+use guichet_orders::AnyOrders;
+use serde_json::{Value, json};
+use std::error::Error;
+
+#[derive(Subcommand)]
+pub(super) enum OrdersCommand {
+    /// List every order: its state, what it cost, what paid it.
+    List(ListArgs),
+    /// Show one order: its payments, what the service has of each, and what was decided.
+    Show {
+        /// The order's name.
+        name: String,
+        #[command(flatten)]
+        list: ListArgs,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum RefundsCommand {
+    /// List what is to be given back.
+    List(ListArgs),
+    /// Say that a payment's money was given back. Make the refund at the payment company first: this moves no money.
+    Done {
+        /// The service's id of the payment.
+        id: String,
+        #[command(flatten)]
+        decision: DecisionArgs,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum MismatchesCommand {
+    /// List the payments that are not what was sent, and those that cannot be read.
+    List(ListArgs),
+    /// Decide about one of them, after a look at the payment company.
+    Resolve {
+        /// The payment's reference.
+        reference: String,
+        /// The service's id of the payment, if the service has it.
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+        /// It will not be paid.
+        #[arg(long, required_unless_present = "paid", conflicts_with = "paid")]
+        ended: bool,
+        /// This sum was paid with it, in the smallest unit of the order's currency.
+        #[arg(long, value_name = "AMOUNT", requires = "confirm", requires = "id", value_parser = Amount::of_request)]
+        paid: Option<Amount>,
+        /// The same sum once more.
+        #[arg(long, value_name = "AMOUNT", value_parser = Amount::of_request)]
+        confirm: Option<Amount>,
+        #[command(flatten)]
+        decision: DecisionArgs,
+    },
+}
+
+#[derive(Args)]
+pub(super) struct ListArgs {
+    #[command(flatten)]
+    file: FileArgs,
+    /// Print it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct DecisionArgs {
+    #[command(flatten)]
+    file: FileArgs,
+    /// Who decides it.
+    #[arg(long, value_name = "NAME")]
+    by: String,
+    /// Why, for whoever reads it later.
+    #[arg(long, value_name = "TEXT")]
+    note: String,
+}
+
+pub(super) async fn orders(command: OrdersCommand) -> Result<(), Box<dyn Error>> {
+    match command {
+        OrdersCommand::List(list) => {
+            let mut rows = Vec::new();
+            Books::open(&list.file).await?.for_each(|order, _| rows.push(of_order(order))).await?;
+            print(list.json, "orders", rows, "There is no order.", |row| {
+                let sum = money(&row["asked"]);
+                format!("{}  {}  {sum}  {}", text(&row["name"]), text(&row["state"]), text(&row["paid_by"]))
+            });
+            Ok(())
+        }
+        OrdersCommand::Show { name, list } => {
+            let Books { orders, .. } = Books::open(&list.file).await?;
+            let order = orders.order(&name).await?.ok_or("There is no order of this name.")?;
+            let waits = !orders.events(Some(&name)).await?.is_empty();
+            show(&order, waits, list.json);
+            Ok(())
+        }
+    }
+}
+
+pub(super) async fn refunds(command: RefundsCommand) -> Result<(), Box<dyn Error>> {
+    match command {
+        RefundsCommand::List(list) => {
+            let mut rows = Vec::new();
+            Books::open(&list.file)
+                .await?
+                .for_each(|order, _| {
+                    let due = order.refunds_due().into_iter();
+                    rows.extend(due.map(|due| {
+                        let mut row = json!(due);
+                        row["order"] = json!(order.name);
+                        row
+                    }));
+                })
+                .await?;
+            print(list.json, "refunds", rows, "No refund is due.", |row| {
+                let fee = if row["plus_fee"] == json!(true) { " and the fee" } else { "" };
+                let attempt = row["attempt"].as_str().map(|attempt| format!(", attempt {}", printable(attempt)));
+                let attempt = attempt.unwrap_or_default();
+                format!("{}  {}{fee}  of {}{attempt}", text(&row["order"]), money(row), text(&row["id"]))
+            });
+            Ok(())
+        }
+        RefundsCommand::Done { id, decision } => {
+            let (books, mut of, mut is_due) = (Books::open(&decision.file).await?, None, false);
+            books
+                .for_each(|order, _| {
+                    for (payment, found) in order.all_found().filter(|(_, found)| found.id == id) {
+                        is_due |= order.refunds_due().iter().any(|due| due.key.id == found.id);
+                        of = Some((order.name.clone(), payment.reference.clone()));
+                    }
+                })
+                .await?;
+            let (name, reference) = of.ok_or("No order has a payment with this id: see `refunds list`.")?;
+            if !is_due {
+                return Err("No refund of this payment is due.".into());
+            }
+            books.decide(decision, name, reference, Some(id), Verdict::Refunded).await
+        }
+    }
+}
+
+pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn Error>> {
+    match command {
+        MismatchesCommand::List(list) => {
+            let mut rows = Vec::new();
+            Books::open(&list.file)
+                .await?
+                .for_each(|order, now| {
+                    for (reference, id) in not_readable(order, now) {
+                        let payment = order.payment(reference);
+                        let sum = payment.map(|payment| payment.body.sum());
+                        let why = payment.map_or("", |payment| why(payment, id));
+                        rows.push(
+                            json!({"order": order.name, "reference": reference, "id": id, "sum": sum, "why": why}),
+                        );
+                    }
+                })
+                .await?;
+            print(list.json, "mismatches", rows, "Nothing is to be decided.", |row| {
+                let id = row["id"].as_str().map(|id| format!(" ({})", printable(id))).unwrap_or_default();
+                format!(
+                    "{}  {}{id}  {}  {}",
+                    text(&row["order"]),
+                    text(&row["reference"]),
+                    money(&row["sum"]),
+                    text(&row["why"])
+                )
+            });
+            Ok(())
+        }
+        MismatchesCommand::Resolve { reference, id, ended: _, paid, confirm, decision } => {
+            if paid != confirm {
+                return Err("--paid and --confirm name two sums. Nothing was decided.".into());
+            }
+            let (books, mut of) = (Books::open(&decision.file).await?, None);
+            books
+                .for_each(|order, _| {
+                    if let Some(payment) = order.payment(&reference) {
+                        of = Some((order.name.clone(), payment.body.sum().currency));
+                    }
+                })
+                .await?;
+            let (name, currency) = of.ok_or("No order has a payment of this reference: see `mismatches list`.")?;
+            let verdict = paid.map_or(Verdict::Ended, |amount| Verdict::Paid(Money { amount, currency }));
+            books.decide(decision, name, reference, id, verdict).await
+        }
+    }
+}
+
+/// The settings, and the orders.
+struct Books {
+    config: Config,
+    orders: AnyOrders,
+}
+
+impl Books {
+    async fn open(file: &FileArgs) -> Result<Self, Box<dyn Error>> {
+        let config = Config::read(&file.config)?;
+        let orders = open::orders(&config).await?;
+        Ok(Self { config, orders })
+    }
+
+    /// Looks at every order, by name.
+    async fn for_each(&self, mut look: impl FnMut(&Order, Time)) -> Result<(), Box<dyn Error>> {
+        let (now, mut name) = (self.orders.now().await?, String::new());
+        loop {
+            let some = self.orders.orders_after(&name).await?;
+            let Some(last) = some.last() else { return Ok(()) };
+            name.clone_from(&last.name);
+            some.iter().for_each(|order| look(order, now));
+        }
+    }
+
+    /// Stores what a person has decided, and brings the application what the order has become.
+    async fn decide(
+        self,
+        DecisionArgs { by: who, note: why, .. }: DecisionArgs,
+        name: String,
+        reference: String,
+        id: Option<String>,
+        verdict: Verdict,
+    ) -> Result<(), Box<dyn Error>> {
+        let Self { config, orders } = self;
+        let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
+        let client = Service::of(&config)?.client(&config)?;
+        let ledger = open::ledger(&config, client, orders)?;
+        let seller = Seller::new(application, config.redirect_url());
+        ledger.resolve(&seller, &name, Resolve { reference, id, verdict, who, why }).await?;
+        println!("It is stored in the history of {}.", printable(&name));
+        Ok(())
+    }
+}
+
+/// What a list says of an order.
+fn of_order(order: &Order) -> Value {
+    let changed = order.changed();
+    json!({
+        "name": order.name, "state": changed.state, "asked": order.asked, "paid_by": changed.paid_by.map(|paid| paid.reference),
+        "payments": order.payments.len(), "refunds_due": changed.refunds_due.len(),
+    })
+}
+
+/// An order without what identifies its customer.
+fn show(order: &Order, waits: bool, is_json: bool) {
+    let mut shown = of_order(order);
+    let payments = order.payments.iter().map(|payment| {
+        let found = payment.found.iter().map(|found| {
+            json!({
+                "id": found.id, "payment_ref": found.payment_ref, "state": found.state, "status": found.status.as_str(),
+                "read_at": found.asked_at, "decided": found.decided, "duplicates": found.duplicates,
+            })
+        });
+        json!({
+            "reference": payment.reference, "state": payment.state(), "created_at": payment.created_at, "sum": payment.body.sum(),
+            "sends": payment.sends.len(), "found": found.collect::<Vec<_>>(),
+        })
+    });
+    shown["payments"] = payments.collect();
+    shown["refunds_due"] = json!(order.refunds_due());
+    shown["history"] = json!(order.entries);
+    shown["delivered"] = json!(!waits);
+    if is_json {
+        return println!("{shown}");
+    }
+    println!("{}  {}  {}", printable(&order.name), text(&shown["state"]), money(&shown["asked"]));
+    for payment in shown["payments"].as_array().into_iter().flatten() {
+        let created_at = at(&payment["created_at"]);
+        println!(
+            "  {created_at}  {}  {}  {}",
+            text(&payment["reference"]),
+            text(&payment["state"]),
+            money(&payment["sum"])
+        );
+        for found in payment["found"].as_array().into_iter().flatten() {
+            let read_at = at(&found["read_at"]);
+            println!("    {}  {}, as read at {read_at}", text(&found["id"]), text(&found["status"]));
+        }
+    }
+    for due in shown["refunds_due"].as_array().into_iter().flatten() {
+        println!("  A refund is due: {}, of {}", money(due), text(&due["id"]));
+    }
+    for entry in &order.entries {
+        let who = entry.who.as_deref().unwrap_or("the service");
+        println!(
+            "  {}  {}: {} ({})",
+            at(&json!(entry.at)),
+            printable(who),
+            printable(&entry.what),
+            printable(&entry.reference)
+        );
+    }
+    if waits {
+        println!("  The application has not received what it has become.");
+    }
+}
+
+/// Why a payment is to be looked at.
+fn why(payment: &Payment, id: Option<&str>) -> &'static str {
+    let found = payment.found.iter().find(|found| Some(&*found.id) == id);
+    match found.map(|found| found.state) {
+        Some(FoundState::Different) => "is not what was sent",
+        Some(FoundState::Ended { .. }) => "the service has changed its word",
+        Some(_) => "cannot be read",
+        None if payment.closed.is_some() => "was left, and may exist at the service",
+        None => "the service has not confirmed it",
+    }
+}
+
+fn print(is_json: bool, name: &str, rows: Vec<Value>, nothing: &str, line: impl Fn(&Value) -> String) {
+    if is_json {
+        println!("{}", json!({name: rows}));
+    } else if rows.is_empty() {
+        println!("{nothing}");
+    } else {
+        rows.iter().for_each(|row| println!("{}", line(row)));
+    }
+}
+
+fn text(value: &Value) -> String {
+    printable(value.as_str().unwrap_or("-")).to_string()
+}
+
+fn money(value: &Value) -> String {
+    let amount = value["amount"].as_str().and_then(|amount| amount.parse::<Amount>().ok());
+    amount.map_or_else(|| "-".to_owned(), |amount| amount.in_currency(value["currency"].as_str().unwrap_or_default()))
+}
+
+fn at(value: &Value) -> String {
+    value.as_i64().map_or_else(|| "-".to_owned(), |at| Moment::from_unix(at).to_string())
+}
