@@ -403,7 +403,7 @@ async fn an_application_that_does_not_answer_as_it_should_costs_nobody_anything(
         (|| redirect("https://www.shop.example/payments"), "it wants https"),
         (|| redirect("/payments/"), "the slash at its end"),
         (|| redirect("/login?next=/payments"), "it wants a login"),
-        (|| StatusCode::BAD_REQUEST.into_response(), "the secret is another"),
+        (|| StatusCode::BAD_REQUEST.into_response(), "its secret is not this one"),
         (|| StatusCode::FORBIDDEN.into_response(), "CSRF tokens"),
         (|| StatusCode::from_u16(419).unwrap().into_response(), "CSRF tokens"),
         (|| StatusCode::NOT_FOUND.into_response(), "no such address"),

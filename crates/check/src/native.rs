@@ -1,6 +1,6 @@
 //! A check on this machine: a port for the service, and for the shop HTTP and the shell, or functions of this process.
 
-use super::options::Options;
+use super::options::{Login, Options};
 use super::{Boxed, Check, CommandError, Environment, Report, Request, Response, SendError, Service, instructions};
 use axum::body::{Body, to_bytes};
 use axum::http;
@@ -62,6 +62,11 @@ pub async fn check(shop: Shop, options: Options, service: &LocalService) -> Resu
 /// # Errors
 /// If TLS cannot be set up.
 pub fn prepare(shop: Shop, options: Options, service: &LocalService) -> Result<Check, NotRun> {
+    let mut options = options;
+    if let Some(application) = options.logins.first().map(Login::origin).filter(|origin| !origin.is_empty()) {
+        // The page is where the customers sign in, if the shop's routes have another port.
+        options.page_origin.get_or_insert(application);
+    }
     let machine = Machine::new(shop, &options)?;
     Ok(Check::new(Box::new(machine), Arc::clone(&service.service), options))
 }

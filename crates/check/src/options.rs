@@ -144,6 +144,13 @@ pub struct Login {
     pub body: String,
 }
 
+impl Login {
+    /// The origin of its address; empty for a path of the shop.
+    pub(crate) fn origin(&self) -> String {
+        url::Url::parse(&self.path).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+    }
+}
+
 /// Where a page takes its CSRF token from, and the header that carries it.
 #[derive(Clone, Debug)]
 pub struct Csrf {

@@ -527,7 +527,7 @@ async fn sign_out(check: &Check, browser: &Customer, login: &Login) -> Result<Si
     // Signing out may end every login of the customer.
     check.customers.borrow_mut().clear();
     let mut without_effect = None;
-    for path in sign_out_paths(&login.path) {
+    for path in sign_out_paths(login) {
         for (method, content_type, body) in
             [("POST", "application/json", "{}"), ("POST", "application/x-www-form-urlencoded", ""), ("GET", "", "")]
         {
@@ -553,19 +553,15 @@ async fn sign_out(check: &Check, browser: &Customer, login: &Login) -> Result<Si
 
 /// Whether the shop answers a POST to an address that it does not have as if it had it.
 async fn answers_anything(check: &Check, browser: &Customer) -> bool {
-    let origin = check.options.logins.first().map(|login| origin_of(&login.path)).unwrap_or_default();
+    let origin = check.options.logins.first().map(Login::origin).unwrap_or_default();
     let request = check.request(browser, "POST", &[&origin, "/no-such-address"].concat()).on_own_page();
     (200..400).contains(&request.json(&json!({})).send().await.status())
 }
 
-/// The origin of an address; empty for a path of the shop.
-fn origin_of(login: &str) -> String {
-    url::Url::parse(login).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
-}
-
 /// The addresses at which shops sign out.
-fn sign_out_paths(login: &str) -> Vec<String> {
-    let login = login.split('?').next().unwrap_or_default();
+fn sign_out_paths(login: &Login) -> Vec<String> {
+    let origin = login.origin();
+    let login = login.path.split('?').next().unwrap_or_default();
     let mut paths = Vec::new();
     for (to_sign_in, to_sign_out) in [
         ("sign-in", "sign-out"),
@@ -581,7 +577,6 @@ fn sign_out_paths(login: &str) -> Vec<String> {
         }
     }
     let usual = ["/logout", "/sign-out", "/signout", "/api/logout", "/api/sign-out", "/auth/logout", "/logout/"];
-    let origin = origin_of(login);
     paths.extend(usual.map(|path| [&*origin, path].concat()));
     paths.dedup();
     paths

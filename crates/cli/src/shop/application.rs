@@ -111,7 +111,9 @@ impl Application {
         let answered = tokio::time::timeout(time, async { read(sent.await?).await }).await;
         let cause = match answered {
             Err(_) => format!("has not answered within {} s", time.as_secs()),
-            Ok(Err(error)) => format!("cannot be reached: {}", innermost(&error)),
+            Ok(Err(error)) => {
+                format!("cannot be reached at {}: {}. Start it, or see `app`", self.url, innermost(&error))
+            }
             Ok(Ok((headers, status, bytes))) => {
                 self.learn_clock(&headers);
                 let json = bytes.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok());
@@ -146,8 +148,8 @@ impl Application {
         let why = match status.as_u16() {
             300..=399 => return self.cause_of_redirect(status, location.unwrap_or_default()),
             400 => format!(
-                "the secret is another, its clock differs by more than five minutes, its name of the shop is not {:?}, or it does not allow \
-                 the host {:?}",
+                "its secret is not this one (GUICHET_APP_SECRET, or the file of `app_secret`), its clock differs by more than five minutes, its \
+                 name of the shop is not {:?}, or it does not allow the host {:?}",
                 self.audience,
                 self.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
             ),

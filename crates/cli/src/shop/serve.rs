@@ -111,7 +111,9 @@ async fn start_sandbox(config: &Config, listen: SocketAddr, package: Package) ->
     let profile = config.profile()?;
     let merchant_name = config.name.clone();
     let config = SandboxConfig { listen, database, package, profile, merchant_name, ..SandboxConfig::default() };
-    Ok(Sandbox::start_with(config).await?)
+    // Its sentence names the option of `guichet sandbox`.
+    let started = Sandbox::start_with(config).await;
+    Ok(started.map_err(|error| error.to_string().replace("with --listen", "with --sandbox=127.0.0.1:PORT"))?)
 }
 
 fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: Option<&Sandbox>) {
@@ -129,7 +131,11 @@ fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: 
     println!("  The page's routes    {shop_url}{}", config.path);
     println!("  The application      {}", config.app);
     println!("  The service          {base_url}");
-    if sandbox.is_some() {
+    if let Some(sandbox) = sandbox {
+        println!(
+            "  The secret key       {}    (GUICHET_SECRET_KEY, for refunds, mismatches and events resend)",
+            sandbox.secret_key().expose()
+        );
         println!(
             "\nThe service is a test service: no real money moves. The phone 237670000000 pays, 237670000009 declines."
         );
@@ -174,6 +180,9 @@ async fn message(State(process): State<Arc<Process>>, headers: HeaderMap, body: 
     let refuse = |status: StatusCode, why: &str| (status, [why, "\n"].concat()).into_response();
     let Process { sessions, seller, .. } = &*process;
     if !seller.application.secret().has_signed(&headers, &body) {
+        tracing::warn!(
+            "a message to /app is not signed by this shop's secret, or older than five minutes: its login goes on"
+        );
         return refuse(
             StatusCode::UNAUTHORIZED,
             "The message is not signed by this shop's secret within the last five minutes.",
