@@ -139,7 +139,7 @@ impl<'a> Work<'a> {
         if has_claimed {
             ledger.end_round(until).await?;
         }
-        Ok(json!({"notReceived": ledger.deliver(None).await?}))
+        Ok(json!({"notReceived": ledger.deliver().await?}))
     }
 }
 

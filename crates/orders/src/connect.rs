@@ -8,8 +8,8 @@ impl AnyOrders {
     /// Opens the ledger of the tables with this prefix, in the database at this address: `sqlite:.guichet/shop.sqlite`, a file that is created
     /// with its folder and readable by its owner alone; `postgres://…` with the feature `postgres`; or `memory:`, which ends with the process.
     ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), guichet_orders::OpenError> {
+    /// ```no_run
+    /// # async fn open() -> Result<(), guichet_orders::OpenError> {
     /// let orders = guichet_orders::AnyOrders::connect("memory:", "guichet_").await?;
     /// # let _ = orders; Ok(()) }
     /// ```

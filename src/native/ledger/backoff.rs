@@ -1,4 +1,5 @@
-//! When an event that the shop has not received is brought again: at once, then after 1 s, 2 s, 4 s and so on, and every hour at the end.
+//! When an event that the shop has not received is delivered again: at once, then after 1 s, 2 s, 4 s and so on up to five minutes, and after a
+//! day every hour.
 
 use crate::native::clock;
 use crate::shop::ledger::OpenEvent;
@@ -6,10 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest pause.
+/// The longest pause of the first day: how late an event may be once the shop is back.
+const LONGEST: Duration = Duration::from_secs(5 * 60);
+/// The pause after that.
 const HOUR: Duration = Duration::from_secs(60 * 60);
+/// How many refusals there are in a day.
+const OF_A_DAY: u32 = 297;
 
-/// The events that this server has brought in vain. A server that has just started brings each at once.
+/// The events that this server could not deliver. A server that has just started delivers each at once.
 #[derive(Default)]
 pub(super) struct Backoff {
     refused: Mutex<HashMap<(String, i64), Refusals>>,
@@ -21,7 +26,7 @@ struct Refusals {
 }
 
 impl Backoff {
-    /// Those of these events that are to be brought now. What is not among them any more is forgotten.
+    /// Those of these events that are to be delivered now. What is not among them any more is forgotten.
     pub(super) fn due(&self, mut events: Vec<OpenEvent>) -> Vec<OpenEvent> {
         let (mut refused, now) = (self.refused(), clock::monotonic_now());
         let mut waiting = HashMap::new();
@@ -54,7 +59,8 @@ impl Backoff {
 fn pause(before: u32) -> Duration {
     match before.checked_sub(1) {
         None => Duration::ZERO,
-        Some(doublings) => Duration::from_secs(2_u64.saturating_pow(doublings)).min(HOUR),
+        Some(doublings) if before < OF_A_DAY => Duration::from_secs(2_u64.saturating_pow(doublings)).min(LONGEST),
+        Some(_) => HOUR,
     }
 }
 
@@ -63,9 +69,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pause_doubles_up_to_an_hour() {
-        let pauses = [0, 1, 2, 3, 12, 13, 14, 1_000].map(|before| pause(before).as_secs());
-        assert_eq!(pauses, [0, 1, 2, 4, 2_048, 3_600, 3_600, 3_600]);
+    fn the_pause_doubles_up_to_five_minutes_and_is_an_hour_after_a_day() {
+        let pauses = [0, 1, 2, 3, 9, 10, 296, 297, 1_000].map(|before| pause(before).as_secs());
+        assert_eq!(pauses, [0, 1, 2, 4, 256, 300, 300, 3_600, 3_600]);
+        let day: u64 = (0..OF_A_DAY).map(|before| pause(before).as_secs()).sum();
+        assert!((86_000..87_000).contains(&day), "{day}");
     }
 
     #[test]

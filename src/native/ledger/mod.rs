@@ -29,11 +29,11 @@ use std::time::Duration;
 const ROUNDS: usize = 6;
 /// The longest time for which a call is taken to be executed.
 const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
-/// The longest time that the shop has to store an event, before others are brought.
+/// The longest time that the shop has to store an event, before others are delivered.
 const LONGEST_EVENT: Duration = Duration::from_secs(10);
-/// How many events are brought at once.
+/// How many events are delivered at once.
 const EVENTS_AT_ONCE: usize = 8;
-/// The longest time for which events are brought in one call, beside the last of them: a shop that does not answer delays no round for long.
+/// The longest time for which events are delivered in one call, beside the last of them: a shop that does not answer delays no round for long.
 const LONGEST_DELIVERY: Duration = Duration::from_secs(10);
 
 /// A merchant's ledger: its client, and the store of its orders. Cheap to clone; a server needs one.
@@ -58,6 +58,7 @@ struct Inner<T> {
     service: Service,
     clock: Clock,
     backoff: Backoff,
+    first_delivery: Duration,
 }
 
 impl<T: Store> Ledger<T> {
@@ -69,7 +70,7 @@ impl<T: Store> Ledger<T> {
 
     /// The same, with settings.
     pub fn builder(client: Client, store: T) -> LedgerBuilder<T> {
-        LedgerBuilder { client, store, keep_days: None, former_key: None }
+        LedgerBuilder { client, store, keep_days: None, former_key: None, first_delivery: LONGEST_EVENT }
     }
 
     /// Reads what is due, eight payments at a time and at most 48, and brings the shop what its orders have become. Call it every few
@@ -87,7 +88,7 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
     pub async fn read_due(&self, shop: &impl Shop) -> Result<Round, Refused> {
-        let receiver = ShopReceiver(shop);
+        let receiver = self.receiver(shop);
         let ledger = self.rules(&receiver);
         let mut round: Option<Round> = None;
         for _ in 0..ROUNDS {
@@ -113,32 +114,34 @@ impl<T: Store> Ledger<T> {
         Ok(round.unwrap_or_default())
     }
 
-    /// The second half: brings the shop the events that it has not received. One that it refuses comes again at once, then less and less
-    /// often, and every hour at the end. Returns how many it has not received.
+    /// The second half: delivers the events that the shop has not received. One that it refuses comes again at once, then less and less often,
+    /// and after a day every hour. Returns how many it has not received.
     ///
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
     pub async fn deliver_due(&self, shop: &impl Shop) -> Result<usize, Refused> {
-        let (receiver, began) = (ShopReceiver(shop), clock::monotonic_now());
+        let (receiver, began) = (ShopReceiver { shop, limit: LONGEST_EVENT }, clock::monotonic_now());
         let ledger = self.rules(&receiver);
         let events = self.shared.store.events(None).await.map_err(Refused::broken)?;
-        let mut waiting = events.len();
+        let (mut waiting, mut failed) = (events.len(), Ok(()));
         for some in self.shared.backoff.due(events).chunks(EVENTS_AT_ONCE) {
             if clock::monotonic_now().duration_since(began) > LONGEST_DELIVERY {
                 break;
             }
-            let brought = join_all(some.iter().map(|event| ledger.bring(event))).await;
-            for (event, is_received) in some.iter().zip(brought) {
-                match is_received.map_err(Refused::broken)? {
-                    true => waiting -= 1,
-                    false => self.shared.backoff.has_refused(event),
+            let delivered = join_all(some.iter().map(|event| ledger.deliver_one(event))).await;
+            for (event, is_received) in some.iter().zip(delivered) {
+                match is_received {
+                    Ok(true) => waiting -= 1,
+                    Ok(false) => self.shared.backoff.has_refused(event),
+                    Err(error) => failed = Err(Refused::broken(error)),
                 }
             }
+            failed.clone()?;
         }
         Ok(waiting)
     }
 
-    /// The events that the shop has not received, the oldest first.
+    /// The events that the shop has not received.
     ///
     /// # Errors
     /// [`Refused`] if the store fails.
@@ -165,7 +168,7 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails, if there is no such order, or if a payment cannot be read: the others are read nevertheless.
     pub async fn settle(&self, shop: &impl Shop, order: &str) -> Result<(), Refused> {
-        let receiver = ShopReceiver(shop);
+        let receiver = self.receiver(shop);
         let ledger = self.rules(&receiver);
         let order = self.order(order).await?.ok_or_else(Refused::order_missing)?;
         let mut outcome = Ok(());
@@ -182,7 +185,7 @@ impl<T: Store> Ledger<T> {
     /// [`Refused`] if the store fails, or if there is no such order.
     pub async fn resolve(&self, shop: &impl Shop, order: &str, resolve: Resolve) -> Result<(), Refused> {
         let order = self.order(order).await?.ok_or_else(Refused::order_missing)?;
-        let done = self.rules(&ShopReceiver(shop)).handle(&order.name, &order.owner, Event::Resolve(resolve)).await;
+        let done = self.rules(&self.receiver(shop)).handle(&order.name, &order.owner, Event::Resolve(resolve)).await;
         match done.map_err(Refused::broken)?.answer {
             Some(rules::Answer::Error { status, code }) => {
                 let message = match status {
@@ -201,6 +204,11 @@ impl<T: Store> Ledger<T> {
     /// [`Refused`] if the store fails.
     pub async fn order(&self, name: &str) -> Result<Option<Order>, Refused> {
         self.shared.store.order(name).await.map_err(Refused::broken)
+    }
+
+    /// The shop, while a page or a round waits for it.
+    fn receiver<'a, S: Shop>(&self, shop: &'a S) -> ShopReceiver<'a, S> {
+        ShopReceiver { shop, limit: self.shared.first_delivery }
     }
 
     fn rules<'a, W: Receiver>(&'a self, receiver: &'a W) -> rules::Ledger<'a, T, ServiceRequests, W> {
@@ -224,6 +232,7 @@ pub struct LedgerBuilder<T> {
     store: T,
     keep_days: Option<u16>,
     former_key: Option<SecretKey>,
+    first_delivery: Duration,
 }
 
 impl<T: Store> LedgerBuilder<T> {
@@ -239,27 +248,39 @@ impl<T: Store> LedgerBuilder<T> {
         self
     }
 
+    /// How long the shop has to store an event the first time, while a page or a round waits for it: at most, and by default, 10 seconds.
+    pub fn first_delivery(mut self, limit: Duration) -> Self {
+        self.first_delivery = limit.min(LONGEST_EVENT);
+        self
+    }
+
     /// The ledger.
     #[must_use]
     pub fn build(self) -> Ledger<T> {
-        let Self { client, store, keep_days, former_key } = self;
+        let Self { client, store, keep_days, former_key, first_delivery } = self;
         // A request may still be executed for a while after its deadline.
         let call = client.deadline().saturating_add(Duration::from_secs(30)).min(LONGEST_CALL).as_secs();
         let call = Time::try_from(call).unwrap_or_default();
         let service = Service { call, keep_days, ..Service::of(client.profile()) };
         let clock = Clock::new(client.key().is_test());
         let requests = ServiceRequests { sealer: Sealer::new(client.key(), former_key.as_ref()), client };
-        Ledger { shared: Arc::new(Inner { store, requests, service, clock, backoff: Backoff::default() }) }
+        Ledger {
+            shared: Arc::new(Inner { store, requests, service, clock, backoff: Backoff::default(), first_delivery }),
+        }
     }
 }
 
 /// The shop, which receives what its orders have become.
-struct ShopReceiver<'a, S>(&'a S);
+struct ShopReceiver<'a, S> {
+    shop: &'a S,
+    /// How long it has to store an event.
+    limit: Duration,
+}
 
 impl<S: Shop> Receiver for ShopReceiver<'_, S> {
     async fn order_changed(&self, changed: &Changed) -> Result<(), Refused> {
-        let late = |_| Err(Refused::broken("order_changed has taken longer than ten seconds"));
-        tokio::time::timeout(LONGEST_EVENT, self.0.order_changed(changed)).await.unwrap_or_else(late)
+        let late = |_| Err(Refused::broken(format_args!("order_changed has taken longer than {:?}", self.limit)));
+        tokio::time::timeout(self.limit, self.shop.order_changed(changed)).await.unwrap_or_else(late)
     }
 
     fn alarm(&self, Alarm { what, about }: &Alarm) {

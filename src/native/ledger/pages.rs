@@ -1,6 +1,6 @@
 //! What the routes ask of a ledger.
 
-use super::{Ledger, ShopReceiver, Store, rules};
+use super::{Ledger, Store, rules};
 use crate::native::key::hmac_sha256;
 use crate::native::{Buyer, Client, Purchase, Refused, Shop, Transport};
 use crate::operations::CreatePaymentIntent;
@@ -37,7 +37,7 @@ impl<T: Store> Ledger<T> {
         let mark = nonce(&hmac_sha256(&*self.client().derive_key("guichet ledger: marks"), of.as_bytes()));
         let owner = buyer.owner.clone();
         let click = Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote };
-        self.rules(&ShopReceiver(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
+        self.rules(&self.receiver(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
     }
 
     /// Reads the payment of this buyer that a page names, and brings the shop what its order has become.
@@ -47,7 +47,7 @@ impl<T: Store> Ledger<T> {
         buyer: &Buyer,
         names: &[String],
     ) -> Result<Option<Read>, Refused> {
-        self.rules(&ShopReceiver(shop)).read_named(buyer, names).await.map_err(Refused::broken)
+        self.rules(&self.receiver(shop)).read_named(buyer, names).await.map_err(Refused::broken)
     }
 
     pub(in crate::native) fn client(&self) -> &Client {

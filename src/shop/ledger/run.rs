@@ -128,8 +128,8 @@ pub struct Done {
     pub reading: Option<Result<shop::Reading, Refused>>,
     /// Of a payment that a page has named: whether the shop has received what its order has become.
     pub is_received: bool,
-    /// Whether the shop has an event to receive.
-    has_changed: bool,
+    /// The versions of the events that the shop is to receive.
+    changed: Vec<i64>,
 }
 
 /// What a round has read.
@@ -245,16 +245,20 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
                         }
                         _ => done.answer = Some(Answer::Error { status: 503, code: "unavailable" }),
                     },
-                    Effect::OrderChanged(_) => done.has_changed = true,
+                    Effect::OrderChanged(changed) => done.changed.push(changed.version),
                     Effect::Alarm(alarm) => self.receiver.alarm(alarm),
                     Effect::StopRepeating => self.share(|shared| shared.repeats = false).await?,
                 }
             }
             done.order = Some(decision.order);
         }
-        if done.has_changed {
-            // It is stored: what cannot be brought now comes with a round.
-            let _ = self.deliver(Some(name)).await;
+        if !done.changed.is_empty() {
+            // They are stored: what cannot be delivered now comes with a round, and so does what could not be before.
+            for event in self.store.events(Some(name)).await.unwrap_or_default() {
+                if done.changed.contains(&event.version) {
+                    let _ = self.deliver_one(&event).await;
+                }
+            }
         }
         Ok(done)
     }
@@ -386,24 +390,23 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(done)
     }
 
-    /// Brings the shop the events of this order, or of every one, that it has not received. One that it refuses is alarmed, and comes again.
-    /// Returns how many it has not received.
+    /// Delivers the events that the shop has not received. One that it refuses is alarmed, and comes again. Returns how many it has not received.
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn deliver(&self, name: Option<&str>) -> Result<usize, S::Error> {
+    pub async fn deliver(&self) -> Result<usize, S::Error> {
         let mut refused = 0;
-        for event in self.store.events(name).await? {
-            refused += usize::from(!self.bring(&event).await?);
+        for event in self.store.events(None).await? {
+            refused += usize::from(!self.deliver_one(&event).await?);
         }
         Ok(refused)
     }
 
-    /// Brings the shop one event. Returns whether it has received it; if not, that is alarmed.
+    /// Delivers one event. Returns whether it has received it; if not, that is alarmed.
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn bring(&self, event: &OpenEvent) -> Result<bool, S::Error> {
+    pub async fn deliver_one(&self, event: &OpenEvent) -> Result<bool, S::Error> {
         let is_received = match serde_json::from_str(&event.body) {
             Ok(changed) => self.receiver.order_changed(&changed).await.is_ok(),
             Err(_) => false,

@@ -49,7 +49,7 @@ pub trait Store: Send + Sync {
     fn replace_shared(&self, before: &Shared, after: &Shared)
     -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
-    /// Every event of this order that is not closed, or of every order, the oldest first.
+    /// Every event of this order that is not closed, or of every order, by version.
     fn events(&self, name: Option<&str>) -> impl Future<Output = Result<Vec<OpenEvent>, Self::Error>> + Send;
 
     /// Closes an event: the shop has received it.

@@ -5,7 +5,7 @@ use super::secret::Secret;
 use bytes::Bytes;
 use guichet::native::{Reason, Refused};
 use guichet::values::printable;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use reqwest::{Client, Response, redirect};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -72,7 +72,10 @@ impl Application {
         let shop = Url::parse(&config.public_url).map_err(|error| error.to_string())?;
         let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
         let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, value(&shop[url::Position::BeforeHost..url::Position::AfterPort])?);
+        // Functions and networks of caches find an application by its own host.
+        let is_elsewhere = config.app.scheme() == "https" && !config.is_here();
+        let host = if is_elsewhere { HeaderName::from_static("x-forwarded-host") } else { header::HOST };
+        headers.insert(host, value(&shop[url::Position::BeforeHost..url::Position::AfterPort])?);
         headers.insert("x-forwarded-proto", value(shop.scheme())?);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -122,7 +125,10 @@ impl Application {
                 if status.is_success() || is_answer(&answer) {
                     return Ok(answer);
                 }
-                self.cause(status, &headers)
+                match answer.error() {
+                    Some((code, message)) => format!("answers {}: {code}, {message}", status.as_u16()),
+                    None => self.cause(status, &headers),
+                }
             }
         };
         Err(self.failed(kind, about, &cause))
@@ -174,6 +180,14 @@ impl Application {
             _ => "it wants a login, or is elsewhere: exempt the address `app` from logins",
         };
         format!("redirects ({}) to the path {path:?}, which is not followed: {why}", status.as_u16())
+    }
+}
+
+impl Answer {
+    /// The code and the sentence of an error.
+    pub(super) fn error(&self) -> Option<(&str, &str)> {
+        let json = self.json.as_ref()?;
+        Some((json["code"].as_str().filter(|code| !code.is_empty())?, json["message"].as_str()?))
     }
 }
 

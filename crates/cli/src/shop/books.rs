@@ -207,7 +207,7 @@ struct Books {
 impl Books {
     async fn open(file: &FileArgs) -> Result<Self, Box<dyn Error>> {
         let config = Config::read(&file.config)?;
-        let orders = open::orders(&config).await?;
+        let orders = open::orders_beside(&config).await?;
         Ok(Self { config, orders })
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use url::{Host, Url};
 
 /// What `shop.toml` has. A file that it names, and that of the database, is relative to its own folder.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
     /// The shop's name in messages: their `audience`.
@@ -56,6 +56,9 @@ pub(super) struct Config {
     pub keep_days: Option<u16>,
 }
 
+/// Names the database, such as one with a password.
+const DATABASE: &str = "GUICHET_DATABASE_URL";
+
 fn app_secret() -> PathBuf {
     "app-secret".into()
 }
@@ -79,7 +82,15 @@ impl Config {
         let text = std::fs::read_to_string(file).map_err(|error| {
             unusable(&format_args!("{error}. `guichet shop init` writes one; --config names another."))
         })?;
-        let config: Self = toml::from_str(&text).map_err(|error| unusable(&error))?;
+        // Without the line itself: it may have a password.
+        let mut config: Self = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+            let line = line.map(|line| format!("near line {line}: ")).unwrap_or_default();
+            unusable(&format_args!("{line}{}", error.message()))
+        })?;
+        if let Some(database) = std::env::var(DATABASE).ok().filter(|text| !text.is_empty()) {
+            config.database = database;
+        }
         config.check().map_err(|why| unusable(&why))?;
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::env::set_current_dir(folder).map_err(|error| unusable(&error))?;

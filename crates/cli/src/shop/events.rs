@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 #[derive(Subcommand)]
 pub(super) enum EventsCommand {
-    /// List the events that the application has not received, the oldest first.
+    /// List the events that the application has not received.
     List {
         #[command(flatten)]
         file: FileArgs,
@@ -31,7 +31,7 @@ pub(super) enum EventsCommand {
 pub(super) async fn events(command: EventsCommand) -> Result<(), Box<dyn std::error::Error>> {
     match command {
         EventsCommand::List { file, json } => {
-            let orders = open::orders(&Config::read(&file.config)?).await?;
+            let orders = open::orders_beside(&Config::read(&file.config)?).await?;
             let events = orders.events(None).await?;
             let bodies = events.iter().map(|event| serde_json::from_str(&event.body).unwrap_or(json!(event.body)));
             let bodies: Vec<Value> = bodies.collect();
@@ -51,9 +51,18 @@ pub(super) async fn events(command: EventsCommand) -> Result<(), Box<dyn std::er
             let config = Config::read(&file.config)?;
             let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
             let client = Service::of(&config)?.client(&config)?;
-            let ledger = open::ledger(&config, client, open::orders(&config).await?)?;
+            let ledger = open::ledger(&config, client, open::orders_beside(&config).await?)?;
             let before = ledger.events().await?.len();
-            let waiting = ledger.deliver_due(&Seller::new(application, config.redirect_url())).await?;
+            let (seller, mut waiting) = (Seller::new(application, config.redirect_url()), before);
+            // One call delivers for ten seconds.
+            loop {
+                let still = ledger.deliver_due(&seller).await?;
+                if still == 0 || still >= waiting {
+                    waiting = still;
+                    break;
+                }
+                waiting = still;
+            }
             println!("The application has received {} of {before} events.", before - waiting.min(before));
             match waiting {
                 0 => Ok(()),

@@ -3,7 +3,7 @@
 //!
 //! - [`config`] is `shop.toml`, and [`secret`] what the two share.
 //! - [`application`] sends a message, and names the cause if there is no answer; [`customer`] and [`seller`] read the answers.
-//! - [`serve`] has the routes and the rounds, and [`watch`] what an operator watches.
+//! - [`serve`] has the routes and the rounds, and [`metrics`] what an operator watches.
 //! - [`init`] writes an application to begin with, [`events`] has what the application has not received, and [`books`] what a bookkeeper decides.
 
 mod application;
@@ -12,11 +12,11 @@ mod config;
 mod customer;
 mod events;
 mod init;
+mod metrics;
 mod open;
 mod secret;
 mod seller;
 mod serve;
-mod watch;
 
 use super::failure::Failure;
 use clap::{Args, Subcommand};

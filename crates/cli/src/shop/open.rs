@@ -4,7 +4,10 @@ use super::config::Config;
 use guichet::native::{Ledger, SecretKey, Sessions};
 use guichet::{Client, values::printable};
 use guichet_orders::AnyOrders;
+use std::time::Duration;
 
+/// How long the first delivery of an event may take: a page that asks for its payment waits for it.
+const FIRST_DELIVERY: Duration = Duration::from_secs(2);
 /// The prefix of the tables.
 const PREFIX: &str = "guichet_";
 /// The default address of the service with a test key: a sandbox on this machine.
@@ -43,6 +46,14 @@ impl Service {
     }
 }
 
+/// The store of the orders, for a command beside the process.
+pub(super) async fn orders_beside(config: &Config) -> Result<AnyOrders, String> {
+    if config.database == "memory:" {
+        return Err("`database` is memory:, which the process alone can read. Name a file or a PostgreSQL.".to_owned());
+    }
+    orders(config).await
+}
+
 /// The store of the orders.
 pub(super) async fn orders(config: &Config) -> Result<AnyOrders, String> {
     let opened = AnyOrders::connect(&config.database, PREFIX).await;
@@ -51,7 +62,7 @@ pub(super) async fn orders(config: &Config) -> Result<AnyOrders, String> {
 
 /// The ledger over it.
 pub(super) fn ledger(config: &Config, client: Client, orders: AnyOrders) -> Result<Ledger<AnyOrders>, String> {
-    let mut builder = Ledger::builder(client, orders);
+    let mut builder = Ledger::builder(client, orders).first_delivery(FIRST_DELIVERY);
     if let Some(days) = config.keep_days {
         builder = builder.keep_days(days);
     }
@@ -66,7 +77,12 @@ pub(super) fn ledger(config: &Config, client: Client, orders: AnyOrders) -> Resu
 pub(super) async fn sessions(config: &Config, client: &Client) -> Result<Sessions, String> {
     #[cfg(feature = "postgres")]
     if config.database.starts_with("postgres") {
-        let store = guichet_sessions::PostgresSessions::connect(&config.database, client).await;
+        let host = url::Url::parse(&config.database).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let mut store = guichet_sessions::PostgresSessions::builder(client);
+        if let Some(host) = host.filter(|_| config.private_network) {
+            store = store.allow_unencrypted(&host);
+        }
+        let store = store.connect(&config.database).await;
         let store = store.map_err(|error| format!("`database`: {}", error.message()))?;
         return Ok(Sessions::with_store(client.clone(), store));
     }

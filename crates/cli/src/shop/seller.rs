@@ -11,34 +11,37 @@ use guichet::operations::CreatePaymentIntent;
 use guichet::protocol::{Fields, Served};
 use guichet::values::{Amount, MerchantReference};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long a page waits for the application.
 const PAGE_WAITS: Duration = Duration::from_secs(3);
-/// How long the first delivery of an event may take: a page that asks for its payment waits for it.
-const FIRST_DELIVERY: Duration = Duration::from_secs(2);
-/// How long a later one may take.
-const LATER_DELIVERY: Duration = Duration::from_secs(9);
-/// How long a status reading takes a customer for signed in without asking again.
-const KEPT: Duration = Duration::from_secs(5);
-/// The most customers who are kept.
-const MOST_KEPT: usize = 10_000;
+/// How long the application has for an event, if the ledger gives it no less.
+const DELIVERY: Duration = Duration::from_secs(9);
+/// For how long status readings ask nothing of a customer who was signed in.
+const CACHE_TIME: Duration = Duration::from_secs(5);
+/// The most customers in the cache.
+const MOST_CACHED: usize = 1_000;
 
 /// The application, as a shop.
 pub(super) struct Seller {
     pub application: Application,
     redirect_url: String,
-    /// Customers by the hash of their credentials, and until when they are kept.
-    kept: Mutex<HashMap<String, (Instant, Customer)>>,
-    /// The events that were brought in vain.
-    refused: Mutex<HashSet<String>>,
+    cache: Mutex<Cache>,
+}
+
+/// Customers by the hash of their credentials.
+#[derive(Default)]
+struct Cache {
+    customers: HashMap<String, (Instant, Customer)>,
+    /// How many logins have ended: what was asked before is not cached after.
+    ended: u64,
 }
 
 tokio::task_local! {
@@ -67,35 +70,43 @@ pub(super) async fn with_cookies(request: Request, next: Next) -> Response {
 
 impl Seller {
     pub(super) fn new(application: Application, redirect_url: String) -> Self {
-        Self { application, redirect_url, kept: Mutex::default(), refused: Mutex::default() }
+        Self { application, redirect_url, cache: Mutex::default() }
     }
 
     /// Forgets the customers of a login that has ended.
     pub(super) fn forget(&self, login: &str) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|_, (_, customer)| customer.buyer.login.as_deref() != Some(login));
+        let mut cache = self.cache();
+        cache.ended += 1;
+        cache.customers.retain(|_, (_, customer)| customer.buyer.login.as_deref() != Some(login));
     }
 
-    fn kept(&self, credentials: &str) -> Option<Customer> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(credentials).filter(|(until, _)| *until > Instant::now()).map(|(_, customer)| customer.clone())
+    fn cached(&self, credentials: &str) -> Option<Customer> {
+        let cache = self.cache();
+        let cached = cache.customers.get(credentials).filter(|(until, _)| *until > Instant::now());
+        cached.map(|(_, customer)| customer.clone())
     }
 
-    fn keep(&self, credentials: String, customer: Customer) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        if kept.len() >= MOST_KEPT {
-            kept.retain(|_, (until, _)| *until > now);
+    /// Keeps a customer for the next readings, unless a login has ended since they were asked for.
+    fn cache_customer(&self, credentials: String, customer: Customer, ended: u64) {
+        let (mut cache, now) = (self.cache(), Instant::now());
+        if cache.customers.len() >= MOST_CACHED {
+            cache.customers.retain(|_, (until, _)| *until > now);
         }
-        if kept.len() < MOST_KEPT {
-            kept.insert(credentials, (now + KEPT, customer));
+        if cache.customers.len() < MOST_CACHED && cache.ended == ended {
+            cache.customers.insert(credentials, (now + CACHE_TIME, customer));
         }
     }
 
-    /// Asks who sends a request.
-    async fn ask_customer(&self, request: &Parts, credentials: &str) -> Result<Option<Customer>, Refused> {
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks who sends a request, and whether the answer has new cookies for them.
+    async fn ask_customer(&self, request: &Parts, credentials: &str) -> Result<Option<(Customer, bool)>, Refused> {
         let mut handed_on = HeaderMap::new();
-        for name in [header::COOKIE, header::AUTHORIZATION, header::ACCEPT_LANGUAGE] {
+        let forwarded_for = HeaderName::from_static("x-forwarded-for");
+        for name in [header::COOKIE, header::AUTHORIZATION, header::ACCEPT_LANGUAGE, header::USER_AGENT, forwarded_for]
+        {
             if let Ok(value) = HeaderValue::from_bytes(&joined(&request.headers, &name))
                 && !value.is_empty()
             {
@@ -112,28 +123,37 @@ impl Seller {
             about: "",
         };
         let Answer { status, cookies, json } = self.application.send(message).await?;
+        let is_new = !cookies.is_empty();
         let _ = PAGE.try_with(|page| page.borrow_mut().cookies = cookies);
         if status == StatusCode::UNAUTHORIZED {
             return Ok(None);
         }
         let customer = Customer::read(json, &request.headers);
-        customer.map(Some).map_err(|cause| self.application.failed("customer", "", cause))
+        let customer = customer.map_err(|cause| self.application.failed("customer", "", cause))?;
+        Ok(Some((customer, is_new)))
     }
 }
 
 impl Shop for Seller {
     async fn buyer(&self, request: &Parts) -> Result<Option<Buyer>, Refused> {
         let credentials = credentials_of(&request.headers);
-        let kept = (request.method == Method::GET).then(|| self.kept(&credentials)).flatten();
-        let customer = match kept {
-            Some(customer) => Some(customer),
-            None => self.ask_customer(request, &credentials).await?,
+        let is_reading = request.method == Method::GET;
+        let cached = is_reading.then(|| self.cached(&credentials)).flatten();
+        let customer = match cached {
+            Some(customer) => customer,
+            None => {
+                let ended = self.cache().ended;
+                let Some((customer, is_new)) = self.ask_customer(request, &credentials).await? else { return Ok(None) };
+                // Whoever has no credentials, or gets new ones by this answer, is not known by them the next time.
+                let has_credentials =
+                    [header::COOKIE, header::AUTHORIZATION].iter().any(|name| request.headers.contains_key(name));
+                if is_reading && has_credentials && !is_new {
+                    self.cache_customer(credentials, customer.clone(), ended);
+                }
+                customer
+            }
         };
-        let Some(customer) = customer else { return Ok(None) };
         let buyer = customer.buyer.clone();
-        if request.method == Method::GET {
-            self.keep(credentials, customer.clone());
-        }
         let _ = PAGE.try_with(|page| page.borrow_mut().customer = Some(customer));
         Ok(Some(buyer))
     }
@@ -172,23 +192,16 @@ impl Shop for Seller {
         let Changed { name, version, .. } = changed;
         let named = format!("{} {name} {version}", self.application.audience());
         let id = format!("evt_{}", hex::encode(&Sha256::digest(named)[..16]));
-        let is_later = self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
         let message = Message {
             kind: "order_changed",
-            id: id.clone(),
+            id,
             members,
             headers: HeaderMap::new(),
-            time: if is_later { LATER_DELIVERY } else { FIRST_DELIVERY },
+            time: DELIVERY,
             is_answer: |_| false,
             about: name,
         };
-        let received = self.application.send(message).await;
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        match received {
-            Ok(_) => refused.remove(&id),
-            Err(_) => refused.insert(id),
-        };
-        received.map(drop)
+        self.application.send(message).await.map(drop)
     }
 }
 
@@ -220,19 +233,8 @@ impl Seller {
     }
 }
 
-impl Answer {
-    /// The code and the sentence of an error.
-    fn error(&self) -> Option<(&str, &str)> {
-        let json = self.json.as_ref()?;
-        Some((json["code"].as_str().filter(|code| !code.is_empty())?, json["message"].as_str()?))
-    }
-}
-
 fn random_id() -> Result<String, Refused> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(Refused::broken)?;
     Ok(format!("msg_{}", hex::encode(random)))
 }
-
-/// The seller that the ledger and the routes share.
-pub(super) type SharedSeller = Arc<Seller>;

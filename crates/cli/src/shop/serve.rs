@@ -2,10 +2,10 @@
 
 use super::application::Application;
 use super::config::Config;
+use super::metrics::Metrics;
 use super::open::{self, Service};
 use super::secret::Secret;
-use super::seller::{Seller, SharedSeller, with_cookies};
-use super::watch::Watch;
+use super::seller::{Seller, with_cookies};
 use super::{FileArgs, RunArgs};
 use crate::serve::stop_signal;
 use axum::Router;
@@ -27,6 +27,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 /// The pause between two rounds.
 const ROUND: Duration = Duration::from_secs(2);
@@ -48,8 +49,9 @@ pub(super) enum Log {
 struct Process {
     ledger: Ledger<AnyOrders>,
     sessions: Sessions,
-    seller: SharedSeller,
-    watch: Watch,
+    seller: Arc<Seller>,
+    orders: AnyOrders,
+    metrics: Metrics,
 }
 
 pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
@@ -69,11 +71,12 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     };
     let base_url = service.base_url.clone();
     let client = service.client(&config)?;
+    // They refuse a PostgreSQL that others on the network could read.
+    let sessions = open::sessions(&config, &client).await?;
     let orders = open::orders(&config).await?;
     let ledger = open::ledger(&config, client.clone(), orders.clone())?;
-    let sessions = open::sessions(&config, &client).await?;
     let seller = Arc::new(Seller::new(application, config.redirect_url()));
-    let process = Arc::new(Process { ledger, sessions, seller, watch: Watch::new() });
+    let process = Arc::new(Process { ledger, sessions, seller, orders, metrics: Metrics::new() });
     let router = router(&config, &process)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => format!("The address {} is already in use. Choose another: `listen`.", config.listen),
@@ -88,10 +91,9 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     }
     // Before it says that it runs: its reader may stop it at once.
     let (stop, stopped) = (stop_signal()?, stop_signal()?);
-    tokio::spawn(for_ever("settling", Arc::clone(&process), keep_settling));
-    tokio::spawn(for_ever("delivery", Arc::clone(&process), keep_delivering));
-    let watching = Arc::clone(&process);
-    tokio::spawn(async move { watching.watch.keep_looking(&orders, &watching.ledger).await });
+    tokio::spawn(restart_after_panic("settling", Arc::clone(&process), keep_settling));
+    tokio::spawn(restart_after_panic("delivery", Arc::clone(&process), keep_delivering));
+    tokio::spawn(restart_after_panic("counting", Arc::clone(&process), keep_counting));
     report(json, &config, &shop_url, &base_url, sandbox.as_ref());
     tokio::select! {
         served = axum::serve(listener, router).with_graceful_shutdown(stop) => served?,
@@ -206,17 +208,17 @@ async fn message(State(process): State<Arc<Process>>, headers: HeaderMap, body: 
 }
 
 async fn ready(State(process): State<Arc<Process>>) -> StatusCode {
-    if process.watch.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+    if process.metrics.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
 async fn metrics(State(process): State<Arc<Process>>) -> Response {
-    let Process { ledger, seller, watch, .. } = &*process;
+    let Process { ledger, seller, metrics, .. } = &*process;
     let format = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, format)], watch.text(ledger, seller)).into_response()
+    ([(header::CONTENT_TYPE, format)], metrics.text(ledger, seller)).into_response()
 }
 
-/// Works for ever, also after a panic: a shop that sells and does not settle would take money for orders that stay unpaid.
-async fn for_ever<F>(what: &'static str, process: Arc<Process>, work: fn(Arc<Process>) -> F)
+/// Begins anew after a panic: a shop that sells and does not settle would take money for orders that stay unpaid.
+async fn restart_after_panic<F>(what: &'static str, process: Arc<Process>, work: fn(Arc<Process>) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -231,20 +233,32 @@ async fn keep_settling(process: Arc<Process>) {
     loop {
         // A failure is logged as a `Refused`.
         let round = process.ledger.read_due(&*process.seller).await;
-        process.watch.set_ready(round.is_ok());
-        for (reference, id) in round.map(|round| round.not_readable).unwrap_or_default() {
+        process.metrics.set_ready(round.is_ok());
+        let Ok(round) = round else {
+            tokio::time::sleep(ROUND).await;
+            continue;
+        };
+        process.metrics.set_oldest(round.oldest.map_or(0, |since| round.until - since));
+        for (reference, id) in round.not_readable {
             tracing::warn!(?reference, ?id, "a payment cannot be read: look for it at the payment company");
         }
         tokio::time::sleep(ROUND).await;
     }
 }
 
-/// Brings the application what it has not received. Apart from the readings, so that an application that does not answer delays none.
+/// Delivers what the application has not received. Apart from the readings, so that one that does not answer delays them less.
 async fn keep_delivering(process: Arc<Process>) {
     loop {
+        let began = Instant::now();
         if let Ok(waiting) = process.ledger.deliver_due(&*process.seller).await {
-            process.watch.set_waiting(waiting);
+            process.metrics.set_waiting(waiting);
         }
-        tokio::time::sleep(DELIVERY).await;
+        // The more events wait, the longer a look at them takes.
+        tokio::time::sleep(DELIVERY.max(began.elapsed())).await;
     }
+}
+
+/// Counts what the gauges show.
+async fn keep_counting(process: Arc<Process>) {
+    process.metrics.keep_counting(&process.orders, &process.ledger).await;
 }

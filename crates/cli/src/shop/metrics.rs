@@ -2,8 +2,7 @@
 
 use super::seller::Seller;
 use guichet::native::Ledger;
-use guichet::native::ledger::Store;
-use guichet::shop::ledger::{DAY, not_readable};
+use guichet::shop::ledger::not_readable;
 use guichet_orders::AnyOrders;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
@@ -14,13 +13,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The shortest pause between two looks at all orders.
+/// The shortest pause between two counts of all orders.
 const PAUSE: Duration = Duration::from_secs(30);
-/// A look takes at most this part of the time.
+/// A count takes at most this part of the time.
 const SHARE: u32 = 50;
 
 /// The gauges.
-pub(super) struct Watch {
+pub(super) struct Metrics {
     registry: Registry,
     open: Gauge,
     oldest_unread: Gauge,
@@ -32,7 +31,7 @@ pub(super) struct Watch {
     works: AtomicBool,
 }
 
-impl Watch {
+impl Metrics {
     pub(super) fn new() -> Self {
         let mut registry = Registry::with_prefix("guichet");
         let mut gauge = |name: &str, help: &str| {
@@ -76,24 +75,28 @@ impl Watch {
         self.works.store(is_ready, Ordering::Relaxed);
     }
 
+    /// For how long the oldest payment waits that is to be read.
+    pub(super) fn set_oldest(&self, seconds: i64) {
+        self.oldest_unread.set(seconds.max(0));
+    }
+
     pub(super) fn set_waiting(&self, events: usize) {
         self.events_waiting.set(events as i64);
     }
 
-    /// Looks at all orders again and again. The more there are, the longer it pauses.
-    pub(super) async fn keep_looking(&self, orders: &AnyOrders, ledger: &Ledger<AnyOrders>) {
+    /// Counts all orders again and again. The more there are, the longer it pauses.
+    pub(super) async fn keep_counting(&self, orders: &AnyOrders, ledger: &Ledger<AnyOrders>) {
         loop {
             let began = Instant::now();
-            if let Err(error) = self.look(orders, ledger).await {
+            if let Err(error) = self.count(orders, ledger).await {
                 tracing::error!(%error, "the gauges are those of an earlier time");
             }
             tokio::time::sleep(PAUSE.max(began.elapsed() * SHARE)).await;
         }
     }
 
-    async fn look(&self, orders: &AnyOrders, ledger: &Ledger<AnyOrders>) -> Result<(), Box<dyn Error>> {
+    async fn count(&self, orders: &AnyOrders, ledger: &Ledger<AnyOrders>) -> Result<(), Box<dyn Error>> {
         let now = ledger.now().await?;
-        let oldest = orders.due(now, i64::MAX).await?.iter().map(|due| due.since).min();
         let (mut open, mut unreadable, mut refunds, mut name) = (0, 0, 0, String::new());
         loop {
             let some = orders.orders_after(&name).await?;
@@ -106,7 +109,6 @@ impl Watch {
             }
         }
         self.open.set(open as i64);
-        self.oldest_unread.set(oldest.map_or(0, |since| (now - since).clamp(0, 365 * DAY)));
         self.not_readable.set(unreadable as i64);
         self.refunds_due.set(refunds as i64);
         Ok(())
