@@ -2,7 +2,9 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
 SHOP_URL = os.environ.get("SHOP_URL", "http://127.0.0.1:8000")  # this server, as browsers name it
@@ -18,9 +20,10 @@ MERCHANT = f"{SHOP_URL if IS_HTTPS else GUICHET_SHOP}/guichet"
 def secret_key():
     """Made at the first start: the secret of the messages signs no login."""
     file = Path("secret_key")
-    if not file.exists():
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_urlsafe(50))
+    if not file.exists():  # if another process is first, its key stays
+        with NamedTemporaryFile(dir=".", buffering=0) as new, suppress(FileExistsError):
+            new.write(secrets.token_urlsafe(50).encode())
+            os.link(new.name, file)  # its owner alone may read it
     return file.read_text()
 
 

@@ -10,7 +10,7 @@ from django.core.management import execute_from_command_line
 from django.core.wsgi import get_wsgi_application
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
-from django.middleware.csrf import get_token
+from django.middleware.csrf import get_token, rotate_token
 from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
@@ -61,14 +61,10 @@ def purchase(request, message):
         error = {"code": "order_ended", "message": "The shop no longer sells this."}
         return JsonResponse(error | {"name": order.name}, status=409)
     is_form = order.basket.startswith("next:")
-    price = {
-        "amount": product.amount,
-        "currency": "XAF",
-        "fee_bearer": "customer",
-        "description": getattr(product, message["customer"]["language"]),
-        "redirect_url": f"{settings.MERCHANT}/return" if is_form else f"{settings.SHOP_URL}/",
-    }
-    return JsonResponse({"name": order.name, "purchase": price})
+    back = f"{settings.MERCHANT}/return" if is_form else f"{settings.SHOP_URL}/"
+    price = {"amount": product.amount, "currency": "XAF", "fee_bearer": "customer"}
+    price |= {"description": getattr(product, message["customer"]["language"])}
+    return JsonResponse({"name": order.name, "purchase": price | {"redirect_url": back}})
 
 
 def find_order(customer, wanted):
@@ -88,18 +84,18 @@ def find_order(customer, wanted):
     return Order.objects.get_or_create(**named, defaults=new)[0]
 
 
-@transaction.atomic
 def order_changed(request, message):
     """Stores what an order has become. It comes at least once, and in any order."""
     name, version, state = message["name"], message["version"], message["state"]
     refunds, paid_by = message["refunds_due"], (message.get("paid_by") or {}).get("reference")
-    before = Order.objects.select_for_update().get(name=name)
-    older = Order.objects.filter(name=name, version__lt=version)
-    if not older.update(version=version, state=state, paid_by=paid_by, refunds=refunds):
-        return HttpResponse(status=204)
+    with transaction.atomic():  # what ships the goods belongs here, too
+        before = Order.objects.select_for_update().get(name=name)
+        older = Order.objects.filter(name=name, version__lt=version)
+        if not older.update(version=version, state=state, paid_by=paid_by, refunds=refunds):
+            return HttpResponse(status=204)
     odd = {"paid_other_sum": "with another sum", "paid_after_end": "after its end"}.get(state)
     if state == "paid" and state != before.state:
-        print(f"{name} is paid.", flush=True)  # ship it
+        print(f"{name} is paid.", flush=True)
     if odd and state != before.state:
         print(f"{name} is paid {odd}: a person decides.", flush=True)
     known = [(refund["id"], refund.get("attempt")) for refund in before.refunds]
@@ -137,11 +133,15 @@ def sign(request, is_in):
     """Ends a login. The demo begins another one without a password."""
     is_json = request.content_type == "application/json"
     wanted = json.loads(request.body) if is_json else request.POST
+    name = str(wanted.get("customer"))
+    if is_in and name not in CUSTOMERS:
+        return HttpResponse(status=422)
     if login := request.session.session_key:
         request.session.flush()
         end_tokens(login)
-    if is_in and wanted["customer"] in CUSTOMERS:
-        request.session["customer"] = wanted["customer"]
+    if is_in:
+        request.session["customer"] = name
+        rotate_token(request)
     return JsonResponse({}) if is_json else HttpResponseRedirect("/")
 
 
