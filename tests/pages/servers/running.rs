@@ -187,10 +187,7 @@ impl ShopServer {
 
     /// Runs statements on the shop's database.
     pub async fn execute(&mut self, statements: &str) {
-        let options = SqliteConnectOptions::new().filename(self.folder.path.join("shop.sqlite"));
-        let mut database = SqliteConnection::connect_with(&options).await.unwrap();
-        sqlx::raw_sql(sqlx::AssertSqlSafe(statements.to_owned())).execute(&mut database).await.unwrap();
-        database.close().await.unwrap();
+        execute(&self.file("shop.sqlite"), statements).await;
     }
 
     /// Lets nobody write to the database, until the connection is closed.
@@ -342,6 +339,14 @@ const FORGED_FOR_EXPRESS: &str = "
     const signature = createHmac('sha1', key).update(`shop=${value}`).digest('base64url');
     console.log(`shop=${value}; shop.sig=${signature}`);
 ";
+
+/// Runs statements on a database of SQLite.
+pub async fn execute(database: &Path, statements: &str) {
+    let options = SqliteConnectOptions::new().filename(database);
+    let mut database = SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statements.to_owned())).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+}
 
 /// A browser without a page: it keeps cookies.
 #[derive(Clone)]
