@@ -21,7 +21,7 @@ class Product(models.Model):
 class Order(models.Model):
     name = models.CharField(unique=True)
     customer, basket, product_id = models.CharField(), models.CharField(), models.CharField()
-    version, state = models.IntegerField(default=0), models.CharField(default="unpaid")
+    version, state = models.BigIntegerField(default=0), models.CharField(default="unpaid")
     paid_by, refunds = models.CharField(null=True), models.JSONField(default=list)
 
     class Meta:

@@ -354,7 +354,7 @@ async fn messages_are_verified_and_an_older_one_changes_nothing(application: App
         let members = [event, rest].map(|part| part.as_object().expect("an object").clone()).into_iter().flatten();
         Value::Object(members.collect())
     };
-    let paid = changed(1_000, "paid", &[]);
+    let paid = changed(1_800_000_000_001_000, "paid", &[]);
     let with = |member: &str, value: &str| {
         let mut message = paid.clone();
         message[member] = json!(value);
@@ -379,15 +379,15 @@ async fn messages_are_verified_and_an_older_one_changes_nothing(application: App
     let status = shop.tell(&with("name", "ORDER-0"), SECRET, 0).await;
     assert!(status >= 400, "what is not stored has not been received: {status}");
 
-    let due = changed(1_002, "paid", &[refund(2)]);
-    let more = changed(1_003, "paid", &[refund(2), refund(3)]);
+    let due = changed(1_800_000_000_001_002, "paid", &[refund(2)]);
+    let more = changed(1_800_000_000_001_003, "paid", &[refund(2), refund(3)]);
     for (message, secret) in
         [(&paid, OLD_SECRET), (&due, SECRET), (&paid, SECRET), (&due, SECRET), (&more, SECRET), (&more, SECRET)]
     {
         let status = shop.tell(message, secret, 0).await;
         assert!((200..300).contains(&status), "{status}: {message}");
     }
-    let before = changed(1_001, "unpaid", &[]);
+    let before = changed(1_800_000_000_001_001, "unpaid", &[]);
     assert!((200..300).contains(&shop.tell(&before, SECRET, 0).await));
     assert_eq!((shop.count(&format!("{name} is paid.")), shop.count("a refund of ")), (1, 2), "{}", shop.log());
     for attempt in [2, 3] {

@@ -141,6 +141,23 @@ impl<T: Store> Ledger<T> {
         Ok(waiting)
     }
 
+    /// Notes at the first call of which environment this ledger's payments are. False if they are of the other: then a test payment would
+    /// pay for goods, or a paid order would be sold again.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails.
+    pub async fn is_of_its_environment(&self) -> Result<bool, Refused> {
+        let is_test = Some(self.shared.requests.client.key().is_test());
+        loop {
+            let before = self.shared.store.shared().await.map_err(Refused::broken)?;
+            if before.is_test.is_some() {
+                return Ok(before.is_test == is_test);
+            }
+            let after = rules::Shared { is_test, ..before.clone() };
+            self.shared.store.replace_shared(&before, &after).await.map_err(Refused::broken)?;
+        }
+    }
+
     /// The events that the shop has not received.
     ///
     /// # Errors

@@ -70,6 +70,9 @@ pub struct Shared {
     pub held_until: Time,
     /// Whether the service brings the payment that exists when its creation is sent again.
     pub repeats: bool,
+    /// Whether its payments are of a test environment, if a server has noted that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_test: Option<bool>,
     /// The text that a store has of it, with which it is compared when it is replaced.
     #[serde(skip)]
     pub stored: Option<String>,
@@ -85,7 +88,15 @@ impl Shared {
     /// That of a ledger which is created now.
     #[must_use]
     pub fn new(now: Time) -> Self {
-        Self { created_at: now, epoch: now * 1_000_000, round_until: 0, held_until: 0, repeats: true, stored: None }
+        Self {
+            created_at: now,
+            epoch: now * 1_000_000,
+            round_until: 0,
+            held_until: 0,
+            repeats: true,
+            is_test: None,
+            stored: None,
+        }
     }
 }
 

@@ -101,7 +101,7 @@ impl Seller {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks who sends a request, and whether the answer has new cookies for them.
+    /// Asks who sends a request, and whether the answer has a cookie for them that they did not have.
     async fn ask_customer(&self, request: &Parts, credentials: &str) -> Result<Option<(Customer, bool)>, Refused> {
         let mut handed_on = HeaderMap::new();
         let forwarded_for = HeaderName::from_static("x-forwarded-for");
@@ -123,7 +123,10 @@ impl Seller {
             about: "",
         };
         let Answer { status, cookies, json } = self.application.send(message).await?;
-        let is_new = !cookies.is_empty();
+        let known = String::from_utf8_lossy(&joined(&request.headers, &header::COOKIE)).into_owned();
+        let known: Vec<&str> = known.split("; ").filter_map(|cookie| Some(cookie.split_once('=')?.0)).collect();
+        let name = |cookie: &HeaderValue| cookie.to_str().ok()?.split_once('=').map(|(name, _)| name.to_owned());
+        let is_new = cookies.iter().any(|cookie| name(cookie).is_none_or(|name| !known.contains(&&*name)));
         let _ = PAGE.try_with(|page| page.borrow_mut().cookies = cookies);
         if status == StatusCode::UNAUTHORIZED {
             return Ok(None);

@@ -75,6 +75,9 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     let sessions = open::sessions(&config, &client).await?;
     let orders = open::orders(&config).await?;
     let ledger = open::ledger(&config, client.clone(), orders.clone())?;
+    if !ledger.is_of_its_environment().await? {
+        return Err("`database` has the payments of another environment: a test key's, or a live one's. Name another database for this key.".into());
+    }
     let seller = Arc::new(Seller::new(application, config.redirect_url()));
     let process = Arc::new(Process { ledger, sessions, seller, orders, metrics: Metrics::new() });
     let router = router(&config, &process)?;
