@@ -685,7 +685,9 @@ final class Deciding {
         $is_known = $id === null || place($payment['found'], 'id', $id) !== null;
         if (!$is_known && $word !== 'paid') { return error(404, 'payment_missing'); }
         $is_closed = $id === null || ($payment['closed']['why'] ?? null) === 'conflict';
-        $made = array_filter(refunds_due($this->order), fn($due) => $word === 'refunded' && $due['id'] === $id);
+        $attempt = $resolve['attempt'] ?? null; // none: all that is due of the payment
+        $is_made = fn($due) => $due['id'] === $id && in_array($attempt, [null, $due['attempt'] ?? null], true);
+        $made = $word === 'refunded' ? array_filter(refunds_due($this->order), $is_made) : [];
         foreach ([...$this->order['refunded'], ...$made] as $refund) {
             $refunded[refund_key($refund)] = array_intersect_key($refund, ['id' => 0, 'attempt' => 0]);
         }
@@ -701,7 +703,8 @@ final class Deciding {
         }
         $payment['found'] = $place === null ? $payment['found'] : array_replace($payment['found'], [$place => $found]);
         $is_closed && $this->close($payment, 'decided');
-        $this->enter($payment, "$word: {$resolve['why']}", $resolve['who']);
+        $of = $attempt === null ? '' : ", attempt $attempt";
+        $this->enter($payment, "$word$of: {$resolve['why']}", $resolve['who']);
         return null;
     }
     // The first payment that succeeds pays the order. Then, and when the shop has ended the order, everything that can

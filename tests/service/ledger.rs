@@ -128,6 +128,7 @@ async fn a_person_decides_what_cannot_be_read() {
     let resolve = |id: Option<&str>, verdict| Resolve {
         reference: "ORDER-17".to_owned(),
         id: id.map(str::to_owned),
+        attempt: None,
         verdict,
         who: "Paul".to_owned(),
         why: "the bank has it".to_owned(),

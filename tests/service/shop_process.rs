@@ -621,8 +621,10 @@ async fn a_bookkeeper_sees_what_is_due_and_keeps_who_decided_what() {
         let reply = process.call("POST", &path, phone(number)).await;
         assert!(reply.status < 300, "{}", reply.text);
     };
-    attach("237670000013").await;
-    merchant.tenant.clock().advance(10).await.unwrap();
+    for _ in 0..2 {
+        attach("237670000013").await;
+        merchant.tenant.clock().advance(10).await.unwrap();
+    }
     attach(PAYS).await;
     process.status(&intent).await;
     let (code, listed) = run(&["refunds", "list"]).await;
@@ -637,13 +639,25 @@ async fn a_bookkeeper_sees_what_is_due_and_keeps_who_decided_what() {
     assert!(orders.starts_with("ORDER-awa-17  paid  45"), "{orders}");
     let (code, output) = run(&["refunds", "done", id, "--note", "by bank transfer"]).await;
     assert!(code == Some(2) && output.contains("--by"), "{output}");
+    // Two attempts were paid besides: one command says of one that it was given back.
+    assert_eq!(due.as_array().unwrap().len(), 2, "{listed}");
     let done = ["refunds", "done", id, "--by", "Mireille", "--note", "by bank transfer"];
     let (code, output) = run(&done).await;
+    assert!(code == Some(1) && output.contains("--attempt"), "{output}");
+    let first = due[0]["attempt"].as_str().unwrap();
+    let one = [&done[..], &["--attempt", first]].concat();
+    let (code, output) = run(&one).await;
     assert_eq!(code, Some(0), "{output}");
+    let (_, listed) = run(&["refunds", "list"]).await;
+    let second = due[1]["attempt"].as_str().unwrap();
+    assert!(listed.lines().count() == 1 && listed.contains(&format!("attempt {second}")), "{listed}");
+    let (code, output) = run(&one).await;
+    assert!(code == Some(1) && output.contains("No such refund"), "{output}");
     let (code, output) = run(&done).await;
-    assert!(code == Some(1) && output.contains("No refund of this payment is due"), "{output}");
+    assert_eq!(code, Some(0), "{output}");
     let (_, shown) = run(&["orders", "show", "ORDER-awa-17"]).await;
-    assert!(shown.contains("Mireille: refunded: by bank transfer") && !shown.contains("refund is due"), "{shown}");
+    let history = format!("Mireille: refunded, attempt {first}: by bank transfer");
+    assert!(shown.contains(&history) && !shown.contains("refund is due"), "{shown}");
     assert!(!shown.contains("awa@example.com"), "no personal data: {shown}");
     let told = shop.application.messages("order_changed").pop().unwrap();
     assert_eq!(told.body["refunds_due"], json!([]), "the application learns it, too");

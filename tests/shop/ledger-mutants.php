@@ -236,7 +236,8 @@ const MUTANTS = [
     ['a fee that is known is not added', '$plus_fee = $known === null && (', '$plus_fee = ('],
     ['the merchant bears its fee', "(\$payment['body']['fee_bearer'] ?? null) === 'customer'", 'true'],
     ['a refund that was made is not due', '!in_array(refund_key($one), $made, true)', 'true'],
-    ['a refund is of one payment id', "\$word === 'refunded' && \$due['id'] === \$id", "\$word === 'refunded'"],
+    ['a refund is of one payment id', "\$due['id'] === \$id && in_array", 'in_array'],
+    ['a refund may be of one attempt', "in_array(\$attempt, [null, \$due['attempt'] ?? null], true)", 'true'],
     ['a refund is of one attempt', "(isset(\$refund['attempt']) ? \"\\0\" . \$refund['attempt'] : '')", "''"],
     ['an attempt without an amount is the whole', "(\$known ?: whole(\$payment, \$found))", '($known ?: sum($payment[\'body\']))'],
     // The address.
@@ -257,7 +258,7 @@ const MUTANTS = [
     ['an unknown payment is not given back', "if (!\$is_known && \$word !== 'paid') {", 'if (false) {'],
     ['a person may name a payment that was never read', "if (!\$is_known && \$word !== 'paid') {", 'if (!$is_known) {'],
     ['a reference of another order is refused', "\$kind === 'resolve' ? error(404, 'payment_missing') : null", 'null'],
-    ['a decision is kept', "\$this->enter(\$payment, \"\$word: {\$resolve['why']}\", \$resolve['who']);", ''],
+    ['a decision is kept', "\$this->enter(\$payment, \"\$word\$of: {\$resolve['why']}\", \$resolve['who']);", ''],
     ['a person ends what was sent', "\$is_closed = \$id === null || ", '$is_closed = '],
     ['a person ends a conflict', " || (\$payment['closed']['why'] ?? null) === 'conflict';", ';'],
     ['the sum that a person says', "\$found['decided'] = \$verdict['paid'] ?? \$found['decided'];", ''],

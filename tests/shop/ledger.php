@@ -29,7 +29,7 @@ const OF_EVENT = [
     'click' => ['owner', 'visit', 'purchase', 'nonce', 'mark', 'quote'],
     'reply' => ['reference', 'send', 'earlier', 'got'],
     'reading' => ['reference', 'asked', 'at', 'for_page', 'got'],
-    'resolve' => ['reference', 'id', 'verdict', 'who', 'why'],
+    'resolve' => ['reference', 'id', 'attempt', 'verdict', 'who', 'why'],
 ];
 const OF_SEEN = ['id', 'payment_ref', 'reference', 'amount', 'currency', 'status', 'created_at', 'expires_at', 'date', 'mark',
     'email', 'payable', 'duplicates', 'approvable_until', 'address', 'read_with'];

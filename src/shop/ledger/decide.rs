@@ -103,7 +103,7 @@ impl Deciding<'_> {
 
     /// A person's decision holds for a payment of the service, and without an id for a payment that is not known to be there. It is kept
     /// with who and why.
-    fn resolve(&mut self, Resolve { reference, id, verdict, who, why }: &Resolve) {
+    fn resolve(&mut self, Resolve { reference, id, attempt, verdict, who, why }: &Resolve) {
         let Some(index) = self.index(reference) else { return self.answer_error(404, "payment_missing") };
         let found = &self.order.payments[index].found;
         match (id, verdict) {
@@ -112,16 +112,22 @@ impl Deciding<'_> {
             (Some(id), Verdict::Ended | Verdict::Refunded) if found.iter().all(|found| found.id != *id) => {
                 return self.answer_error(404, "payment_missing");
             }
-            (Some(id), verdict) => self.decide_found(index, id, verdict),
+            (Some(id), verdict) => self.decide_found(index, id, attempt.as_deref(), verdict),
         }
-        self.enter(index, format!("{}: {why}", verdict.word()), Some(who.clone()));
+        let of = attempt.as_ref().map(|attempt| [", attempt ", attempt].concat()).unwrap_or_default();
+        self.enter(index, format!("{}{of}: {why}", verdict.word()), Some(who.clone()));
     }
 
     /// Sets what a person has decided about a payment of the service, also one that no reading has shown.
-    fn decide_found(&mut self, index: usize, id: &str, verdict: &Verdict) {
+    fn decide_found(&mut self, index: usize, id: &str, attempt: Option<&str>, verdict: &Verdict) {
         let now = self.latest_now();
         if *verdict == Verdict::Refunded {
-            let made = self.order.refunds_due().into_iter().map(|due| due.key).filter(|key| key.id == id);
+            let made = self
+                .order
+                .refunds_due()
+                .into_iter()
+                .map(|due| due.key)
+                .filter(|key| key.id == id && (attempt.is_none() || key.attempt.as_deref() == attempt));
             self.order.refunded.extend(made);
         }
         let payment = &mut self.order.payments[index];

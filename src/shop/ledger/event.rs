@@ -288,6 +288,9 @@ pub struct Resolve {
     /// Which of the service's, if there is one.
     #[serde(default)]
     pub id: Option<String>,
+    /// Of a refund: which attempt of the payment was given back; none: all that is due of it.
+    #[serde(default)]
+    pub attempt: Option<String>,
     /// What.
     pub verdict: Verdict,
     /// Who.

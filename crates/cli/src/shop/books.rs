@@ -36,6 +36,9 @@ pub(super) enum RefundsCommand {
     Done {
         /// The service's id of the payment.
         id: String,
+        /// The attempt, if refunds of several are due.
+        #[arg(long, value_name = "ATTEMPT")]
+        attempt: Option<String>,
         #[command(flatten)]
         decision: DecisionArgs,
     },
@@ -125,27 +128,34 @@ pub(super) async fn refunds(command: RefundsCommand) -> Result<(), Box<dyn Error
                 .await?;
             print(list.json, "refunds", rows, "No refund is due.", |row| {
                 let fee = if row["plus_fee"] == json!(true) { " and the fee" } else { "" };
-                let attempt = row["attempt"].as_str().map(|attempt| format!(", attempt {}", printable(attempt)));
-                let attempt = attempt.unwrap_or_default();
-                format!("{}  {}{fee}  of {}{attempt}", text(&row["order"]), money(row), text(&row["id"]))
+                format!("{}  {}{fee}  of {}{}", text(&row["order"]), money(row), text(&row["id"]), attempt_of(row))
             });
             Ok(())
         }
-        RefundsCommand::Done { id, decision } => {
-            let (books, mut of, mut is_due) = (Books::open(&decision.file).await?, None, false);
+        RefundsCommand::Done { id, attempt, decision } => {
+            let (books, mut of, mut due) = (Books::open(&decision.file).await?, None, Vec::new());
             books
                 .for_each(|order, _| {
                     for (payment, found) in order.all_found().filter(|(_, found)| found.id == id) {
-                        is_due |= order.refunds_due().iter().any(|due| due.key.id == found.id);
+                        due = order.refunds_due();
+                        due.retain(|due| due.key.id == found.id && (attempt.is_none() || due.key.attempt == attempt));
                         of = Some((order.name.clone(), payment.reference.clone()));
                     }
                 })
                 .await?;
             let (name, reference) = of.ok_or("No order has a payment with this id: see `refunds list`.")?;
-            if !is_due {
-                return Err("No refund of this payment is due.".into());
-            }
-            books.decide(decision, name, reference, Some(id), Verdict::Refunded).await
+            let attempt = match &*due {
+                [] => return Err("No such refund of this payment is due: see `refunds list`.".into()),
+                [due] => due.key.attempt.clone(),
+                _ => {
+                    return Err(
+                        "Several refunds of this payment are due. Name one: --attempt, as `refunds list` shows it."
+                            .into(),
+                    );
+                }
+            };
+            let resolve = Decided { reference, id: Some(id), attempt, verdict: Verdict::Refunded };
+            books.decide(decision, name, resolve).await
         }
     }
 }
@@ -193,9 +203,17 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
                 .await?;
             let (name, currency) = of.ok_or("No order has a payment of this reference: see `mismatches list`.")?;
             let verdict = paid.map_or(Verdict::Ended, |amount| Verdict::Paid(Money { amount, currency }));
-            books.decide(decision, name, reference, id, verdict).await
+            books.decide(decision, name, Decided { reference, id, attempt: None, verdict }).await
         }
     }
+}
+
+/// What was decided about a payment.
+struct Decided {
+    reference: String,
+    id: Option<String>,
+    attempt: Option<String>,
+    verdict: Verdict,
 }
 
 /// The settings, and the orders.
@@ -227,16 +245,14 @@ impl Books {
         self,
         DecisionArgs { by: who, note: why, .. }: DecisionArgs,
         name: String,
-        reference: String,
-        id: Option<String>,
-        verdict: Verdict,
+        Decided { reference, id, attempt, verdict }: Decided,
     ) -> Result<(), Box<dyn Error>> {
         let Self { config, orders } = self;
         let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
         let client = Service::of(&config)?.client(&config)?;
         let ledger = open::ledger(&config, client, orders)?;
         let seller = Seller::new(application, config.redirect_url());
-        ledger.resolve(&seller, &name, Resolve { reference, id, verdict, who, why }).await?;
+        ledger.resolve(&seller, &name, Resolve { reference, id, attempt, verdict, who, why }).await?;
         println!("It is stored in the history of {}.", printable(&name));
         Ok(())
     }
@@ -288,7 +304,7 @@ fn show(order: &Order, waits: bool, is_json: bool) {
         }
     }
     for due in shown["refunds_due"].as_array().into_iter().flatten() {
-        println!("  A refund is due: {}, of {}", money(due), text(&due["id"]));
+        println!("  A refund is due: {}, of {}{}", money(due), text(&due["id"]), attempt_of(due));
     }
     for entry in &order.entries {
         let who = entry.who.as_deref().unwrap_or("the service");
@@ -325,6 +341,10 @@ fn print(is_json: bool, name: &str, rows: Vec<Value>, nothing: &str, line: impl 
     } else {
         rows.iter().for_each(|row| println!("{}", line(row)));
     }
+}
+
+fn attempt_of(refund: &Value) -> String {
+    refund["attempt"].as_str().map(|attempt| format!(", attempt {}", printable(attempt))).unwrap_or_default()
 }
 
 fn text(value: &Value) -> String {
