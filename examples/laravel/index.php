@@ -24,7 +24,7 @@ $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 if (preg_match('#^/([\w-]+/)*[\w-]+\.(js|css|wasm)$#D', $path)) {
     return false; // `php -S … -t page` serves this file
 }
-umask(0077); // nobody else reads what is written
+umask(0077); // no other user reads what is written
 $vendor = __DIR__ . '/vendor/autoload.php'; // Composer's
 require is_file($vendor) ? $vendor : 'Illuminate/autoload.php'; // Debian's
 require __DIR__ . '/Guichet.php';

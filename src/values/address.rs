@@ -89,7 +89,7 @@ fn is_local(host: &str) -> bool {
 }
 
 /// `localhost` and the names under it (RFC 6761), 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a port.
-pub(crate) fn is_loopback(host: &str) -> bool {
+pub fn is_loopback(host: &str) -> bool {
     let name = without_port(host);
     // A host of digits and points alone is an IPv4 address, which the parser has written in full.
     let is_ipv4 = || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');

@@ -20,8 +20,8 @@ mod words;
 
 #[cfg(any(feature = "native-no-provider", feature = "service"))]
 pub use crate::platform::read_origin;
-#[cfg(feature = "native-no-provider")]
-pub(crate) use address::is_loopback;
+#[doc(hidden)]
+pub use address::is_loopback;
 pub use address::{Address, RedirectUrl};
 #[cfg(any(feature = "shop", feature = "service"))]
 pub use base62::base62;

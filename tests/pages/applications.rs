@@ -230,8 +230,8 @@ async fn orders_and_payments_of_another_customer_are_not_found(application: Appl
         let reply = paul.send("POST", &orders, Some(&order.to_string())).await;
         assert_eq!((reply.status, reply.code()), (404, "order_missing"), "{order}: {}", reply.text);
     }
-    let stranger = Visitor::of(&shop).await;
-    let reply = stranger.order(&shop, "17").await;
+    let signed_out = Visitor::of(&shop).await;
+    let reply = signed_out.order(&shop, "17").await;
     assert_eq!((reply.status, reply.code()), (401, "authentication_required"), "{}", reply.text);
     let unsigned = awa.send("POST", &format!("{}/payments", shop.url), Some("{}")).await;
     assert_eq!(unsigned.status, 400, "{}", unsigned.text);
@@ -248,7 +248,7 @@ async fn a_login_is_changed_by_the_shops_own_page_and_for_a_known_customer(appli
         let reply = awa.send_from("https://evil.example", "POST", &url, Some(r#"{"customer":"paul"}"#)).await;
         assert!(matches!(reply.status, 403 | 419), "{path}: {} {}", reply.status, reply.text);
     }
-    for body in ["{}", r#"{"customer":"nobody"}"#, r#"{"customer":["awa"]}"#, r#"{"customer":null}"#] {
+    for body in ["{}", r#"{"customer":"unknown"}"#, r#"{"customer":["awa"]}"#, r#"{"customer":null}"#] {
         let reply = awa.send("POST", &format!("{}/sign-in", shop.url), Some(body)).await;
         assert!(matches!(reply.status, 400 | 422), "{body}: {} {}", reply.status, reply.text);
     }
@@ -367,7 +367,7 @@ async fn messages_are_verified_and_an_older_one_changes_nothing(application: App
         (&with("audience", "boots"), SECRET, 0),
         (&with("type", "order_deleted"), SECRET, 0),
     ] {
-        assert_eq!(shop.tell(message, secret, age).await, 400, "{message} {age}");
+        assert_eq!(shop.send_message(message, secret, age).await, 400, "{message} {age}");
     }
     for signature in ["v1", "v1,AA", "v2,AA==", "", "v1,AA== v1"] {
         let headers = [("webhook-id", "msg_1"), ("webhook-timestamp", "x"), ("webhook-signature", signature)];
@@ -376,7 +376,7 @@ async fn messages_are_verified_and_an_older_one_changes_nothing(application: App
         assert_eq!(reply.status, 400, "{signature}: {}", reply.text);
     }
     assert_eq!(shop.count(" is paid."), 0, "{}", shop.log());
-    let status = shop.tell(&with("name", "ORDER-0"), SECRET, 0).await;
+    let status = shop.send_message(&with("name", "ORDER-0"), SECRET, 0).await;
     assert!(status >= 400, "what is not stored has not been received: {status}");
 
     let due = changed(1_800_000_000_001_002, "paid", &[refund(2)]);
@@ -384,11 +384,11 @@ async fn messages_are_verified_and_an_older_one_changes_nothing(application: App
     for (message, secret) in
         [(&paid, OLD_SECRET), (&due, SECRET), (&paid, SECRET), (&due, SECRET), (&more, SECRET), (&more, SECRET)]
     {
-        let status = shop.tell(message, secret, 0).await;
+        let status = shop.send_message(message, secret, 0).await;
         assert!((200..300).contains(&status), "{status}: {message}");
     }
     let before = changed(1_800_000_000_001_001, "unpaid", &[]);
-    assert!((200..300).contains(&shop.tell(&before, SECRET, 0).await));
+    assert!((200..300).contains(&shop.send_message(&before, SECRET, 0).await));
     assert_eq!((shop.count(&format!("{name} is paid.")), shop.count("a refund of ")), (1, 2), "{}", shop.log());
     for attempt in [2, 3] {
         let line = format!("{name}: a refund of 45900 XAF is due (pi_1, attempt {attempt}).");
@@ -485,7 +485,7 @@ impl Shop {
     }
 
     /// Sends the application a message that this secret has signed, so many seconds ago. Returns the status.
-    async fn tell(&self, message: &Value, secret: &str, age: i64) -> u16 {
+    async fn send_message(&self, message: &Value, secret: &str, age: i64) -> u16 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
         let (body, timestamp) = (message.to_string(), now - age);
         let signature = Webhook::new(secret).unwrap().sign("msg_1", timestamp, body.as_bytes()).unwrap();
@@ -553,7 +553,7 @@ fn serve(application: Application, folder: &Folder, url: &str, routes: &str, ser
     spawn(command)
 }
 
-/// Both run in the folder, with none of this machine's settings. Nobody listens at the proxies.
+/// Both run in the folder, with none of this machine's settings. No program listens at the proxies.
 fn prepare(command: &mut Command, folder: &Folder) {
     command.current_dir(&folder.path).stdin(Stdio::null()).stderr(log_file(folder));
     for name in ["GUICHET_SECRET_KEY", "GUICHET_BASE_URL", "GUICHET_APP_SECRET", "SHOP_DATABASE", "PORT"] {

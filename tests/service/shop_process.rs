@@ -205,6 +205,15 @@ impl Shop {
         self.start_with(self.command(&["--sandbox=127.0.0.1:0", "--json", "--log", "json"]))
     }
 
+    /// Starts it at a service elsewhere, with the key there.
+    fn start_at(&self, service: &str, key: &str) -> Process {
+        let mut command = self.command(&["--json"]);
+        command.env("GUICHET_SECRET_KEY", key).env("GUICHET_BASE_URL", service);
+        let mut process = self.start_with(command);
+        (process.service, process.key) = (service.to_owned(), key.to_owned());
+        process
+    }
+
     pub(crate) fn start_with(&self, command: Command) -> Process {
         let mut child = spawn(command);
         let mut line = String::new();
@@ -275,7 +284,7 @@ impl Process {
         text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
     }
 
-    async fn tell(&self, body: &Value, secret: &str) -> u16 {
+    async fn send_message(&self, body: &Value, secret: &str) -> u16 {
         let body = body.to_string();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let signature = Webhook::new(secret).unwrap().sign("msg_1", now as i64, body.as_bytes()).unwrap();
@@ -328,8 +337,9 @@ async fn a_customer_buys_and_the_application_learns_it_once() {
     let missing = process.click("").await;
     assert_eq!((missing.status, missing.json()["message"].clone()), (404, json!("There is no such order.")));
     assert_eq!(process.click("sold-out").await.json()["error"]["code"], "order_ended");
-    let nobody = post(&format!("{}/guichet/intents", process.url), &["Origin: https://www.shop.example"], "{}").await;
-    assert_eq!(nobody.status, 401);
+    let signed_out =
+        post(&format!("{}/guichet/intents", process.url), &["Origin: https://www.shop.example"], "{}").await;
+    assert_eq!(signed_out.status, 401);
     let elsewhere =
         post(&format!("{}/guichet/intents", process.url), &[AWA, "Origin: https://evil.example"], "{}").await;
     assert_eq!(elsewhere.status, 403, "a page of another site");
@@ -364,7 +374,9 @@ async fn a_status_reading_asks_again_after_five_seconds_and_a_click_asks_always(
     assert_eq!(count(), before + 1);
     // A sign-out counts at once.
     assert_eq!(
-        process.tell(&json!({"type": "login_ended", "audience": "shoes", "login": "login=awa-4711"}), SECRET).await,
+        process
+            .send_message(&json!({"type": "login_ended", "audience": "shoes", "login": "login=awa-4711"}), SECRET)
+            .await,
         204
     );
     process.status(&intent).await;
@@ -388,13 +400,13 @@ async fn a_login_that_has_ended_has_no_token() {
         message[name] = json!(value);
         message
     };
-    assert_eq!(process.tell(&ended, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").await, 401);
-    assert_eq!(process.tell(&with("audience", "hats"), SECRET).await, 400);
-    assert_eq!(process.tell(&with("type", "customer"), SECRET).await, 400);
-    assert_eq!(process.tell(&json!([]), SECRET).await, 400);
+    assert_eq!(process.send_message(&ended, "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").await, 401);
+    assert_eq!(process.send_message(&with("audience", "hats"), SECRET).await, 400);
+    assert_eq!(process.send_message(&with("type", "customer"), SECRET).await, 400);
+    assert_eq!(process.send_message(&json!([]), SECRET).await, 400);
     assert_eq!(post(&format!("{}/app", process.url), &[], &ended.to_string()).await.status, 401);
     assert!(is_valid().await, "none of these has ended it");
-    assert_eq!(process.tell(&ended, SECRET).await, 204);
+    assert_eq!(process.send_message(&ended, SECRET).await, 204);
     assert!(!is_valid().await);
     assert_eq!(
         process.post("/guichet/session", &Value::Null).await.status,
@@ -408,7 +420,7 @@ fn redirect(to: &'static str) -> Response {
 }
 
 #[tokio::test]
-async fn an_application_that_does_not_answer_as_it_should_costs_nobody_anything() {
+async fn an_application_that_does_not_answer_as_it_should_costs_no_customer_anything() {
     let shop = Shop::new("database = \"memory:\"").await;
     let process = shop.start();
     let of_customer: [(Wrong, &str); 11] = [
@@ -543,14 +555,7 @@ async fn two_instances_on_postgresql_lose_nothing_when_one_is_killed() {
     let shop = Shop::new(&format!("database = \"{database}\"")).await;
     let service = crate::support::service::Sandbox::start().await.unwrap();
     let merchant = api::Merchant::of(&service, "Two instances").await;
-    let start = || {
-        let mut command = shop.command(&["--json"]);
-        command.env("GUICHET_SECRET_KEY", merchant.key()).env("GUICHET_BASE_URL", &merchant.base_url);
-        let mut process = shop.start_with(command);
-        (process.service, process.key) = (merchant.base_url.clone(), merchant.key());
-        process
-    };
-    let [mut one, two] = [start(), start()];
+    let [mut one, two] = [(); 2].map(|()| shop.start_at(&merchant.base_url, &merchant.key()));
     let token = one.post("/guichet/session", &Value::Null).await.json()["session_token"].clone();
     assert_eq!(two.post("/guichet/session", &Value::Null).await.json()["session_token"], token, "they share sessions");
     let intents = join_all((0..12).map(|order| {
@@ -609,10 +614,7 @@ async fn a_bookkeeper_sees_what_is_due_and_keeps_who_decided_what() {
     let shop = Shop::new("database = \"sqlite:orders.sqlite\"").await;
     let service = crate::support::service::Sandbox::start().await.unwrap();
     let merchant = api::Merchant::of(&service, "Bookkeeper").await;
-    let mut command = shop.command(&["--json"]);
-    command.env("GUICHET_SECRET_KEY", merchant.key()).env("GUICHET_BASE_URL", &merchant.base_url);
-    let mut process = shop.start_with(command);
-    (process.service, process.key) = (merchant.base_url.clone(), merchant.key());
+    let process = shop.start_at(&merchant.base_url, &merchant.key());
     let run = async |arguments: &[&str]| shop.run(arguments, &merchant.key(), &merchant.base_url).await;
     let intent = process.begin("17").await;
     let id = intent["id"].as_str().unwrap();
@@ -659,8 +661,8 @@ async fn a_bookkeeper_sees_what_is_due_and_keeps_who_decided_what() {
     let history = format!("Mireille: refunded, attempt {first}: by bank transfer");
     assert!(shown.contains(&history) && !shown.contains("refund is due"), "{shown}");
     assert!(!shown.contains("awa@example.com"), "no personal data: {shown}");
-    let told = shop.application.messages("order_changed").pop().unwrap();
-    assert_eq!(told.body["refunds_due"], json!([]), "the application learns it, too");
+    let last = shop.application.messages("order_changed").pop().unwrap();
+    assert_eq!(last.body["refunds_due"], json!([]), "the application learns it, too");
 
     // Of a payment that is as it was sent nothing is to be decided, and no order becomes paid by a slip of the keyboard.
     let (_, listed) = run(&["mismatches", "list"]).await;

@@ -278,7 +278,8 @@ impl Run {
         self.rust_page();
         for binary in binaries.iter().filter(|binary| binary.is_test("pages")) {
             let mut command = binary.command();
-            command.args(["package::", "accessible::", "next::", "init::"]).args(LANGUAGES_OF_NEWEST);
+            let languages = consumers::TESTS_OF_NEWEST.into_iter().filter(|name| name.starts_with("applications::"));
+            command.args(["package::", "accessible::", "next::", "init::"]).args(languages);
             command.env(NPM_TOOLS, newest.folder());
             self.tests("pages built and checked by the newest tools", &mut command);
             let mut checks = binary.command();
@@ -444,9 +445,6 @@ const BROWSER: [&str; 7] = [
 
 /// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked once.
 const IN_SOAK: &str = "soak::correct_shops";
-
-/// The applications in languages that only `--newest` installs.
-const LANGUAGES_OF_NEWEST: [&str; 2] = ["applications::go::", "applications::laravel::"];
 
 /// The whole checks of the example servers.
 const CHECKS: &str = "every_rule_of_the_check_passes";

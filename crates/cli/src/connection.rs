@@ -11,7 +11,7 @@ use std::time::Duration;
 const KEY: &str = "GUICHET_SECRET_KEY";
 const TOKEN: &str = "GUICHET_SESSION_TOKEN";
 /// The default address: a sandbox on this machine.
-const SANDBOX: &str = "http://127.0.0.1:4243";
+pub(crate) const SANDBOX: &str = "http://127.0.0.1:4243";
 
 /// The options that every operation has.
 #[derive(Args, Clone, Debug)]
@@ -117,7 +117,7 @@ fn timeout(text: &str) -> Result<u64, String> {
 }
 
 /// The value of an environment variable that is not empty.
-pub(super) fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 

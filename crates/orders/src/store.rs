@@ -100,15 +100,9 @@ macro_rules! orders {
             }
 
             async fn load(&self, name: &str, owner: &Owner, now: Time) -> Result<Loaded, OrdersError> {
-                let found = query(self.sql(
-                    "SELECT (SELECT body FROM {p}orders WHERE name = $3),
-                        (SELECT count(*) FROM {p}payments WHERE owner = $1 AND counts_until > $2)",
-                ))
-                .bind(owner.to_string())
-                .bind(now)
-                .bind(name)
-                .fetch_one(&self.pool)
-                .await?;
+                let both = format!("SELECT (SELECT body FROM {{p}}orders WHERE name = $3), ({COUNT})");
+                let found = query(self.sql(&both)).bind(owner.to_string()).bind(now).bind(name);
+                let found = found.fetch_one(&self.pool).await?;
                 let order = found.get::<Option<&str>, _>(0).map(serde_json::from_str::<Order>).transpose()?;
                 let open: i64 = found.get(1);
                 // `.` comes after `-`: between them is everything that begins with the name and `-`.

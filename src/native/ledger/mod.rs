@@ -10,8 +10,8 @@ mod requests;
 mod seal;
 
 pub use crate::shop::ledger::{
-    Alarm, Changed, Found, Money, OpenEvent, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Round,
-    Store, Verdict,
+    Alarm, Changed, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Round, Store,
+    Verdict,
 };
 
 use super::{Client, Reason, Refused, SecretKey, Shop, clock};
@@ -156,14 +156,6 @@ impl<T: Store> Ledger<T> {
             let after = rules::Shared { is_test, ..before.clone() };
             self.shared.store.replace_shared(&before, &after).await.map_err(Refused::broken)?;
         }
-    }
-
-    /// The events that the shop has not received.
-    ///
-    /// # Errors
-    /// [`Refused`] if the store fails.
-    pub async fn events(&self) -> Result<Vec<OpenEvent>, Refused> {
-        self.shared.store.events(None).await.map_err(Refused::broken)
     }
 
     /// The time by which it decides, in Unix seconds: the store's, and with a test key the service's.

@@ -2,14 +2,11 @@
 //! the order's history.
 
 use super::FileArgs;
-use super::application::Application;
 use super::config::Config;
-use super::open::{self, Service};
-use super::secret::Secret;
-use super::seller::Seller;
+use super::open;
 use clap::{Args, Subcommand};
 use guichet::native::ledger::{Money, Order, Resolve, Store, Verdict};
-use guichet::shop::ledger::{FoundState, Payment, Time, not_readable};
+use guichet::shop::ledger::{FoundState, Payment, not_readable};
 use guichet::values::{Amount, Moment, printable};
 use guichet_orders::AnyOrders;
 use serde_json::{Value, json};
@@ -85,7 +82,7 @@ pub(super) struct DecisionArgs {
     /// Who decides it.
     #[arg(long, value_name = "NAME")]
     by: String,
-    /// Why, for whoever reads it later.
+    /// Why, for the reader of the history.
     #[arg(long, value_name = "TEXT")]
     note: String,
 }
@@ -94,7 +91,8 @@ pub(super) async fn orders(command: OrdersCommand) -> Result<(), Box<dyn Error>>
     match command {
         OrdersCommand::List(list) => {
             let mut rows = Vec::new();
-            Books::open(&list.file).await?.for_each(|order, _| rows.push(of_order(order))).await?;
+            let books = Books::open(&list.file).await?;
+            open::for_each_order(&books.orders, |order| rows.push(of_order(order))).await?;
             print(list.json, "orders", rows, "There is no order.", |row| {
                 let sum = money(&row["asked"]);
                 format!("{}  {}  {sum}  {}", text(&row["name"]), text(&row["state"]), text(&row["paid_by"]))
@@ -115,17 +113,15 @@ pub(super) async fn refunds(command: RefundsCommand) -> Result<(), Box<dyn Error
     match command {
         RefundsCommand::List(list) => {
             let mut rows = Vec::new();
-            Books::open(&list.file)
-                .await?
-                .for_each(|order, _| {
-                    let due = order.refunds_due().into_iter();
-                    rows.extend(due.map(|due| {
-                        let mut row = json!(due);
-                        row["order"] = json!(order.name);
-                        row
-                    }));
-                })
-                .await?;
+            let books = Books::open(&list.file).await?;
+            open::for_each_order(&books.orders, |order| {
+                rows.extend(order.refunds_due().into_iter().map(|due| {
+                    let mut row = json!(due);
+                    row["order"] = json!(order.name);
+                    row
+                }));
+            })
+            .await?;
             print(list.json, "refunds", rows, "No refund is due.", |row| {
                 let fee = if row["plus_fee"] == json!(true) { " and the fee" } else { "" };
                 format!("{}  {}{fee}  of {}{}", text(&row["order"]), money(row), text(&row["id"]), attempt_of(row))
@@ -133,26 +129,20 @@ pub(super) async fn refunds(command: RefundsCommand) -> Result<(), Box<dyn Error
             Ok(())
         }
         RefundsCommand::Done { id, attempt, decision } => {
-            let (books, mut of, mut due) = (Books::open(&decision.file).await?, None, Vec::new());
-            books
-                .for_each(|order, _| {
-                    for (payment, found) in order.all_found().filter(|(_, found)| found.id == id) {
-                        due = order.refunds_due();
-                        due.retain(|due| due.key.id == found.id && (attempt.is_none() || due.key.attempt == attempt));
-                        of = Some((order.name.clone(), payment.reference.clone()));
-                    }
-                })
-                .await?;
-            let (name, reference) = of.ok_or("No order has a payment with this id: see `refunds list`.")?;
+            const SEVERAL: &str =
+                "Several refunds of this payment are due. Name one: --attempt, as `refunds list` shows it.";
+            let books = Books::open(&decision.file).await?;
+            let found = books.find(&id, |order| {
+                let (payment, _) = order.all_found().find(|(_, found)| found.id == id)?;
+                Some((payment.reference.clone(), order.refunds_due()))
+            });
+            let found = found.await?.ok_or("No order has a payment with this id: see `refunds list`.")?;
+            let (name, (reference, mut due)) = found;
+            due.retain(|due| due.key.id == id && (attempt.is_none() || due.key.attempt == attempt));
             let attempt = match &*due {
                 [] => return Err("No such refund of this payment is due: see `refunds list`.".into()),
                 [due] => due.key.attempt.clone(),
-                _ => {
-                    return Err(
-                        "Several refunds of this payment are due. Name one: --attempt, as `refunds list` shows it."
-                            .into(),
-                    );
-                }
+                _ => return Err(SEVERAL.into()),
             };
             let resolve = Decided { reference, id: Some(id), attempt, verdict: Verdict::Refunded };
             books.decide(decision, name, resolve).await
@@ -164,19 +154,17 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
     match command {
         MismatchesCommand::List(list) => {
             let mut rows = Vec::new();
-            Books::open(&list.file)
-                .await?
-                .for_each(|order, now| {
-                    for (reference, id) in not_readable(order, now) {
-                        let payment = order.payment(reference);
-                        let sum = payment.map(|payment| payment.body.sum());
-                        let why = payment.map_or("", |payment| why(payment, id));
-                        rows.push(
-                            json!({"order": order.name, "reference": reference, "id": id, "sum": sum, "why": why}),
-                        );
-                    }
-                })
-                .await?;
+            let books = Books::open(&list.file).await?;
+            let now = books.orders.now().await?;
+            open::for_each_order(&books.orders, |order| {
+                for (reference, id) in not_readable(order, now) {
+                    let payment = order.payment(reference);
+                    let sum = payment.map(|payment| payment.body.sum());
+                    let why = payment.map_or("", |payment| why(payment, id));
+                    rows.push(json!({"order": order.name, "reference": reference, "id": id, "sum": sum, "why": why}));
+                }
+            })
+            .await?;
             print(list.json, "mismatches", rows, "Nothing is to be decided.", |row| {
                 let id = row["id"].as_str().map(|id| format!(" ({})", printable(id))).unwrap_or_default();
                 format!(
@@ -193,15 +181,9 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
             if paid != confirm {
                 return Err("--paid and --confirm name two sums. Nothing was decided.".into());
             }
-            let (books, mut of) = (Books::open(&decision.file).await?, None);
-            books
-                .for_each(|order, _| {
-                    if let Some(payment) = order.payment(&reference) {
-                        of = Some((order.name.clone(), payment.body.sum().currency));
-                    }
-                })
-                .await?;
-            let (name, currency) = of.ok_or("No order has a payment of this reference: see `mismatches list`.")?;
+            let books = Books::open(&decision.file).await?;
+            let found = books.find(&reference, |order| Some(order.payment(&reference)?.body.sum().currency)).await?;
+            let (name, currency) = found.ok_or("No order has a payment of this reference: see `mismatches list`.")?;
             let verdict = paid.map_or(Verdict::Ended, |amount| Verdict::Paid(Money { amount, currency }));
             books.decide(decision, name, Decided { reference, id, attempt: None, verdict }).await
         }
@@ -229,18 +211,21 @@ impl Books {
         Ok(Self { config, orders })
     }
 
-    /// Looks at every order, by name.
-    async fn for_each(&self, mut look: impl FnMut(&Order, Time)) -> Result<(), Box<dyn Error>> {
-        let (now, mut name) = (self.orders.now().await?, String::new());
-        loop {
-            let some = self.orders.orders_after(&name).await?;
-            let Some(last) = some.last() else { return Ok(()) };
-            name.clone_from(&last.name);
-            some.iter().for_each(|order| look(order, now));
+    /// Finds an order by the reference of a payment or the service's id of it. Returns its name, and what `pick` takes from the order.
+    async fn find<T>(
+        &self,
+        payment: &str,
+        pick: impl Fn(&Order) -> Option<T>,
+    ) -> Result<Option<(String, T)>, Box<dyn Error>> {
+        for name in self.orders.find(payment).await? {
+            if let Some(picked) = self.orders.order(&name).await?.as_ref().and_then(&pick) {
+                return Ok(Some((name, picked)));
+            }
         }
+        Ok(None)
     }
 
-    /// Stores what a person has decided, and brings the application what the order has become.
+    /// Stores what a person has decided, and delivers to the application what the order has become.
     async fn decide(
         self,
         DecisionArgs { by: who, note: why, .. }: DecisionArgs,
@@ -248,10 +233,7 @@ impl Books {
         Decided { reference, id, attempt, verdict }: Decided,
     ) -> Result<(), Box<dyn Error>> {
         let Self { config, orders } = self;
-        let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
-        let client = Service::of(&config)?.client(&config)?;
-        let ledger = open::ledger(&config, client, orders)?;
-        let seller = Seller::new(application, config.redirect_url());
+        let (ledger, seller) = open::ledger_beside(&config, orders)?;
         ledger.resolve(&seller, &name, Resolve { reference, id, attempt, verdict, who, why }).await?;
         println!("It is stored in the history of {}.", printable(&name));
         Ok(())

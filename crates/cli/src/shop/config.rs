@@ -1,11 +1,12 @@
 //! The file `shop.toml`.
 
+use crate::connection::variable;
 use guichet::native::Profile;
-use guichet::values::Address;
+use guichet::values::{Address, is_loopback};
 use serde::Deserialize;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use url::{Host, Url};
+use url::Url;
 
 /// What `shop.toml` has. A file that it names, and that of the database, is relative to its own folder.
 #[derive(Deserialize)]
@@ -40,7 +41,10 @@ pub(super) struct Config {
     /// The address of the payment service.
     pub service: Option<String>,
     /// The file of the payment company's profile.
-    pub profile: Option<PathBuf>,
+    profile: Option<PathBuf>,
+    /// The profile in that file.
+    #[serde(skip)]
+    pub company: Option<Profile>,
     /// Hosts of a sandbox that a test key may be sent to over plain http.
     #[serde(default)]
     pub plain_hosts: Vec<String>,
@@ -88,13 +92,14 @@ impl Config {
             let line = line.map(|line| format!("near line {line}: ")).unwrap_or_default();
             unusable(&format_args!("{line}{}", error.message()))
         })?;
-        if let Some(database) = std::env::var(DATABASE).ok().filter(|text| !text.is_empty()) {
+        if let Some(database) = variable(DATABASE) {
             config.database = database;
         }
         config.check().map_err(|why| unusable(&why))?;
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::env::set_current_dir(folder).map_err(|error| unusable(&error))?;
         }
+        config.company = config.read_profile()?;
         Ok(config)
     }
 
@@ -119,7 +124,7 @@ impl Config {
             "http" if self.is_here() || self.private_network => Ok(()),
             "http" => Err(format!(
                 "`app` names {host} over plain http, so logins and prices would cross the network unencrypted. Use https, an application on this \
-                 machine, or `app_socket`; if nobody else can read or write that network, set private_network = true."
+                 machine, or `app_socket`; if no other person can read or write that network, set private_network = true."
             )),
             _ => Err("`app` begins with https://, or for an application on this machine with http://.".to_owned()),
         }
@@ -127,11 +132,10 @@ impl Config {
 
     /// Whether the application is on this machine.
     pub(super) fn is_here(&self) -> bool {
-        self.app_socket.is_some() || self.app.host().is_some_and(is_loopback)
+        self.app_socket.is_some() || self.app.host_str().is_some_and(is_loopback)
     }
 
-    /// The payment company's profile.
-    pub(super) fn profile(&self) -> Result<Option<Profile>, String> {
+    fn read_profile(&self) -> Result<Option<Profile>, String> {
         let Some(file) = &self.profile else { return Ok(None) };
         let named = |why: &dyn std::fmt::Display| format!("`profile`: {}: {why}", file.display());
         let json = std::fs::read_to_string(file).map_err(|error| named(&error))?;
@@ -142,14 +146,6 @@ impl Config {
     pub(super) fn redirect_url(&self) -> String {
         let default = || format!("{}{}/return", self.public_url.trim_end_matches('/'), self.path);
         self.redirect_url.clone().unwrap_or_else(default)
-    }
-}
-
-fn is_loopback(host: Host<&str>) -> bool {
-    match host {
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
     }
 }
 

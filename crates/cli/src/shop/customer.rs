@@ -19,7 +19,7 @@ impl Customer {
     /// Reads the answer to `customer`. The error is the cause, for the log.
     pub(super) fn read(answer: Option<Value>, headers: &HeaderMap) -> Result<Self, String> {
         let Some(Value::Object(mut answer)) = answer else {
-            return Err("gives no object in JSON: it answers 401 if nobody is signed in".to_owned());
+            return Err("gives no object in JSON: it answers 401 if no customer is signed in".to_owned());
         };
         let text = |name: &str| match answer.get(name) {
             None | Some(Value::Null) => Ok(None),

@@ -1,11 +1,8 @@
 //! `guichet shop events`: what the application has not received.
 
 use super::FileArgs;
-use super::application::Application;
 use super::config::Config;
-use super::open::{self, Service};
-use super::secret::Secret;
-use super::seller::Seller;
+use super::open;
 use clap::Subcommand;
 use guichet::native::ledger::Store;
 use guichet::values::printable;
@@ -21,7 +18,7 @@ pub(super) enum EventsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Bring them once more, now.
+    /// Deliver them once more, now.
     Resend {
         #[command(flatten)]
         file: FileArgs,
@@ -49,25 +46,21 @@ pub(super) async fn events(command: EventsCommand) -> Result<(), Box<dyn std::er
         }
         EventsCommand::Resend { file } => {
             let config = Config::read(&file.config)?;
-            let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
-            let client = Service::of(&config)?.client(&config)?;
-            let ledger = open::ledger(&config, client, open::orders_beside(&config).await?)?;
-            let before = ledger.events().await?.len();
-            let (seller, mut waiting) = (Seller::new(application, config.redirect_url()), before);
-            // One call delivers for ten seconds.
-            loop {
-                let still = ledger.deliver_due(&seller).await?;
-                if still == 0 || still >= waiting {
-                    waiting = still;
-                    break;
-                }
-                waiting = still;
+            let orders = open::orders_beside(&config).await?;
+            let before = orders.events(None).await?.len();
+            let (ledger, seller) = open::ledger_beside(&config, orders)?;
+            // One call delivers for ten seconds: again, for as long as that delivers some.
+            let (mut waiting, mut delivers) = (before, true);
+            while waiting > 0 && delivers {
+                let left = ledger.deliver_due(&seller).await?;
+                (delivers, waiting) = (left < waiting, left);
             }
             println!("The application has received {} of {before} events.", before - waiting.min(before));
             match waiting {
                 0 => Ok(()),
                 _ => {
-                    Err("The others wait: see the log for the causes. The process brings them again by itself.".into())
+                    Err("The others wait: see the log for the causes. The process delivers them again by itself."
+                        .into())
                 }
             }
         }

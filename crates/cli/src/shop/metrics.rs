@@ -1,5 +1,6 @@
 //! What an operator watches: six gauges in OpenMetrics, and whether the process is ready.
 
+use super::open::for_each_order;
 use super::seller::Seller;
 use guichet::native::Ledger;
 use guichet::shop::ledger::not_readable;
@@ -97,17 +98,13 @@ impl Metrics {
 
     async fn count(&self, orders: &AnyOrders, ledger: &Ledger<AnyOrders>) -> Result<(), Box<dyn Error>> {
         let now = ledger.now().await?;
-        let (mut open, mut unreadable, mut refunds, mut name) = (0, 0, 0, String::new());
-        loop {
-            let some = orders.orders_after(&name).await?;
-            let Some(last) = some.last() else { break };
-            name.clone_from(&last.name);
-            for order in &some {
-                open += order.payments.iter().filter(|payment| payment.counts_as_open(now)).count();
-                unreadable += not_readable(order, now).len();
-                refunds += order.refunds_due().len();
-            }
-        }
+        let (mut open, mut unreadable, mut refunds) = (0, 0, 0);
+        for_each_order(orders, |order| {
+            open += order.payments.iter().filter(|payment| payment.counts_as_open(now)).count();
+            unreadable += not_readable(order, now).len();
+            refunds += order.refunds_due().len();
+        })
+        .await?;
         self.open.set(open as i64);
         self.not_readable.set(unreadable as i64);
         self.refunds_due.set(refunds as i64);

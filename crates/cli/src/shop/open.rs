@@ -1,17 +1,22 @@
 //! Opens what the process and its commands work with: the client, the ledger, the sessions.
 
+use super::application::Application;
 use super::config::Config;
+use super::secret::Secret;
+use super::seller::Seller;
+use crate::connection::{SANDBOX, variable};
+use guichet::native::ledger::Order;
 use guichet::native::{Ledger, SecretKey, Sessions};
 use guichet::{Client, values::printable};
 use guichet_orders::AnyOrders;
+use guichet_orders::OrdersError;
 use std::time::Duration;
 
 /// How long the first delivery of an event may take: a page that asks for its payment waits for it.
 const FIRST_DELIVERY: Duration = Duration::from_secs(2);
+const FORMER_KEY: &str = "GUICHET_FORMER_SECRET_KEY";
 /// The prefix of the tables.
 const PREFIX: &str = "guichet_";
-/// The default address of the service with a test key: a sandbox on this machine.
-const SANDBOX: &str = "http://127.0.0.1:4243";
 
 /// The payment service, and the key there.
 pub(super) struct Service {
@@ -23,8 +28,8 @@ impl Service {
     /// The service of these settings, with the key of the environment.
     pub(super) fn of(config: &Config) -> Result<Self, String> {
         let key = SecretKey::from_env("GUICHET_SECRET_KEY").map_err(|invalid| invalid.to_string())?;
-        let given = std::env::var("GUICHET_BASE_URL").ok().filter(|text| !text.is_empty());
-        let of_profile = config.profile()?.map(|profile| profile.base_url);
+        let given = variable("GUICHET_BASE_URL");
+        let of_profile = config.company.as_ref().map(|profile| profile.base_url.clone());
         let base_url = match given.or_else(|| config.service.clone()).or(of_profile) {
             Some(base_url) => base_url,
             None if key.is_test() => SANDBOX.to_owned(),
@@ -39,8 +44,8 @@ impl Service {
         for host in &config.plain_hosts {
             builder = builder.allow_plain_http(host);
         }
-        if let Some(profile) = config.profile()? {
-            builder = builder.profile(profile);
+        if let Some(profile) = &config.company {
+            builder = builder.profile(profile.clone());
         }
         builder.build().map_err(|error| error.message().to_owned())
     }
@@ -66,11 +71,34 @@ pub(super) fn ledger(config: &Config, client: Client, orders: AnyOrders) -> Resu
     if let Some(days) = config.keep_days {
         builder = builder.keep_days(days);
     }
-    if std::env::var_os("GUICHET_FORMER_SECRET_KEY").is_some_and(|text| !text.is_empty()) {
-        let former = SecretKey::from_env("GUICHET_FORMER_SECRET_KEY").map_err(|invalid| invalid.to_string())?;
+    if variable(FORMER_KEY).is_some() {
+        let former = SecretKey::from_env(FORMER_KEY).map_err(|invalid| invalid.to_string())?;
         builder = builder.former_key(former);
     }
     Ok(builder.build())
+}
+
+/// The ledger and the application, for a command beside the process.
+pub(super) fn ledger_beside(config: &Config, orders: AnyOrders) -> Result<(Ledger<AnyOrders>, Seller), String> {
+    let ledger = ledger(config, Service::of(config)?.client(config)?, orders)?;
+    Ok((ledger, seller(config)?))
+}
+
+/// The application, as a shop.
+pub(super) fn seller(config: &Config) -> Result<Seller, String> {
+    let application = Application::new(config, Secret::read(&config.app_secret)?)?;
+    Ok(Seller::new(application, config.redirect_url()))
+}
+
+/// Calls a function with every order, by name.
+pub(super) async fn for_each_order(orders: &AnyOrders, mut call: impl FnMut(&Order)) -> Result<(), OrdersError> {
+    let mut name = String::new();
+    loop {
+        let some = orders.orders_after(&name).await?;
+        let Some(last) = some.last() else { return Ok(()) };
+        name.clone_from(&last.name);
+        some.iter().for_each(&mut call);
+    }
 }
 
 /// The session tokens of the customers: in PostgreSQL if the orders are there, and else in memory.

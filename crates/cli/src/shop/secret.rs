@@ -1,14 +1,15 @@
 //! The secret that the shop and its application share, and the signatures of their messages: Standard Webhooks 1.0.
 
+use crate::connection::variable;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::HeaderMap;
 use standardwebhooks::Webhook;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-pub(super) const VARIABLE: &str = "GUICHET_APP_SECRET";
+const VARIABLE: &str = "GUICHET_APP_SECRET";
 /// The prefix of a secret.
-pub(super) const PREFIX: &str = "whsec_";
+const PREFIX: &str = "whsec_";
 /// The fewest characters after the prefix: 24 bytes in base64.
 const FEWEST: usize = 32;
 
@@ -18,7 +19,7 @@ pub(super) struct Secret(Vec<Webhook>);
 impl Secret {
     /// Reads it from the environment, or from the file.
     pub(super) fn read(file: &Path) -> Result<Self, String> {
-        let from_environment = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty()).map(Zeroizing::new);
+        let from_environment = variable(VARIABLE).map(Zeroizing::new);
         let (name, text) = match from_environment {
             Some(text) => (VARIABLE.to_owned(), text),
             None => {

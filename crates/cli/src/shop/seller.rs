@@ -147,7 +147,7 @@ impl Shop for Seller {
             None => {
                 let ended = self.cache().ended;
                 let Some((customer, is_new)) = self.ask_customer(request, &credentials).await? else { return Ok(None) };
-                // Whoever has no credentials, or gets new ones by this answer, is not known by them the next time.
+                // A browser without credentials, or with new ones from this answer, is not known by them the next time.
                 let has_credentials =
                     [header::COOKIE, header::AUTHORIZATION].iter().any(|name| request.headers.contains_key(name));
                 if is_reading && has_credentials && !is_new {
@@ -209,7 +209,7 @@ impl Shop for Seller {
 }
 
 impl Seller {
-    /// What an order is and costs, as the application says it. What it does not say of the customer is what it has said of them before.
+    /// Reads what an order is and costs. What the answer lacks of the customer is taken from the answer to `customer`.
     fn read_purchase(&self, answer: Option<&Value>, customer: &Customer) -> Result<Purchase, String> {
         let answer = answer.and_then(Value::as_object).ok_or("the answer is no object in JSON")?;
         let name = answer.get("name").and_then(Value::as_str).ok_or("`name` is missing, the order's own name")?;

@@ -1,10 +1,8 @@
 //! The process: the routes of the page, the message of the application, the rounds, and what an operator asks.
 
-use super::application::Application;
 use super::config::Config;
 use super::metrics::Metrics;
 use super::open::{self, Service};
-use super::secret::Secret;
 use super::seller::{Seller, with_cookies};
 use super::{FileArgs, RunArgs};
 use crate::serve::stop_signal;
@@ -31,7 +29,7 @@ use tokio::time::Instant;
 
 /// The pause between two rounds.
 const ROUND: Duration = Duration::from_secs(2);
-/// The pause between two looks for events that are to be brought.
+/// The pause between two deliveries of the events that are due.
 const DELIVERY: Duration = Duration::from_secs(1);
 /// How long requests in flight may take after SIGTERM.
 const GRACE: Duration = Duration::from_secs(4);
@@ -57,7 +55,7 @@ struct Process {
 pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     let RunArgs { file: FileArgs { config }, sandbox, package, json, log: _ } = args;
     let config = Config::read(&config)?;
-    let application = Application::new(&config, Secret::read(&config.app_secret)?)?;
+    let seller = Arc::new(open::seller(&config)?);
     let sandbox = match sandbox {
         Some(listen) => Some(start_sandbox(&config, listen, Package::find(package)).await?),
         None => None,
@@ -78,7 +76,6 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     if !ledger.is_of_its_environment().await? {
         return Err("`database` has the payments of another environment: a test key's, or a live one's. Name another database for this key.".into());
     }
-    let seller = Arc::new(Seller::new(application, config.redirect_url()));
     let process = Arc::new(Process { ledger, sessions, seller, orders, metrics: Metrics::new() });
     let router = router(&config, &process)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| match error.kind() {
@@ -113,7 +110,7 @@ async fn start_sandbox(config: &Config, listen: SocketAddr, package: Package) ->
     if let Some(problem) = package.problem() {
         eprintln!("guichet: {problem}");
     }
-    let profile = config.profile()?;
+    let profile = config.company.clone();
     let merchant_name = config.name.clone();
     let config = SandboxConfig { listen, database, package, profile, merchant_name, ..SandboxConfig::default() };
     // Its sentence names the option of `guichet sandbox`.
@@ -237,13 +234,11 @@ async fn keep_settling(process: Arc<Process>) {
         // A failure is logged as a `Refused`.
         let round = process.ledger.read_due(&*process.seller).await;
         process.metrics.set_ready(round.is_ok());
-        let Ok(round) = round else {
-            tokio::time::sleep(ROUND).await;
-            continue;
-        };
-        process.metrics.set_oldest(round.oldest.map_or(0, |since| round.until - since));
-        for (reference, id) in round.not_readable {
-            tracing::warn!(?reference, ?id, "a payment cannot be read: look for it at the payment company");
+        if let Ok(round) = round {
+            process.metrics.set_oldest(round.oldest.map_or(0, |since| round.until - since));
+            for (reference, id) in round.not_readable {
+                tracing::warn!(?reference, ?id, "a payment cannot be read: look for it at the payment company");
+            }
         }
         tokio::time::sleep(ROUND).await;
     }
