@@ -24,14 +24,14 @@ const PAYMENT = ['created_at' => 0, 'nonce' => '', 'mark' => '', 'quote' => null
     'sought_at' => null, 'is_over' => false, 'found' => []];
 const SEND = ['by_wrong_clock' => false, 'results' => []];
 const FOUND = ['payment_ref' => null, 'since' => 0, 'expires_at' => null, 'asked_at' => null, 'tried_at' => 0,
-    'is_missing' => false, 'cancel_at' => null, 'is_over' => false, 'payable' => null, 'decided' => null,
+    'is_missing' => false, 'cancel_at' => null, 'is_over' => false, 'payable' => null, 'method' => null, 'decided' => null,
     'duplicates' => [], 'approvable_until' => null, 'sealed' => null, 'read_with' => null];
 const SERVICE = ['finds' => false, 'repeats' => true, 'cancels' => false, 'is_restoring' => false,
     'longest_reference' => 50, 'call' => 60, 'keep_days' => null];
 const KEPT = ['amount' => 0, 'currency' => 0, 'fee_bearer' => 0]; // what stays when personal data are deleted
 const CLICK = ['visit' => null, 'nonce' => '', 'mark' => '', 'quote' => null];
 const SEEN = ['payment_ref' => null, 'reference' => null, 'amount' => null, 'currency' => null, 'created_at' => null,
-    'expires_at' => null, 'date' => null, 'mark' => null, 'email' => null, 'payable' => null, 'duplicates' => [],
+    'expires_at' => null, 'date' => null, 'mark' => null, 'email' => null, 'payable' => null, 'method' => null, 'duplicates' => [],
     'approvable_until' => null, 'address' => null, 'read_with' => null];
 
 // What an event means for an order. `$now` is the database's clock; with a test key, the service's.
@@ -639,7 +639,8 @@ final class Deciding {
         [$asked_at, $tried_at] = [$this->later($found['asked_at'], $at), $this->later($found['tried_at'], $at)];
         $found = ['status' => $seen['status'], 'asked_at' => $asked_at, 'tried_at' => $tried_at, 'is_missing' => false,
             'expires_at' => $seen['expires_at'] ?? $found['expires_at'],
-            'payable' => $seen['payable'] ?? $found['payable'], 'approvable_until' => $seen['approvable_until'],
+            'payable' => $seen['payable'] ?? $found['payable'],
+            'method' => $seen['method'] ?? $found['method'], 'approvable_until' => $seen['approvable_until'],
             'duplicates' => $duplicates, 'read_with' => $seen['read_with'] ?? $found['read_with'],
             'sealed' => $found['asked_at'] !== null && $seen['address'] !== null ? null : $found['sealed']] + $found;
         $found['state'] = $this->state_after($payment, $found, $seen, $is_other, $at);

@@ -36,6 +36,18 @@ pub enum PaidWith {
     Other(Value),
 }
 
+impl PaidWith {
+    /// Its type, such as `mobile_money`; none if the service does not say.
+    #[must_use]
+    pub fn kind(&self) -> Option<&str> {
+        match self {
+            Self::Card { .. } => Some("card"),
+            Self::MobileMoney { .. } => Some("mobile_money"),
+            Self::Other(other) => other.get("type")?.as_str(),
+        }
+    }
+}
+
 #[cfg(feature = "service")]
 crate::values::described! { PaidWith: schemars::json_schema!({
     "oneOf": [

@@ -21,7 +21,7 @@ const OF_ORDER = ['name', 'owner', 'is_claimed', 'version', 'asked', 'has_ended'
 const OF_ROW = ['reference', 'created_at', 'body', 'nonce', 'mark', 'quote', 'sends', 'closed', 'sought_at', 'is_over', 'found'];
 const OF_SEND = ['at', 'until', 'by_wrong_clock', 'results'];
 const OF_FOUND = ['id', 'payment_ref', 'state', 'status', 'since', 'expires_at', 'asked_at', 'tried_at', 'is_missing',
-    'cancel_at', 'is_over', 'payable', 'decided', 'duplicates', 'approvable_until', 'sealed', 'read_with'];
+    'cancel_at', 'is_over', 'payable', 'method', 'decided', 'duplicates', 'approvable_until', 'sealed', 'read_with'];
 const OF_KNOWN = ['open', 'taken', 'service', 'service_now'];
 const OF_SERVICE = ['finds', 'repeats', 'cancels', 'is_restoring', 'longest_reference', 'call', 'keep_days'];
 const OF_EVENT = [
@@ -32,7 +32,7 @@ const OF_EVENT = [
     'resolve' => ['reference', 'id', 'attempt', 'verdict', 'who', 'why'],
 ];
 const OF_SEEN = ['id', 'payment_ref', 'reference', 'amount', 'currency', 'status', 'created_at', 'expires_at', 'date', 'mark',
-    'email', 'payable', 'duplicates', 'approvable_until', 'address', 'read_with'];
+    'email', 'payable', 'method', 'duplicates', 'approvable_until', 'address', 'read_with'];
 const OF_DUE = ['reference', 'owner', 'created_at', 'returned_at', 'since'];
 
 function fail(string $message): never {

@@ -6,7 +6,7 @@ use crate::PostgresOrders;
 #[cfg(feature = "sqlite")]
 use crate::SqliteOrders;
 use guichet::shop::Owner;
-use guichet::shop::ledger::{Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
+use guichet::shop::ledger::{Books, Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
 
 /// A ledger in SQLite or in PostgreSQL. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -30,12 +30,8 @@ macro_rules! either {
     };
 }
 
-impl AnyOrders {
-    /// The next thousand orders whose names come after this one; an empty name begins with the first.
-    ///
-    /// # Errors
-    /// [`OrdersError`] if the database fails, or an order cannot be read.
-    pub async fn orders_after(&self, name: &str) -> Result<Vec<Order>, OrdersError> {
+impl Books for AnyOrders {
+    async fn orders_after(&self, name: &str) -> Result<Vec<Order>, OrdersError> {
         either!(self, orders_after(name))
     }
 }
@@ -60,6 +56,9 @@ impl Store for AnyOrders {
     }
     async fn due(&self, now: Time, beyond: Time) -> Result<Vec<Due>, OrdersError> {
         either!(self, due(now, beyond))
+    }
+    async fn has_due(&self) -> Result<bool, OrdersError> {
+        either!(self, has_due())
     }
     async fn postpone(&self, reference: &str, due_at: Time) -> Result<(), OrdersError> {
         either!(self, postpone(reference, due_at))

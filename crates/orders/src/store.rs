@@ -3,7 +3,7 @@
 use crate::tables::{FORMAT, TABLES, check_prefix};
 use crate::{OpenError, OrdersError};
 use guichet::shop::Owner;
-use guichet::shop::ledger::{Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
+use guichet::shop::ledger::{Books, Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
 use sqlx::{AssertSqlSafe, Row as _, query};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -48,16 +48,6 @@ macro_rules! orders {
                 Ok(store)
             }
 
-            /// The next thousand orders whose names come after this one; an empty name begins with the first.
-            ///
-            /// # Errors
-            /// [`OrdersError`] if the database fails, or an order cannot be read.
-            pub async fn orders_after(&self, name: &str) -> Result<Vec<Order>, OrdersError> {
-                let after = query(self.sql("SELECT body FROM {p}orders WHERE name > $1 ORDER BY name LIMIT 1000")).bind(name);
-                let orders = after.fetch_all(&self.pool).await?;
-                orders.iter().map(|row| Ok(serde_json::from_str(row.get(0))?)).collect()
-            }
-
             /// The name of the table with the format.
             fn ledger(&self) -> String {
                 [&self.prefix, "ledger"].concat()
@@ -86,6 +76,14 @@ macro_rules! orders {
             /// A statement with the names of this ledger's tables. The prefix was checked.
             fn sql(&self, statement: &str) -> AssertSqlSafe<String> {
                 AssertSqlSafe(statement.replace("{p}", &self.prefix))
+            }
+        }
+
+        impl Books for $name {
+            async fn orders_after(&self, name: &str) -> Result<Vec<Order>, OrdersError> {
+                let after = query(self.sql("SELECT body FROM {p}orders WHERE name > $1 ORDER BY name LIMIT 1000")).bind(name);
+                let orders = after.fetch_all(&self.pool).await?;
+                orders.iter().map(|row| Ok(serde_json::from_str(row.get(0))?)).collect()
             }
         }
 
@@ -201,6 +199,11 @@ macro_rules! orders {
                     since: row.get(4),
                 });
                 Ok(due.collect())
+            }
+
+            async fn has_due(&self) -> Result<bool, OrdersError> {
+                let due = query(self.sql("SELECT 1 FROM {p}payments WHERE due_at IS NOT NULL LIMIT 1"));
+                Ok(due.fetch_optional(&self.pool).await?.is_some())
             }
 
             async fn postpone(&self, reference: &str, due_at: Time) -> Result<(), OrdersError> {

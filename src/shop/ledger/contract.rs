@@ -75,6 +75,8 @@ pub async fn contract<S: Store>(one: &S, other: &S) {
         "references that are taken are not given"
     );
 
+    assert!(done(other.has_due().await), "a payment that is to be read later is not known");
+
     // A payment is due from its time on, and not any more when it says so.
     let row = &commit(&first).rows[0];
     let due_at = row.due_at.expect("an open payment is read");

@@ -240,6 +240,7 @@ impl Found {
             cancel_at: None,
             is_over: false,
             payable: None,
+            method: None,
             decided: None,
             duplicates: Vec::new(),
             approvable_until: None,

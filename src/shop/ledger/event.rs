@@ -202,6 +202,9 @@ pub struct Seen {
     /// What the customer pays, with the fee.
     #[serde(default, deserialize_with = "super::amount::optional")]
     pub payable: Option<Amount>,
+    /// How it is paid, such as `mobile_money`.
+    #[serde(default)]
+    pub method: Option<String>,
     /// Attempts that were paid besides.
     #[serde(default)]
     pub duplicates: Vec<Duplicate>,
@@ -266,6 +269,7 @@ impl Seen {
             mark: intent.metadata.get(MARK).and_then(|mark| Some(mark.as_str()?.to_owned())),
             email: Some(intent.customer.email.clone()).filter(|email| !email.is_empty()),
             payable: intent.amount_payable.map(Amount::without_zeros),
+            method: intent.payment_method.as_ref().and_then(|method| Some(method.kind()?.to_owned())),
             duplicates: duplicates
                 .map(|one| Duplicate {
                     attempt: one.attempt.to_string(),

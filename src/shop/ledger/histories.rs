@@ -357,6 +357,7 @@ impl World {
             mark: None,
             email: None,
             payable: None,
+            method: None,
             duplicates: twice.into_iter().collect(),
             approvable_until: None,
             address: Some(address),

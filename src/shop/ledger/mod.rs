@@ -11,6 +11,7 @@ mod amount;
 pub mod answer;
 mod apply;
 mod body;
+mod books;
 mod changed;
 mod click;
 mod clock;
@@ -30,6 +31,7 @@ mod histories;
 
 pub use apply::apply;
 pub use body::{Body, Money, WrongMember};
+pub use books::{Books, for_each_order};
 pub use clock::Clock;
 pub use decide::{Decision, decide};
 pub use due::{Due, Next, due, hold_until, is_confirmed, is_free, is_held, not_readable, round, to_read};

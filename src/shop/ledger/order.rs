@@ -200,6 +200,9 @@ pub struct Found {
     /// What the customer pays, with the fee.
     #[serde(default, deserialize_with = "super::amount::optional", skip_serializing_if = "Option::is_none")]
     pub payable: Option<Amount>,
+    /// How it is paid, such as `mobile_money`, if the service says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
     /// The sum that a person says was paid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<Money>,

@@ -232,6 +232,7 @@ impl Deciding<'_> {
         found.is_missing = false;
         found.expires_at = seen.expires_at.or(found.expires_at);
         found.payable = seen.payable.or(found.payable);
+        found.method = seen.method.clone().or(found.method.take());
         found.approvable_until = seen.approvable_until;
         for one in &seen.duplicates {
             // A service may name it twice, also in one reply.

@@ -304,7 +304,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// Those of the store.
     pub async fn begin_round(&self) -> Result<(Round, Vec<Due>), S::Error> {
         let (mut now, mut due) = self.due().await?;
-        if due.is_empty() && self.has_moved(now).await? {
+        if due.is_empty() && self.has_moved().await? {
             (now, due) = self.due().await?;
         }
         let oldest = due.iter().map(|one| one.since).min();
@@ -337,9 +337,9 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     }
 
     /// Whether the service's clock was asked, because a test may have moved it and a payment waits for a later time.
-    async fn has_moved(&self, now: Time) -> Result<bool, S::Error> {
+    async fn has_moved(&self) -> Result<bool, S::Error> {
         let of_store = self.store.now().await?;
-        if !self.clock.is_to_be_asked(of_store) || self.store.due(now + LONG, now + LONG).await?.is_empty() {
+        if !self.clock.is_to_be_asked(of_store) || !self.store.has_due().await? {
             return Ok(false);
         }
         Ok(self.request_time(of_store).await)

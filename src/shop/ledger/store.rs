@@ -39,6 +39,11 @@ pub trait Store: Send + Sync {
     /// Every payment that is to be read by now, or only after `beyond`: then a clock was ahead when it was stored.
     fn due(&self, now: Time, beyond: Time) -> impl Future<Output = Result<Vec<Due>, Self::Error>> + Send;
 
+    /// Whether any payment is to be read at some time. A store that can answer without loading them all does so.
+    fn has_due(&self) -> impl Future<Output = Result<bool, Self::Error>> + Send {
+        async { Ok(!self.due(Time::MAX, Time::MAX).await?.is_empty()) }
+    }
+
     /// Sets when a payment is read again. No order is read for it.
     fn postpone(&self, reference: &str, due_at: Time) -> impl Future<Output = Result<(), Self::Error>> + Send;
 

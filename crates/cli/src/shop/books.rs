@@ -6,7 +6,7 @@ use super::config::Config;
 use super::open;
 use clap::{Args, Subcommand};
 use guichet::native::ledger::{Money, Order, Resolve, Store, Verdict};
-use guichet::shop::ledger::{FoundState, Payment, not_readable};
+use guichet::shop::ledger::{FoundState, Payment, for_each_order, not_readable};
 use guichet::values::{Amount, Moment, printable};
 use guichet_orders::AnyOrders;
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ pub(super) async fn orders(command: OrdersCommand) -> Result<(), Box<dyn Error>>
         OrdersCommand::List(list) => {
             let mut rows = Vec::new();
             let books = Books::open(&list.file).await?;
-            open::for_each_order(&books.orders, |order| rows.push(of_order(order))).await?;
+            for_each_order(&books.orders, |order| rows.push(of_order(order))).await?;
             print(list.json, "orders", rows, "There is no order.", |row| {
                 let sum = money(&row["asked"]);
                 format!("{}  {}  {sum}  {}", text(&row["name"]), text(&row["state"]), text(&row["paid_by"]))
@@ -114,7 +114,7 @@ pub(super) async fn refunds(command: RefundsCommand) -> Result<(), Box<dyn Error
         RefundsCommand::List(list) => {
             let mut rows = Vec::new();
             let books = Books::open(&list.file).await?;
-            open::for_each_order(&books.orders, |order| {
+            for_each_order(&books.orders, |order| {
                 rows.extend(order.refunds_due().into_iter().map(|due| {
                     let mut row = json!(due);
                     row["order"] = json!(order.name);
@@ -156,7 +156,7 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
             let mut rows = Vec::new();
             let books = Books::open(&list.file).await?;
             let now = books.orders.now().await?;
-            open::for_each_order(&books.orders, |order| {
+            for_each_order(&books.orders, |order| {
                 for (reference, id) in not_readable(order, now) {
                     let payment = order.payment(reference);
                     let sum = payment.map(|payment| payment.body.sum());

@@ -1,9 +1,8 @@
 //! What an operator watches: six gauges in OpenMetrics, and whether the process is ready.
 
-use super::open::for_each_order;
 use super::seller::Seller;
 use guichet::native::Ledger;
-use guichet::shop::ledger::not_readable;
+use guichet::shop::ledger::{for_each_order, not_readable};
 use guichet_orders::AnyOrders;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;

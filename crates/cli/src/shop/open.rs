@@ -5,11 +5,9 @@ use super::config::Config;
 use super::secret::Secret;
 use super::seller::Seller;
 use crate::connection::{SANDBOX, variable};
-use guichet::native::ledger::Order;
 use guichet::native::{Ledger, SecretKey, Sessions};
 use guichet::{Client, values::printable};
 use guichet_orders::AnyOrders;
-use guichet_orders::OrdersError;
 use std::time::Duration;
 
 /// How long the first delivery of an event may take: a page that asks for its payment waits for it.
@@ -88,17 +86,6 @@ pub(super) fn ledger_beside(config: &Config, orders: AnyOrders) -> Result<(Ledge
 pub(super) fn seller(config: &Config) -> Result<Seller, String> {
     let application = Application::new(config, Secret::read(&config.app_secret)?)?;
     Ok(Seller::new(application, config.redirect_url()))
-}
-
-/// Calls a function with every order, by name.
-pub(super) async fn for_each_order(orders: &AnyOrders, mut call: impl FnMut(&Order)) -> Result<(), OrdersError> {
-    let mut name = String::new();
-    loop {
-        let some = orders.orders_after(&name).await?;
-        let Some(last) = some.last() else { return Ok(()) };
-        name.clone_from(&last.name);
-        some.iter().for_each(&mut call);
-    }
 }
 
 /// The session tokens of the customers: in PostgreSQL if the orders are there, and else in memory.
