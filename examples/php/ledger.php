@@ -35,16 +35,18 @@ const SEEN = ['payment_ref' => null, 'reference' => null, 'amount' => null, 'cur
     'approvable_until' => null, 'address' => null, 'read_with' => null];
 
 // What an event means for an order. `$now` is the database's clock; with a test key, the service's.
-function decide(array $order, array $known, array|string $event, int $now): array {
+function decide(array $order, array $known, array $event, int $now): array {
     $deciding = new Deciding(filled_order($order), $known, ($known['service'] ?? []) + SERVICE, $now);
-    $kind = is_array($event) ? array_key_first($event) : $event;
+    $kind = array_key_first($event);
     $index = place($deciding->order['payments'], 'reference', $event[$kind]['reference'] ?? '');
     $last = match (true) {
         $kind === 'click' => $deciding->click($event['click'] + CLICK),
+        $kind === 'adopt' => $deciding->adopt($event['adopt']),
+        $kind === 'restored' => $deciding->restored(),
         $index !== null => $deciding->$kind($deciding->order['payments'][$index], $event[$kind]),
         default => $kind === 'resolve' ? error(404, 'payment_missing') : null,
     };
-    return $deciding->finish(filled_order($order), $last, $kind === 'restored');
+    return $deciding->finish(filled_order($order), $last, $event['restored']['epoch'] ?? null);
 }
 // When anything of this payment is read again, or its personal data are deleted; null: not any more.
 function due(array $payment, array $service, int $now): ?int {
@@ -442,6 +444,7 @@ final class Deciding {
     // creations are not repeated it is looked for, and left after 15 minutes where it cannot be.
     private function click_sent(array &$payment, array $click, ?array $body): array {
         ['repeats' => $repeats, 'finds' => $finds] = $this->service;
+        if ($payment['sends'] === []) { return $this->send_first($payment); }
         $is_lost = !$repeats && $this->cannot_be_asked($payment);
         $is_left = $body !== null && $this->may_be_left($payment, $payment['sends']);
         if ($is_left && ($is_lost || !is_same($body, $payment['body'], []))) {
@@ -467,21 +470,55 @@ final class Deciding {
     // It has what the order costs now, and the first of the references `name`, `name-1`, `name-2` that no payment has.
     // It is one of its owner's twenty, unless the order was a guest's that became theirs.
     private function next_payment(array $click, array $body): array {
-        [$name, $number] = [$this->order['name'], 0];
+        $name = $this->order['name'];
         if ($name === '' || length($name) > $this->service['longest_reference'] - NUMBER) {
             return $this->refuse_purchase('name');
         }
         if (($this->known['open'] ?? 0) >= MAX_OPEN && !$this->order['is_claimed']) {
             return error(409, 'too_many_open_payments');
         }
-        $taken = [...array_column($this->order['payments'], 'reference'), ...($this->known['taken'] ?? [])];
-        for ($reference = $name; in_array($reference, $taken, true);) { $reference = $name . '-' . ++$number; }
         $this->order['asked'] = sum($body);
-        $payment = ['reference' => $reference, 'created_at' => $this->now, 'body' => $body]
+        $payment = ['reference' => $this->free_reference(), 'created_at' => $this->now, 'body' => $body]
             + array_intersect_key($click, ['nonce' => 0, 'mark' => 0, 'quote' => 0]) + PAYMENT;
-        $effect = $this->send($payment);
+        $effect = $this->send_first($payment);
         $this->order['payments'][] = $payment;
         return $effect;
+    }
+    private function taken(): array {
+        return [...array_column($this->order['payments'], 'reference'), ...($this->known['taken'] ?? [])];
+    }
+    private function free_reference(): string {
+        [$name, $number] = [$this->order['name'], 0];
+        for ($reference = $name; in_array($reference, $this->taken(), true);) { $reference = $name . '-' . ++$number; }
+        return $reference;
+    }
+    // After a restore a new reference may be that of a payment which these rows have lost: it is looked for first.
+    private function send_first(array &$payment): array {
+        ['is_restoring' => $is_restoring, 'finds' => $finds] = $this->service;
+        return $is_restoring && $finds ? ask($payment, 'find') : $this->send($payment);
+    }
+    // What was sent before the copy, and is not found, may have been answered since: somebody may have its address.
+    public function restored(): null {
+        foreach ($this->order['payments'] as &$payment) {
+            if (state($payment) === 'sent' && $payment['sends'] !== []) {
+                $this->close($payment, 'conflict');
+                $this->alarm('different', $payment['reference']);
+            }
+        }
+        return null;
+    }
+    // Takes a payment that the rows of a restored ledger do not have. What it was sent with is not known: as the last.
+    public function adopt(array $adopt): ?array {
+        [$reference, $last, $seen] = [$adopt['reference'], end($this->order['payments']), $adopt['seen'] + SEEN];
+        $is_free = !in_array($reference, $this->taken(), true) && ($seen['reference'] ?? $reference) === $reference;
+        if (!$this->service['is_restoring'] || $last === false || !$is_free) {
+            return null;
+        }
+        $payment = ['reference' => $reference, 'created_at' => $this->now, 'body' => $last['body']]
+            + array_intersect_key($adopt, ['nonce' => 0, 'mark' => 0]) + PAYMENT;
+        $this->take($payment, $seen, 'find', $adopt['at']);
+        $this->order['payments'][] = $payment;
+        return null;
     }
     // Each send is stored with the time until which it may be executed, before it is sent.
     private function send(array &$payment): array {
@@ -583,6 +620,7 @@ final class Deciding {
         $address = $is_taken ? address($seen) : null;
         return match (true) {
             !($reading['for_page'] ?? false) => null,
+            $is_missing && $payment['sends'] === [] && state($payment) === 'sent' => $this->send($payment),
             state($payment) !== 'open' => $this->answer_page($payment, $address),
             isset($asked['cancel']) && $address === null => $this->ask_for_address($payment),
             default => $is_taken ? $this->answer_page($payment, $address) : error(503, 'unavailable'),
@@ -710,7 +748,7 @@ final class Deciding {
     }
     // The first payment that succeeds pays the order. Then, and when the shop has ended the order, everything that can
     // still be paid is canceled where the service can, once. What the shop sees has a version.
-    public function finish(array $before, array|string|null $last, bool $is_restored): array {
+    public function finish(array $before, array|string|null $last, ?int $epoch): array {
         $this->effects = $last === null ? $this->effects : [...$this->effects, $last];
         $this->order['paid_by'] ??= what_paid($this->order)[1]['id'] ?? null;
         $is_done = $this->service['cancels'] && ($this->order['has_ended'] || $this->order['paid_by'] !== null);
@@ -724,10 +762,10 @@ final class Deciding {
         }
         $this->clock_is_wrong && $this->alarm('clock');
         $changed = changed($this->order);
-        $is_reported = $is_restored || !is_same($changed, changed($before));
-        $is_changed = $is_restored || !is_same($this->order, $before);
-        $this->order['version'] = $before['version'] + (int) $is_changed;
-        $changed = ['version' => $this->order['version'], 'restored' => $is_restored] + $changed;
+        $is_reported = $epoch !== null || !is_same($changed, changed($before));
+        $is_changed = $epoch !== null || !is_same($this->order, $before);
+        $this->order['version'] = max($before['version'] + (int) $is_changed, $epoch ?? 0);
+        $changed = ['version' => $this->order['version'], 'restored' => $epoch !== null] + $changed;
         $this->effects = $is_reported ? [...$this->effects, ['order_changed' => $changed]] : $this->effects;
         return ['order' => $this->order, 'effects' => $this->effects];
     }

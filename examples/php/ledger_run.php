@@ -83,7 +83,7 @@ final class Ledger {
 
     // Decides an event by what is stored, and stores what it changes; from the beginning if another server has changed the
     // order since. Null if there is no such order.
-    private function apply(string $name, array $owner, array|string $event): ?array {
+    private function apply(string $name, array $owner, array $event): ?array {
         for (;;) {
             [$shared, $now] = [$this->shared(), $this->now()];
             $loaded = $this->store->load($name, name_of($owner), $now);
@@ -95,7 +95,7 @@ final class Ledger {
             $may_end = $before !== null && ($is_missing || $is_by_age || state_of_order($before) === 'sent');
             $may_end && $this->ahead === null && $this->ask_time();
             $service_now = $this->ahead === null ? null : $this->store->now() + $this->ahead;
-            $known = ['service' => ['repeats' => $shared['repeats']] + $this->service, 'service_now' => $service_now];
+            $known = ['service' => $this->service($shared), 'service_now' => $service_now];
             $known += ['open' => $loaded['open'], 'taken' => $loaded['taken']];
             $first = ['name' => $name, 'owner' => $owner, 'version' => $shared['epoch']];
             $decision = decide($before ?? $first, $known, $event, $now);
@@ -174,7 +174,7 @@ final class Ledger {
                 foreach ($this->store->find($one['reference']) as $name) {
                     $order = $this->order($name);
                     $index = place($order['payments'] ?? [], 'reference', $one['reference']);
-                    $service = ['repeats' => $this->shared()['repeats']] + $this->service;
+                    $service = $this->service($this->shared());
                     $payment = $index === null ? null : $order['payments'][$index];
                     $to_read = $payment === null ? [] : to_read($payment, $service, $now);
                     if ($payment !== null && $to_read === []) {
@@ -305,6 +305,11 @@ final class Ledger {
 
     // What all servers share.
     private function shared(): array { return decoded($this->store->shared()); }
+    // What the service can do, by what its replies have shown, and whether a restore is open (`guichet shop restore`).
+    private function service(array $shared): array {
+        $is_restoring = array_filter($shared['restores'] ?? [], fn($restore) => !isset($restore['closed'])) !== [];
+        return ['repeats' => $shared['repeats'], 'is_restoring' => $is_restoring] + $this->service;
+    }
     // A refusal means that another server has changed it. What stays undone does no more than delay.
     private function share(callable $change): void {
         for ($attempts = 0; $attempts < 100; $attempts++) {

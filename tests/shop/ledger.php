@@ -25,6 +25,8 @@ const OF_FOUND = ['id', 'payment_ref', 'state', 'status', 'since', 'expires_at',
 const OF_KNOWN = ['open', 'taken', 'service', 'service_now'];
 const OF_SERVICE = ['finds', 'repeats', 'cancels', 'is_restoring', 'longest_reference', 'call', 'keep_days'];
 const OF_EVENT = [
+    'adopt' => ['reference', 'nonce', 'mark', 'at', 'seen'],
+    'restored' => ['epoch'],
     'forget' => ['reference'],
     'click' => ['owner', 'visit', 'purchase', 'nonce', 'mark', 'quote'],
     'reply' => ['reference', 'send', 'earlier', 'got'],
@@ -89,14 +91,16 @@ function order_of(\stdClass $file, \stdClass $members, array $rows): array {
     return filled_order(['payments' => array_map(fn($row) => payment_of($file, $row), $rows)] + plain($order));
 }
 
-function event_of(\stdClass $file, \stdClass|string $event): array|string {
-    if (is_string($event)) {
-        return $event === 'restored' ? $event : fail("The event $event is not known.");
-    }
+function event_of(\stdClass $file, \stdClass $event): array {
     $event = clone $event;
     only($event, array_keys(OF_EVENT));
     if (isset($event->click)) {
         $event->click = merged($file->click, $event->click);
+    }
+    if (isset($event->adopt->seen)) {
+        $event->adopt = merged($event->adopt, (object) ['seen' => (object) []]);
+        $event->adopt->seen = merged($file->seen, $event->adopt->seen);
+        only($event->adopt->seen, OF_SEEN);
     }
     foreach (['reply', 'reading'] as $kind) {
         if (isset($event->$kind->got->payment)) {

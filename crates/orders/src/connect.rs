@@ -44,7 +44,7 @@ impl AnyOrders {
 
 /// Creates the file with its folder, and makes it readable by its owner alone: it holds customers and orders.
 #[cfg(feature = "sqlite")]
-fn keep_private(file: &std::path::Path) -> std::io::Result<()> {
+pub(crate) fn keep_private(file: &std::path::Path) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }

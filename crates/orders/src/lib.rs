@@ -15,6 +15,8 @@
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod any;
+#[cfg(feature = "sqlite")]
+mod backup;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod connect;
 mod error;

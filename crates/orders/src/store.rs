@@ -13,8 +13,8 @@ macro_rules! orders {
         $(#[$about])*
         #[derive(Clone, Debug)]
         pub struct $name {
-            pool: $pool,
-            prefix: Arc<str>,
+            pub(crate) pool: $pool,
+            pub(crate) prefix: Arc<str>,
         }
 
         impl $name {

@@ -7,15 +7,20 @@ mod backoff;
 #[cfg(feature = "axum")]
 mod pages;
 mod requests;
+mod restore;
 mod seal;
 
+pub use restore::{RestoreRound, Restores};
+
 pub use crate::shop::ledger::{
-    Alarm, Changed, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Round, Store,
-    Verdict,
+    Alarm, Books, Changed, Closing, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve,
+    Restore, Round, Store, Verdict,
 };
 
+use super::key::hmac_sha256;
 use super::{Client, Reason, Refused, SecretKey, Shop, clock};
 use crate::shop::ledger::{self as rules, Clock, Event, Receiver, Service, Time};
+use crate::shop::{Owner, nonce};
 use crate::values::printable;
 use backoff::Backoff;
 use futures_util::future::join_all;
@@ -215,6 +220,16 @@ impl<T: Store> Ledger<T> {
         self.shared.store.order(name).await.map_err(Refused::broken)
     }
 
+    pub(super) fn client(&self) -> &Client {
+        &self.shared.requests.client
+    }
+
+    /// The mark that this ledger's payments of an order have at the service.
+    fn mark(&self, shared: &rules::Shared, owner: &Owner, name: &str) -> String {
+        let of = shared.text_of_mark(owner, name);
+        nonce(&hmac_sha256(&*self.client().derive_key("guichet ledger: marks"), of.as_bytes()))
+    }
+
     /// The shop, while a page or a round waits for it.
     fn receiver<'a, S: Shop>(&self, shop: &'a S) -> ShopReceiver<'a, S> {
         ShopReceiver { shop, limit: self.shared.first_delivery }
@@ -224,6 +239,13 @@ impl<T: Store> Ledger<T> {
         let Inner { store, requests, service, clock, .. } = &*self.shared;
         rules::Ledger { store, requests, receiver, service, clock }
     }
+}
+
+/// The return nonce of a new payment.
+fn new_nonce() -> Result<String, getrandom::Error> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random)?;
+    Ok(nonce(&random))
 }
 
 /// The settings of a ledger.

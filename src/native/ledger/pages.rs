@@ -1,11 +1,10 @@
 //! What the routes ask of a ledger.
 
-use super::{Ledger, Store, rules};
-use crate::native::key::hmac_sha256;
-use crate::native::{Buyer, Client, Purchase, Refused, Shop, Transport};
+use super::{Ledger, Store, new_nonce, rules};
+use crate::native::{Buyer, Purchase, Refused, Shop, Transport};
 use crate::operations::CreatePaymentIntent;
 use crate::shop::ledger::{Click, Done, Event, Read};
-use crate::shop::{marked, nonce};
+use crate::shop::marked;
 use serde_json::{Map, Value};
 
 impl<T: Store> Ledger<T> {
@@ -17,9 +16,7 @@ impl<T: Store> Ledger<T> {
         purchase: Purchase,
     ) -> Result<Done, Refused> {
         let shared = self.shared.store.shared().await.map_err(Refused::broken)?;
-        let mut random = [0; 32];
-        getrandom::fill(&mut random).map_err(Refused::broken)?;
-        let nonce_of_click = nonce(&random);
+        let nonce_of_click = new_nonce().map_err(Refused::broken)?;
         let quote = match purchase {
             Purchase::Quoted { payable, .. } => Some(payable),
             _ => None,
@@ -33,8 +30,7 @@ impl<T: Store> Ledger<T> {
             }
             Purchase::OrderEnded(name) => (name.to_string(), rules::Purchase::OrderEnded),
         };
-        let of = shared.text_of_mark(&buyer.owner, &name);
-        let mark = nonce(&hmac_sha256(&*self.client().derive_key("guichet ledger: marks"), of.as_bytes()));
+        let mark = self.mark(&shared, &buyer.owner, &name);
         let owner = buyer.owner.clone();
         let click = Click { owner: buyer.owner, visit: buyer.visit, purchase, nonce: nonce_of_click, mark, quote };
         self.rules(&self.receiver(shop)).handle(&name, &owner, Event::Click(click)).await.map_err(Refused::broken)
@@ -48,10 +44,6 @@ impl<T: Store> Ledger<T> {
         names: &[String],
     ) -> Result<Option<Read>, Refused> {
         self.rules(&self.receiver(shop)).read_named(buyer, names).await.map_err(Refused::broken)
-    }
-
-    pub(in crate::native) fn client(&self) -> &Client {
-        &self.shared.requests.client
     }
 
     /// An address that was stored; none if its key is another.

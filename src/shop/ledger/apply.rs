@@ -20,7 +20,7 @@ pub async fn apply<S: Store>(
         let (shared, of_store) = (store.shared().await?, store.now().await?);
         let now = clock.now(of_store);
         let loaded = store.load(name, owner, now).await?;
-        let service = Service { repeats: service.repeats && shared.repeats, ..service.clone() };
+        let service = shared.service(service);
         let known = Known { open: loaded.open, taken: loaded.taken, service, service_now: clock.service_now(of_store) };
         let first = Order::new(name, owner.clone(), shared.epoch);
         let before = match (&loaded.order, event) {

@@ -60,6 +60,9 @@ fn event_of(file: &Value, event: &Value) -> Value {
             event[kind]["got"]["payment"] = merged(&file["seen"], seen);
         }
     }
+    if let Some(seen) = event.get("adopt").and_then(|adopt| adopt.get("seen")) {
+        event["adopt"]["seen"] = merged(&file["seen"], seen);
+    }
     event
 }
 

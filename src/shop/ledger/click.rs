@@ -1,6 +1,6 @@
 use super::body::Body;
 use super::decide::Deciding;
-use super::event::{Answer, Asked, Click, Effect, Led, Purchase};
+use super::event::{Answer, Asked, Click, Effect, Led, Purchase, Service};
 use super::order::{FoundState, Payment, Send, State, Time, Why};
 use crate::shop::Owner;
 use serde_json::Value;
@@ -107,6 +107,7 @@ impl Deciding<'_> {
                 self.close(index, Why::Left);
                 self.next_payment(click, body);
             }
+            _ if payment.sends.is_empty() => self.send_first(index),
             _ if service.repeats => self.send(index),
             _ if service.finds => self.ask(index, Asked::Find, true),
             Some(body) if may_be_left && self.cannot_be_asked(index) => {
@@ -185,28 +186,18 @@ impl Deciding<'_> {
             return self.answer_error(409, "too_many_open_payments");
         }
         self.order.asked = Some(body.sum());
-        self.order.payments.push(Payment {
-            reference: self.free_reference(),
-            created_at: self.now,
-            body,
-            nonce: click.nonce.clone(),
-            mark: click.mark.clone(),
-            quote: click.quote,
-            sends: Vec::new(),
-            closed: None,
-            sought_at: None,
-            is_over: false,
-            found: Vec::new(),
-        });
-        self.send(self.order.payments.len() - 1);
+        let reference = self.order.free_references(&self.known.taken).next().unwrap_or_default();
+        let payment = Payment::new(reference, self.now, body, &click.nonce, &click.mark);
+        self.order.payments.push(Payment { quote: click.quote, ..payment });
+        self.send_first(self.order.payments.len() - 1);
     }
 
-    /// The order's name, then `name-1`, `name-2`: the first that no payment has.
-    fn free_reference(&self) -> String {
-        let name = &self.order.name;
-        let mut references = std::iter::once(name.clone()).chain((1..).map(|number: u32| format!("{name}-{number}")));
-        let is_free = |reference: &String| self.index(reference).is_none() && !self.known.taken.contains(reference);
-        references.find(is_free).unwrap_or_default()
+    /// After a restore a new reference may be that of a payment which these rows have lost: it is looked for before it is sent.
+    pub(super) fn send_first(&mut self, index: usize) {
+        match self.known.service {
+            Service { is_restoring: true, finds: true, .. } => self.ask(index, Asked::Find, true),
+            _ => self.send(index),
+        }
     }
 
     /// Each send is stored with the time until which it may be executed, before it is sent.

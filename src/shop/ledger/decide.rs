@@ -28,9 +28,14 @@ pub fn decide(before: &Order, known: &Known, event: &Event, now: Time) -> Decisi
         Event::Reading(reading) => deciding.reading(reading),
         Event::Resolve(resolve) => deciding.resolve(resolve),
         Event::Forget { reference } => deciding.forget(reference),
-        Event::Restored => {}
+        Event::Adopt(adopt) => deciding.adopt(adopt),
+        Event::Restored { .. } => deciding.restored(),
     }
-    deciding.finish(before, *event == Event::Restored)
+    let epoch = match event {
+        Event::Restored { epoch } => Some(*epoch),
+        _ => None,
+    };
+    deciding.finish(before, epoch)
 }
 
 /// An order that is being decided.
@@ -151,8 +156,8 @@ impl Deciding<'_> {
     }
 
     /// The first payment that succeeds pays the order. Then, and when the shop has ended the order, everything that can still be paid is
-    /// canceled where the service can, once. What the shop sees is told with a version.
-    fn finish(mut self, before: &Order, is_restored: bool) -> Decision {
+    /// canceled where the service can, once. What the shop receives has a version: after a restore, one that is higher than any that it has.
+    fn finish(mut self, before: &Order, epoch: Option<i64>) -> Decision {
         if self.order.paid_by.is_none() {
             let is_paid = |found: &&Found| matches!(found.state, FoundState::Paid { .. });
             let first = self.order.all_found().map(|(_, found)| found).find(is_paid);
@@ -165,12 +170,12 @@ impl Deciding<'_> {
             self.alarm("clock", "");
         }
         let mut changed = self.order.changed();
-        if self.order != *before || is_restored {
-            self.order.version = before.version + 1;
+        if self.order != *before || epoch.is_some() {
+            self.order.version = epoch.unwrap_or_default().max(before.version + 1);
         }
-        if is_restored || changed != before.changed() {
+        if epoch.is_some() || changed != before.changed() {
             changed.version = self.order.version;
-            changed.restored = is_restored;
+            changed.restored = epoch.is_some();
             self.effects.push(Effect::OrderChanged(changed));
         }
         Decision { order: self.order, effects: self.effects }

@@ -72,8 +72,13 @@ pub enum Event {
         /// Of which payment.
         reference: String,
     },
-    /// The ledger was restored from a copy.
-    Restored,
+    /// After a restore from a copy, the service has a payment of one of the order's next references.
+    Adopt(Adopt),
+    /// The ledger was restored from a copy, and what the service has of the order was read.
+    Restored {
+        /// Where the versions of its orders begin since then.
+        epoch: i64,
+    },
 }
 
 /// A customer wants to pay.
@@ -96,6 +101,24 @@ pub struct Click {
     /// What the customer pays with the fee, if it was quoted.
     #[serde(default, deserialize_with = "super::amount::optional")]
     pub quote: Option<Amount>,
+}
+
+/// A payment that the service has and the rows of a restored ledger have not.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Adopt {
+    /// Which of the order's references.
+    pub reference: String,
+    /// The return nonce that it gets.
+    #[serde(default)]
+    pub nonce: String,
+    /// The mark of the order's payments.
+    #[serde(default)]
+    pub mark: String,
+    /// When it was asked for.
+    pub at: Time,
+    /// The payment.
+    pub seen: Box<Seen>,
 }
 
 /// What the shop says of an order.

@@ -2,6 +2,7 @@
 //! forgets, approves late and takes back its final word. `GUICHET_HISTORIES` sets how many. The seed of a failure is kept beside this file.
 
 use super::due::asked_at;
+use super::restore::GAP;
 use super::*;
 use crate::shop::Owner;
 use crate::values::{Amount, IntentStatus};
@@ -9,6 +10,8 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+
+const MARK_OF_ORDER: &str = "m";
 
 /// What this service does and others do not.
 #[derive(Clone, Debug)]
@@ -23,6 +26,8 @@ struct Manners {
     forgets: bool,
     /// It says when a payment expires: after an hour.
     expires: bool,
+    /// It echoes the mark.
+    marks: bool,
     sum: Sum,
 }
 
@@ -43,14 +48,25 @@ const PLAIN: Manners = Manners {
     reverses: false,
     forgets: false,
     expires: false,
+    marks: false,
     sum: Sum::Sent,
 };
 
 fn manners() -> impl Strategy<Value = Manners> {
     let sum = prop_oneof![8 => Just(Sum::Sent), 1 => Just(Sum::Another), 1 => Just(Sum::Omitted)];
-    (any::<[bool; 7]>(), sum).prop_map(|([finds, repeats, cancels, doubles, reverses, forgets, expires], sum)| {
-        Manners { finds, repeats, cancels, doubles, reverses, forgets, expires, sum }
-    })
+    (any::<[bool; 8]>(), sum).prop_map(
+        |([finds, repeats, cancels, doubles, reverses, forgets, expires, marks], sum)| Manners {
+            finds,
+            repeats,
+            cancels,
+            doubles,
+            reverses,
+            forgets,
+            expires,
+            marks,
+            sum,
+        },
+    )
 }
 
 /// One thing that happens. A number says which of several.
@@ -76,6 +92,11 @@ enum Step {
     /// Everything that has begun is done, and a round.
     Rest,
     Kill,
+    Copy,
+    /// Both servers are killed, and the ledger is restored from the last copy.
+    Restore,
+    /// A person closes the restore.
+    Close,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -118,6 +139,9 @@ fn step() -> impl Strategy<Value = Step> {
         6 => Just(Step::Round),
         8 => Just(Step::Rest),
         2 => Just(Step::Kill),
+        2 => Just(Step::Copy),
+        1 => Just(Step::Restore),
+        1 => Just(Step::Close),
     ]
 }
 
@@ -170,6 +194,23 @@ struct World {
     delivered: Vec<Changed>,
     answers: Vec<Answer>,
     price: u64,
+    copy: Option<Copied>,
+    /// Where the versions of the orders begin.
+    epoch: i64,
+    /// How many payments the service had at the last restore: what the rows do not know is among them.
+    restored: Option<usize>,
+    /// Whether a copy did not have the order: then only a click brings what the service has of it.
+    was_missing: bool,
+}
+
+/// What a copy of the ledger has, and what was known when it was written.
+#[derive(Clone)]
+struct Copied {
+    order: Order,
+    repeats: bool,
+    ended: BTreeSet<String>,
+    heard: BTreeSet<String>,
+    sold: Option<u64>,
 }
 
 impl World {
@@ -196,7 +237,58 @@ impl World {
             delivered: Vec::new(),
             answers: Vec::new(),
             price: 45_000,
+            copy: None,
+            epoch: 1000,
+            restored: None,
+            was_missing: false,
         }
+    }
+
+    fn copy(&mut self) {
+        let (order, repeats) = (self.order.clone(), self.known.service.repeats);
+        let (ended, heard, sold) = (self.ended.clone(), self.heard.clone(), self.sold);
+        self.copy = Some(Copied { order, repeats, ended, heard, sold });
+    }
+
+    /// A person does not close a restore while something was sent and got no reply.
+    fn close(&mut self) {
+        self.known.service.is_restoring &= self.order.is_sent();
+    }
+
+    /// The rows are as they were; each is read, and what they lack is looked for, before the order comes to the shop once more.
+    fn restore(&mut self) {
+        let Some(copy) = self.copy.clone() else { return };
+        self.step(&Step::Kill);
+        (self.order, self.known.service.repeats) = (copy.order, copy.repeats);
+        (self.ended, self.heard, self.sold) = (copy.ended, copy.heard, copy.sold);
+        (self.known.service.is_restoring, self.restored) = (true, Some(self.intents.len()));
+        self.was_missing |= self.order.payments.is_empty();
+        self.epoch += 1_000_000_000;
+        let is_forgetful = std::mem::replace(&mut self.is_forgetful, false);
+        let may_lack = self.manners.finds && self.order.state() != Some(State::Paid);
+        for (reference, asked) in self.order.to_restore(self.manners.finds) {
+            self.effects.push(Effect::Ask { reference, asked, for_page: false });
+            self.drain();
+        }
+        let mut missing = 0;
+        while may_lack && !self.order.payments.is_empty() && missing < GAP {
+            let taken = BTreeSet::new();
+            let reference = self.order.free_references(&taken).nth(missing).expect("a reference");
+            let place = self.intents.iter().position(|intent| intent.reference == reference);
+            let Some(Got::Payment(seen)) = place.map(|place| self.seen(place)) else {
+                missing += 1;
+                continue;
+            };
+            let (nonce, mark) = (String::new(), MARK_OF_ORDER.to_owned());
+            self.handle(Event::Adopt(Adopt { reference, nonce, mark, at: self.clock(), seen }));
+            self.drain();
+        }
+        if !self.order.payments.is_empty() {
+            self.handle(Event::Restored { epoch: self.epoch });
+        }
+        self.order.version = self.order.version.max(self.epoch);
+        self.is_forgetful = is_forgetful;
+        self.drain();
     }
 
     fn click(&self) -> Event {
@@ -207,7 +299,8 @@ impl World {
 
     fn click_for(purchase: Purchase) -> Event {
         let owner = Owner::Customer("awa".to_owned());
-        Event::Click(Click { owner, visit: None, purchase, nonce: String::new(), mark: String::new(), quote: None })
+        let mark = MARK_OF_ORDER.to_owned();
+        Event::Click(Click { owner, visit: None, purchase, nonce: String::new(), mark, quote: None })
     }
 
     fn clock(&self) -> Time {
@@ -248,6 +341,7 @@ impl World {
             if let Effect::Answer(Answer::Lead { id, .. }) = effect {
                 assert!(self.order.all_found().any(|(_, found)| found.id == *id), "an address that is not stored");
                 assert!(!self.ended.contains(id), "a click leads to what has ended: {id} {:?}", self.order);
+                self.check_lead(id);
                 assert!(
                     !self.order.has_ended,
                     "a click leads to a payment of what is no longer sold: {:?}",
@@ -257,6 +351,18 @@ impl World {
             }
         }
         self.effects.extend(decision.effects);
+    }
+
+    /// Until a restore is closed nothing new is paid while the service has a payment that the rows do not know: unless it doubles payments, or the copy
+    /// did not have the order and a reference was refused meanwhile, which leaves a gap.
+    fn check_lead(&self, id: &str) {
+        let is_new = |lost: usize| self.intents[lost..].iter().any(|intent| intent.id == id);
+        let may_be_new = self.manners.doubles || self.was_missing || !self.known.service.is_restoring;
+        if let Some(lost) = self.restored.filter(|lost| !may_be_new && is_new(*lost)) {
+            let is_known = |intent: &Intent| self.order.all_found().any(|(_, found)| found.id == intent.id);
+            let mut payable = self.intents[..lost].iter().filter(|intent| self.led.contains(&intent.id));
+            assert!(payable.all(is_known), "a customer may pay once more: {:?}", self.order);
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -354,7 +460,7 @@ impl World {
             created_at: Some(intent.stated_at),
             expires_at: self.manners.expires.then_some(intent.stated_at + 3600),
             date: Some(self.now + self.service_ahead),
-            mark: None,
+            mark: self.manners.marks.then(|| MARK_OF_ORDER.to_owned()),
             email: None,
             payable: None,
             method: None,
@@ -443,6 +549,9 @@ impl World {
                 self.events.clear();
                 self.uncommitted.clear();
             }
+            Step::Copy => self.copy(),
+            Step::Restore => self.restore(),
+            Step::Close => self.close(),
         }
     }
 
@@ -472,7 +581,7 @@ impl World {
     }
 
     /// All that was taken has paid the order, is a refund due, or is what a person decides about or looks for. What the service took back
-    /// before anybody had heard of it and its sum is outside.
+    /// before anybody had heard of it and its sum is outside; and after a restore, what the rows do not know at a service that finds nothing.
     fn check_money(&self) {
         let is_taken = |id: &String| self.intents.iter().any(|intent| intent.id == *id && intent.is_taken);
         let is_paid = self.order.paid_by.as_ref().is_none_or(|id| is_taken(id) && self.manners.sum == Sum::Sent);
@@ -487,16 +596,21 @@ impl World {
                 None => self.order.paid_by.as_ref() != Some(&key.id),
                 Some(_) => taken.is_taken_twice,
             };
-            assert!(is_owed && sum.amount == taken.amount, "{key:?} is no refund: {:?}", self.order);
+            // With another body than it was sent with, its sum is not known.
+            let is_its_sum = sum.amount == taken.amount || self.restored.is_some();
+            assert!(is_owed && is_its_sum, "{key:?} is no refund: {:?}", self.order);
         }
         let named: BTreeSet<Option<&str>> = not_readable(&self.order, self.now).into_iter().map(|(_, id)| id).collect();
         for intent in self.intents.iter().filter(|intent| intent.is_taken) {
             let id = &intent.id;
             let is_heard = self.heard.contains(id) && self.manners.sum != Sum::Omitted;
-            let is_known = is_heard || intent.status == "succeeded";
+            let is_in_rows = self.order.all_found().any(|(_, found)| found.id == *id);
+            let may_be_lost =
+                self.restored.is_some() && (!self.manners.finds || self.manners.doubles || self.was_missing);
+            let is_known = (is_heard || intent.status == "succeeded") && (is_in_rows || !may_be_lost);
             let key = |attempt| RefundKey { id: id.clone(), attempt };
             let has_paid = self.order.paid_by.as_ref() == Some(id) || due.contains(&key(None));
-            let may_be_named = self.manners.sum != Sum::Sent || self.has_strayed;
+            let may_be_named = self.manners.sum != Sum::Sent || self.has_strayed || self.restored.is_some();
             let is_named = may_be_named && named.contains(&Some(id.as_str()));
             assert!(!is_known || has_paid || is_named, "{id} is lost: {:?}", self.order);
             let is_twice = intent.is_taken_twice && intent.status == "succeeded" && has_paid;
@@ -506,6 +620,10 @@ impl World {
 
     /// A receiver of events that come doubled and out of order ends with the ledger's state.
     fn check_events(&self) {
+        // An order that the copy did not have is begun anew: what the shop has received of it is more than the rows know.
+        if self.was_missing {
+            return;
+        }
         let mut received: BTreeMap<i64, &Changed> = BTreeMap::new();
         received.extend(self.delivered.iter().rev().map(|changed| (changed.version, changed)));
         let state = Changed { asked: None, version: 0, ..self.order.changed() };
@@ -540,12 +658,18 @@ impl World {
         match answer {
             Answer::Paid { id, .. } => self.order.paid_by.as_ref() == Some(id),
             Answer::Lead { id, .. } => {
-                let is_payable = |intent: &Intent| intent.id == *id && intent.status == "requires_action";
+                // What comes after a restore has not been waited for yet.
+                let has_no_sum = self.manners.sum == Sum::Omitted;
+                let is_new =
+                    |status| self.restored.is_some() && (has_no_sum || matches!(status, "processing" | "on_hold"));
+                let may_be_paid = |status| status == "requires_action" || is_new(status);
+                let is_payable = |intent: &Intent| intent.id == *id && may_be_paid(intent.status);
                 self.order.paid_by.is_none() && self.intents.iter().any(is_payable)
             }
             Answer::Error { .. } => {
-                let may_differ = self.manners.sum == Sum::Another || self.has_strayed;
-                may_differ && self.order.state() == Some(State::Different)
+                let may_differ = self.manners.sum == Sum::Another || self.has_strayed || self.restored.is_some();
+                let waits_for_a_person = self.known.service.is_restoring && self.order.is_sent();
+                may_differ && self.order.state() == Some(State::Different) || waits_for_a_person
             }
         }
     }

@@ -21,6 +21,7 @@ mod due;
 mod event;
 mod order;
 mod replies;
+mod restore;
 mod run;
 mod store;
 
@@ -36,11 +37,12 @@ pub use clock::Clock;
 pub use decide::{Decision, decide};
 pub use due::{Due, Next, due, hold_until, is_confirmed, is_free, is_held, not_readable, round, to_read};
 pub use event::{
-    Address, Alarm, Answer, Asked, Changed, Click, Effect, Event, Got, Known, Led, MARK, OrderState, PaidBy, Purchase,
-    Reading, RefundDue, Reply, Resolve, Seen, Service, Verdict,
+    Address, Adopt, Alarm, Answer, Asked, Changed, Click, Effect, Event, Got, Known, Led, MARK, OrderState, PaidBy,
+    Purchase, Reading, RefundDue, Reply, Resolve, Seen, Service, Verdict,
 };
 pub use order::{
     Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, SendResult, State, Time, Why,
 };
+pub use restore::{Closing, Restore};
 pub use run::{Done, Ledger, ONCE, Outcome, Read, Receiver, Requests, Round};
 pub use store::{Commit, Loaded, OpenEvent, Row, Shared, Store};

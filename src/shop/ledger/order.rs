@@ -293,6 +293,13 @@ impl Order {
         self.payments.iter().map(Payment::state).min()
     }
 
+    /// The references of its next payments: its name, then `name-1`, `name-2`, of which none of its payments has one, nor another order's.
+    pub(super) fn free_references<'a>(&'a self, taken: &'a BTreeSet<String>) -> impl Iterator<Item = String> + 'a {
+        let name = &self.name;
+        let references = std::iter::once(name.clone()).chain((1..).map(move |number: u32| format!("{name}-{number}")));
+        references.filter(|reference| self.payment(reference).is_none() && !taken.contains(reference))
+    }
+
     /// The payment with this reference.
     #[must_use]
     pub fn payment(&self, reference: &str) -> Option<&Payment> {
@@ -324,6 +331,23 @@ impl Order {
 }
 
 impl Payment {
+    /// A payment that was not sent.
+    pub(super) fn new(reference: String, now: Time, body: Body, nonce: &str, mark: &str) -> Self {
+        Self {
+            reference,
+            created_at: now,
+            body,
+            nonce: nonce.to_owned(),
+            mark: mark.to_owned(),
+            quote: None,
+            sends: Vec::new(),
+            closed: None,
+            sought_at: None,
+            is_over: false,
+            found: Vec::new(),
+        }
+    }
+
     /// What it is. A payment that was refused or left stays ended when it is found, unless it was paid or is different.
     #[must_use]
     pub fn state(&self) -> State {

@@ -1,5 +1,5 @@
 use super::decide::{CLOCKS_DIFFER, Deciding};
-use super::event::{Asked, Effect, Got, Reading, Reply, Seen};
+use super::event::{Adopt, Asked, Effect, Got, Reading, Reply, Seen};
 use super::order::{DAY, Found, FoundState, Payment, SendResult, State, Time, Why};
 use crate::values::IntentStatus;
 
@@ -92,8 +92,35 @@ impl Deciding<'_> {
         if address.is_some() || is_missing {
             self.end_reading(index, *at);
         }
-        if *for_page {
+        let payment = &self.order.payments[index];
+        let was_not_sent = payment.sends.is_empty() && payment.state() == State::Sent;
+        if *for_page && is_missing && was_not_sent {
+            self.send(index);
+        } else if *for_page {
             self.answer_reading(index, asked, address);
+        }
+    }
+
+    /// Takes a payment into the order that the rows of a restored ledger do not have. What it was sent with is not known: that of the last.
+    pub(super) fn adopt(&mut self, Adopt { reference, nonce, mark, at, seen }: &Adopt) {
+        let Some(body) = self.order.payments.last().map(|last| last.body.clone()) else { return };
+        let is_free = self.index(reference).is_none() && !self.known.taken.contains(reference);
+        let is_its = seen.reference.as_ref().is_none_or(|of| of == reference);
+        if !self.known.service.is_restoring || !is_free || !is_its {
+            return;
+        }
+        self.order.payments.push(Payment::new(reference.clone(), self.now, body, nonce, mark));
+        self.take(self.order.payments.len() - 1, seen, Some(&Asked::Find), *at);
+    }
+
+    /// What was sent before the copy was written, and is not found, may have been answered since: somebody may have its address.
+    pub(super) fn restored(&mut self) {
+        for index in 0..self.order.payments.len() {
+            let payment = &self.order.payments[index];
+            if payment.state() == State::Sent && !payment.sends.is_empty() {
+                self.close(index, Why::Conflict);
+                self.different(index);
+            }
         }
     }
 

@@ -202,6 +202,20 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// # Errors
     /// Those of the store. Then the same event may be given once more.
     pub async fn handle(&self, name: &str, owner: &Owner, event: Event) -> Result<Done, S::Error> {
+        let done = self.handle_quietly(name, owner, event).await?;
+        if !done.changed.is_empty() {
+            // They are stored: what cannot be delivered now comes with a round, and so does what could not be before.
+            for event in self.store.events(Some(name)).await.unwrap_or_default() {
+                if done.changed.contains(&event.version) {
+                    let _ = self.deliver_one(&event).await;
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// The same, and delivers nothing: what has changed is stored.
+    pub(super) async fn handle_quietly(&self, name: &str, owner: &Owner, event: Event) -> Result<Done, S::Error> {
         self.now().await?;
         if matches!(event, Event::Resolve(_)) {
             // What a person ends is read for a day after that.
@@ -251,14 +265,6 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
                 }
             }
             done.order = Some(decision.order);
-        }
-        if !done.changed.is_empty() {
-            // They are stored: what cannot be delivered now comes with a round, and so does what could not be before.
-            for event in self.store.events(Some(name)).await.unwrap_or_default() {
-                if done.changed.contains(&event.version) {
-                    let _ = self.deliver_one(&event).await;
-                }
-            }
         }
         Ok(done)
     }
@@ -420,7 +426,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     }
 
     /// Asks the service about a payment. Returns the event, and the payment as it was read.
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         order: &Order,
         reference: &str,
@@ -439,7 +445,7 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     }
 
     /// What a call brought, after the service's time was noted, and its wish to be left alone.
-    async fn take(&self, outcome: &Outcome) -> Result<Got, S::Error> {
+    pub(super) async fn take(&self, outcome: &Outcome) -> Result<Got, S::Error> {
         match &outcome.got {
             Got::Payment(seen) => {
                 if let Some(date) = seen.date {
@@ -475,7 +481,6 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     }
 
     async fn service(&self) -> Result<Service, S::Error> {
-        let shared = self.store.shared().await?;
-        Ok(Service { repeats: self.service.repeats && shared.repeats, ..self.service.clone() })
+        Ok(self.store.shared().await?.service(self.service))
     }
 }

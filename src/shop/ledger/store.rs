@@ -4,6 +4,7 @@
 use super::due::{Due, LONGEST_WAIT, Next, due};
 use super::event::{Changed, Effect, Service};
 use super::order::{Order, Payment, Time};
+use super::restore::Restore;
 use super::{Decision, Known};
 use crate::shop::Owner;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,12 @@ pub struct Shared {
     /// Whether its payments are of a test environment, if a server has noted that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_test: Option<bool>,
+    /// When this copy of a ledger was written; none if it is no copy. A copy is not served until its restore is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_at: Option<Time>,
+    /// The restores of this ledger from a copy, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restores: Vec<Restore>,
     /// The text that a store has of it, with which it is compared when it is replaced.
     #[serde(skip)]
     pub stored: Option<String>,
@@ -100,8 +107,17 @@ impl Shared {
             held_until: 0,
             repeats: true,
             is_test: None,
+            copied_at: None,
+            restores: Vec::new(),
             stored: None,
         }
+    }
+
+    /// What the service can do, by what its replies have shown, and whether a restore is open.
+    #[must_use]
+    pub fn service(&self, service: &Service) -> Service {
+        let is_restoring = self.restores.iter().any(|restore| restore.closed.is_none());
+        Service { repeats: service.repeats && self.repeats, is_restoring, ..service.clone() }
     }
 }
 

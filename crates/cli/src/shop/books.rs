@@ -78,13 +78,13 @@ pub(super) struct ListArgs {
 #[derive(Args)]
 pub(super) struct DecisionArgs {
     #[command(flatten)]
-    file: FileArgs,
+    pub(super) file: FileArgs,
     /// Who decides it.
     #[arg(long, value_name = "NAME")]
-    by: String,
+    pub(super) by: String,
     /// Why, for the reader of the history.
     #[arg(long, value_name = "TEXT")]
-    note: String,
+    pub(super) note: String,
 }
 
 pub(super) async fn orders(command: OrdersCommand) -> Result<(), Box<dyn Error>> {

@@ -4,7 +4,8 @@
 //! - [`config`] is `shop.toml`, and [`secret`] what the two share.
 //! - [`application`] sends a message, and names the cause if there is no answer; [`customer`] and [`seller`] read the answers.
 //! - [`serve`] has the routes and the rounds, and [`metrics`] what an operator watches.
-//! - [`init`] writes an application to begin with, [`events`] has what the application has not received, and [`books`] what a bookkeeper decides.
+//! - [`init`] writes an application to begin with, [`events`] has what the application has not received, [`books`] what a bookkeeper decides, and
+//!   [`restore`] copies.
 
 mod application;
 mod books;
@@ -14,6 +15,7 @@ mod events;
 mod init;
 mod metrics;
 mod open;
+mod restore;
 mod secret;
 mod seller;
 mod serve;
@@ -77,6 +79,11 @@ enum ShopCommand {
     /// What is to be given back.
     #[command(subcommand)]
     Refunds(books::RefundsCommand),
+    /// Write a copy of the ledger into a new file, also while the process runs.
+    Backup(restore::BackupArgs),
+    /// A ledger that was restored from a copy.
+    #[command(subcommand)]
+    Restore(restore::RestoreCommand),
     /// Payments about which a person decides.
     #[command(subcommand)]
     Mismatches(books::MismatchesCommand),
@@ -100,6 +107,8 @@ pub(super) async fn shop(args: ShopArgs) -> Result<(), Failure> {
         Some(ShopCommand::Events(command)) => events::events(command).await.map_err(Failure::from),
         Some(ShopCommand::Orders(command)) => books::orders(command).await.map_err(Failure::from),
         Some(ShopCommand::Refunds(command)) => books::refunds(command).await.map_err(Failure::from),
+        Some(ShopCommand::Backup(args)) => restore::backup(args).await.map_err(Failure::from),
+        Some(ShopCommand::Restore(command)) => restore::restore(command).await.map_err(Failure::from),
         Some(ShopCommand::Mismatches(command)) => books::mismatches(command).await.map_err(Failure::from),
     }
 }

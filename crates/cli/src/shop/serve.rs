@@ -76,6 +76,13 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     if !ledger.is_of_its_environment().await? {
         return Err("`database` has the payments of another environment: a test key's, or a live one's. Name another database for this key.".into());
     }
+    let restores = ledger.restores().await?;
+    if !restores.may_be_served() {
+        return Err("`database` is a copy, or was restored from one, and not every order was read since: `guichet shop restore declare`.".into());
+    }
+    for restore in restores.open() {
+        tracing::warn!("{}: compare a statement, then `guichet shop restore close`", super::restore::span(restore));
+    }
     let process = Arc::new(Process { ledger, sessions, seller, orders, metrics: Metrics::new() });
     let router = router(&config, &process)?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| match error.kind() {

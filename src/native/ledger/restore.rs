@@ -1,0 +1,171 @@
+//! Restores a ledger from a copy: declares it, reads every order at the service, and closes it.
+
+use super::{Ledger, Receiver, new_nonce, rules};
+use crate::native::{Reason, Refused};
+use crate::shop::ledger::{Alarm, Books, Changed, Closing, Restore, Shared, for_each_order};
+use futures_util::future::join_all;
+
+/// How many orders are read at once.
+const AT_ONCE: usize = 8;
+
+/// The state of a ledger that was, or is to be, restored from a copy.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Restores {
+    /// When this ledger was copied, in Unix seconds, if it is a copy whose restore was not declared: it must not be served.
+    pub copied_at: Option<i64>,
+    /// Its restores, the last one last.
+    pub restores: Vec<Restore>,
+}
+
+/// What [`Ledger::read_restored`] has done.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RestoreRound {
+    /// How many orders the shop receives once more.
+    pub read: usize,
+    /// The orders that the service has not answered for. They are to be read again.
+    pub unread: Vec<String>,
+}
+
+impl Restores {
+    /// Whether the ledger may be served: it is no copy, and what was restored was read at the service.
+    #[must_use]
+    pub fn may_be_served(&self) -> bool {
+        self.copied_at.is_none() && self.restores.last().is_none_or(|restore| restore.is_read)
+    }
+
+    /// The restores that are not closed: what the ledger did between `copied_at` and `at` is not known.
+    pub fn open(&self) -> impl Iterator<Item = &Restore> {
+        self.restores.iter().filter(|restore| restore.closed.is_none())
+    }
+}
+
+impl<T: Books> Ledger<T> {
+    /// The restores of this ledger.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails.
+    pub async fn restores(&self) -> Result<Restores, Refused> {
+        let Shared { copied_at, restores, .. } = self.shared.store.shared().await.map_err(Refused::broken)?;
+        Ok(Restores { copied_at, restores })
+    }
+
+    /// Declares that this ledger was restored from a copy, while no server uses it. `copied_at` is when the copy was written, in Unix
+    /// seconds; none if the copy says it itself. Until [`close_restore`](Self::close_restore) a new reference is looked for at the service
+    /// before it is sent, where it can be, and what the service has of it that these orders do not know waits for a person.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails, if it is not known when the copy was written, or if that is not in the past.
+    pub async fn declare_restore(&self, copied_at: Option<i64>, who: &str, why: &str) -> Result<Restore, Refused> {
+        let at = self.now().await?;
+        let declare = |shared: &mut Shared| {
+            let Some(copied_at) = shared.copied_at.or(copied_at).filter(|copied_at| *copied_at <= at) else {
+                return Err(refused("Name when the copy was written: a time in the past."));
+            };
+            let (who, why) = (who.to_owned(), why.to_owned());
+            let restore = Restore { copied_at, at, who, why, is_read: false, closed: None };
+            shared.declare_restore(restore.clone());
+            Ok(restore)
+        };
+        self.change(declare).await
+    }
+
+    /// Reads each order of a restored ledger at the service, finds what its rows lack where the service can be asked, and stores the event
+    /// by which the shop receives the order once more. `progress` gets how many orders are done. Call it again for those that are unread;
+    /// with `leaves_unread` they are left to the rounds.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails. The next call goes on.
+    pub async fn read_restored(
+        &self,
+        leaves_unread: bool,
+        mut progress: impl FnMut(usize),
+    ) -> Result<RestoreRound, Refused> {
+        let shared = self.shared.store.shared().await.map_err(Refused::broken)?;
+        let mut names = Vec::new();
+        let old = |order: &rules::Order| (order.version < shared.epoch).then(|| order.name.clone());
+        for_each_order(&self.shared.store, |order| names.extend(old(order))).await.map_err(Refused::broken)?;
+        let (mut round, rules) = (RestoreRound::default(), self.rules(&Nothing));
+        for some in names.chunks(AT_ONCE) {
+            let restored = join_all(some.iter().map(|name| {
+                rules.restore(name, leaves_unread, move |shared, owner| {
+                    Some((new_nonce().ok()?, self.mark(shared, owner, name)))
+                })
+            }));
+            for (name, is_read) in some.iter().zip(restored.await) {
+                match is_read.map_err(Refused::broken)? {
+                    true => round.read += 1,
+                    false => round.unread.push(name.clone()),
+                }
+            }
+            progress(round.read + round.unread.len());
+        }
+        if round.unread.is_empty() {
+            let is_read = |shared: &mut Shared| {
+                shared.restores.iter_mut().for_each(|restore| restore.is_read = true);
+                Ok(())
+            };
+            self.change(is_read).await?;
+        }
+        Ok(round)
+    }
+
+    /// Closes each open restore: a person knows what the ledger did between the copy and its restore. Returns those that were open.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails, if none is open, if orders are still to be read, or if a payment was sent and got no reply:
+    /// once the restore is closed its customer would get another one.
+    pub async fn close_restore(&self, who: &str, why: &str) -> Result<Vec<Restore>, Refused> {
+        let (at, mut sent) = (self.now().await?, false);
+        for_each_order(&self.shared.store, |order| sent |= order.is_sent()).await.map_err(Refused::broken)?;
+        if sent {
+            return Err(refused("A payment was sent and got no reply: decide about each such mismatch first."));
+        }
+        let close = |shared: &mut Shared| {
+            let open: Vec<_> = shared.restores.iter_mut().filter(|restore| restore.closed.is_none()).collect();
+            if open.is_empty() {
+                return Err(refused("No restore is open."));
+            }
+            if open.iter().any(|restore| !restore.is_read) {
+                return Err(refused("Read the restored orders first."));
+            }
+            let closed = open.into_iter().map(|restore| {
+                restore.closed = Some(Closing { at, who: who.to_owned(), why: why.to_owned() });
+                restore.clone()
+            });
+            Ok(closed.collect())
+        };
+        self.change(close).await
+    }
+
+    /// Changes what all servers of this ledger share.
+    async fn change<R>(&self, change: impl Fn(&mut Shared) -> Result<R, Refused>) -> Result<R, Refused> {
+        let store = &self.shared.store;
+        loop {
+            let before = store.shared().await.map_err(Refused::broken)?;
+            let mut after = before.clone();
+            let changed = change(&mut after)?;
+            if store.replace_shared(&before, &after).await.map_err(Refused::broken)? {
+                return Ok(changed);
+            }
+        }
+    }
+}
+
+fn refused(message: &'static str) -> Refused {
+    Refused::new(422, Reason { code: "parameter_invalid", message })
+}
+
+/// While orders are restored, nothing is delivered: the process does that.
+struct Nothing;
+
+impl Receiver for Nothing {
+    async fn order_changed(&self, _: &Changed) -> Result<(), Refused> {
+        Err(refused("Nothing is delivered now."))
+    }
+
+    fn alarm(&self, Alarm { what, about }: &Alarm) {
+        tracing::error!(what, about = %crate::values::printable(about), "the ledger needs a person");
+    }
+}

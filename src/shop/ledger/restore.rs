@@ -1,0 +1,146 @@
+//! A restore from a copy: the rows do not know what happened since the copy was written, and the service does.
+
+use super::event::{Adopt, Asked, Event, Got};
+use super::order::{Order, Payment, State, Time};
+use super::run::{Ledger, Receiver, Requests};
+use super::store::{Shared, Store};
+use crate::shop::Owner;
+use serde::{Deserialize, Serialize};
+
+/// By how much more than the copy's versions those of a restored ledger begin: no order had so many events.
+const VERSIONS: i64 = 1_000_000_000;
+
+/// How many references that the service does not have are looked for after the last that it has.
+pub(super) const GAP: usize = 3;
+
+/// A restore. What the ledger did from the copy until then is not known, until a person closes it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restore {
+    /// When the copy was written.
+    pub copied_at: Time,
+    /// When its restore was declared.
+    pub at: Time,
+    /// By whom.
+    pub who: String,
+    /// Why.
+    pub why: String,
+    /// Whether each order was read at the service, and comes to the shop once more.
+    #[serde(default)]
+    pub is_read: bool,
+    /// Who has closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<Closing>,
+}
+
+/// That a person knows what happened between the copy and its restore.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Closing {
+    /// When.
+    pub at: Time,
+    /// Who.
+    pub who: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Shared {
+    /// Declares that this ledger was restored. The versions of its orders begin anew, above any that the shop may have received.
+    pub fn declare_restore(&mut self, restore: Restore) {
+        self.epoch = (self.epoch + VERSIONS).max(restore.at * 1_000_000);
+        (self.copied_at, self.round_until, self.held_until) = (None, 0, 0);
+        self.restores.push(restore);
+    }
+
+    /// The restore whose orders are still to be read.
+    #[must_use]
+    pub fn unread_restore(&self) -> Option<&Restore> {
+        self.restores.last().filter(|restore| !restore.is_read)
+    }
+}
+
+impl Order {
+    /// Whether something was sent for it and got no reply that says what became of it.
+    #[must_use]
+    pub fn is_sent(&self) -> bool {
+        self.payments.iter().any(|payment| payment.state() == State::Sent)
+    }
+
+    /// What is read of it after a restore: each of the service's payments to which something may have happened, and what was sent.
+    pub(super) fn to_restore(&self, finds: bool) -> Vec<(String, Asked)> {
+        let sought = |payment: &Payment| finds && payment.found.is_empty() && payment.state() == State::Sent;
+        let found = self.all_found().filter(|(_, found)| !found.is_over);
+        let read = found.map(|(payment, found)| (payment.reference.clone(), Asked::Read(found.id.clone())));
+        let find = self.payments.iter().filter(|payment| sought(payment));
+        read.chain(find.map(|payment| (payment.reference.clone(), Asked::Find))).collect()
+    }
+}
+
+impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
+    /// Reads what the service has of an order after a restore, also of references that the rows do not have, and stores the event by which
+    /// the shop receives the order once more. False if the service has not answered: then the order is to be read again, unless
+    /// it is left to the rounds. `new_names` gives
+    /// the return nonce and the mark of another payment of this owner and order.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn restore(
+        &self,
+        name: &str,
+        leaves_unread: bool,
+        new_names: impl Fn(&Shared, &Owner) -> Option<(String, String)>,
+    ) -> Result<bool, S::Error> {
+        let shared = self.store.shared().await?;
+        let epoch = shared.epoch;
+        let Some(mut order) = self.store.order(name).await?.filter(|order| order.version < epoch) else {
+            return Ok(true);
+        };
+        // An order that the copy has as paid has no later payment.
+        let may_lack = self.service.finds && order.state() != Some(State::Paid);
+        let (owner, mut is_read) = (order.owner.clone(), true);
+        for (reference, asked) in order.to_restore(self.service.finds) {
+            let (event, _) = self.ask(&order, &reference, &asked, false, false).await?;
+            is_read &= matches!(&event, Event::Reading(reading) if is_answer(&reading.got));
+            order = self.handle_quietly(name, &owner, event).await?.order.unwrap_or(order);
+        }
+        // A reference that the service refused is not there, and the next may be.
+        let mut missing = 0;
+        while is_read && may_lack && missing < GAP {
+            let now = self.now().await?;
+            let taken = self.store.load(name, &owner, now).await?.taken;
+            let next = order.free_references(&taken).nth(missing).zip(order.payments.last());
+            let (Some((reference, last)), Some((nonce, mark))) = (next, new_names(&shared, &owner)) else {
+                return Ok(false);
+            };
+            let next = Payment::new(reference.clone(), now, last.body.clone(), &nonce, &mark);
+            let outcome = self.requests.ask(&next, &Asked::Find).await;
+            match self.take(&outcome).await? {
+                Got::Payment(seen) => {
+                    let payments = order.payments.len();
+                    let adopt = Event::Adopt(Adopt { reference, nonce, mark, at: now, seen });
+                    order = self.handle_quietly(name, &owner, adopt).await?.order.unwrap_or(order);
+                    missing += usize::from(order.payments.len() == payments);
+                }
+                got => {
+                    is_read = is_answer(&got);
+                    missing += 1;
+                }
+            }
+        }
+        if is_read || leaves_unread {
+            self.handle_quietly(name, &owner, Event::Restored { epoch }).await?;
+        }
+        Ok(is_read || leaves_unread)
+    }
+}
+
+/// Whether the service has answered about a payment: it is as it says, or the service does not show it. Another key may read it, or
+/// another time.
+fn is_answer(got: &Got) -> bool {
+    match got {
+        Got::Payment(_) => true,
+        Got::Status(status) => (400..500).contains(status) && !matches!(status, 401 | 403 | 408 | 429),
+        Got::Lost => false,
+    }
+}
