@@ -33,6 +33,7 @@ mod names;
 mod native;
 mod openapi;
 mod orders;
+mod restore;
 mod sandbox_bad_input;
 mod sandbox_clock;
 mod sandbox_contention;

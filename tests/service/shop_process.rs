@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -30,9 +31,9 @@ const PAYS: &str = "237670000000";
 type Wrong = fn() -> Response;
 
 #[derive(Clone)]
-struct Message {
+pub(crate) struct Message {
     headers: HeaderMap,
-    body: Value,
+    pub(crate) body: Value,
 }
 
 /// An application with orders of its own: a version, a state, and how often it has become paid.
@@ -66,7 +67,7 @@ impl Application {
         state.pause = Duration::ZERO;
     }
 
-    fn messages(&self, kind: &str) -> Vec<Message> {
+    pub(crate) fn messages(&self, kind: &str) -> Vec<Message> {
         self.state().messages.iter().filter(|message| message.body["type"] == kind).cloned().collect()
     }
 
@@ -206,7 +207,7 @@ impl Shop {
     }
 
     /// Starts it at a service elsewhere, with the key there.
-    fn start_at(&self, service: &str, key: &str) -> Process {
+    pub(crate) fn start_at(&self, service: &str, key: &str) -> Process {
         let mut command = self.command(&["--json"]);
         command.env("GUICHET_SECRET_KEY", key).env("GUICHET_BASE_URL", service);
         let mut process = self.start_with(command);
@@ -223,12 +224,17 @@ impl Shop {
         Process { child, url: text("shop_url"), service: text("base_url"), key: text("secret_key") }
     }
 
+    /// A file in its folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path.join(name)
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.folder.log()).unwrap_or_default()
     }
 
     /// Runs a command to its end: its exit code, and what it has printed.
-    async fn run(&self, arguments: &[&str], key: &str, service: &str) -> (Option<i32>, String) {
+    pub(crate) async fn run(&self, arguments: &[&str], key: &str, service: &str) -> (Option<i32>, String) {
         let mut command = self.command(arguments);
         command.env("GUICHET_SECRET_KEY", key).env("GUICHET_BASE_URL", service).env("GUICHET_LOG", "warn");
         command.stderr(Stdio::piped());
@@ -248,28 +254,28 @@ impl Process {
         post(&format!("{}{path}", self.url), &headers, &body.to_string()).await
     }
 
-    async fn click(&self, order: &str) -> Reply {
+    pub(crate) async fn click(&self, order: &str) -> Reply {
         self.post("/guichet/intents", &json!({"id": order})).await
     }
 
     /// Clicks, and returns the payment.
-    async fn begin(&self, order: &str) -> Value {
+    pub(crate) async fn begin(&self, order: &str) -> Value {
         let reply = self.click(order).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
         reply.json()["intent"].clone()
     }
 
-    async fn status(&self, intent: &Value) -> Value {
+    pub(crate) async fn status(&self, intent: &Value) -> Value {
         let path = format!("/guichet/intents/{}", intent["payment_ref"].as_str().unwrap());
         get(&format!("{}{path}", self.url), &[AWA, "Sec-Fetch-Site: same-origin"]).await.json()
     }
 
-    async fn call(&self, method: &str, path: &str, body: Value) -> api::Reply {
+    pub(crate) async fn call(&self, method: &str, path: &str, body: Value) -> api::Reply {
         let body = (!body.is_null()).then(|| body.to_string());
         api::send(&client(), method, &format!("{}{path}", self.service), Some(&self.key), body, &[]).await
     }
 
-    async fn pay(&self, intent: &Value) {
+    pub(crate) async fn pay(&self, intent: &Value) {
         let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
         let reply = self.call("POST", &path, phone(PAYS)).await;
         assert!(reply.status < 300, "{}", reply.text);

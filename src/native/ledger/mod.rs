@@ -10,7 +10,7 @@ mod requests;
 mod restore;
 mod seal;
 
-pub use restore::{RestoreRound, Restores};
+pub use restore::RestoreRound;
 
 pub use crate::shop::ledger::{
     Alarm, Books, Changed, Closing, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve,

@@ -8,16 +8,6 @@ use futures_util::future::join_all;
 /// How many orders are read at once.
 const AT_ONCE: usize = 8;
 
-/// The state of a ledger that was, or is to be, restored from a copy.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Restores {
-    /// When this ledger was copied, in Unix seconds, if it is a copy whose restore was not declared: it must not be served.
-    pub copied_at: Option<i64>,
-    /// Its restores, the last one last.
-    pub restores: Vec<Restore>,
-}
-
 /// What [`Ledger::read_restored`] has done.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -28,29 +18,7 @@ pub struct RestoreRound {
     pub unread: Vec<String>,
 }
 
-impl Restores {
-    /// Whether the ledger may be served: it is no copy, and what was restored was read at the service.
-    #[must_use]
-    pub fn may_be_served(&self) -> bool {
-        self.copied_at.is_none() && self.restores.last().is_none_or(|restore| restore.is_read)
-    }
-
-    /// The restores that are not closed: what the ledger did between `copied_at` and `at` is not known.
-    pub fn open(&self) -> impl Iterator<Item = &Restore> {
-        self.restores.iter().filter(|restore| restore.closed.is_none())
-    }
-}
-
 impl<T: Books> Ledger<T> {
-    /// The restores of this ledger.
-    ///
-    /// # Errors
-    /// [`Refused`] if the store fails.
-    pub async fn restores(&self) -> Result<Restores, Refused> {
-        let Shared { copied_at, restores, .. } = self.shared.store.shared().await.map_err(Refused::broken)?;
-        Ok(Restores { copied_at, restores })
-    }
-
     /// Declares that this ledger was restored from a copy, while no server uses it. `copied_at` is when the copy was written, in Unix
     /// seconds; none if the copy says it itself. Until [`close_restore`](Self::close_restore) a new reference is looked for at the service
     /// before it is sent, where it can be, and what the service has of it that these orders do not know waits for a person.

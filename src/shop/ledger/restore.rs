@@ -53,10 +53,15 @@ impl Shared {
         self.restores.push(restore);
     }
 
-    /// The restore whose orders are still to be read.
+    /// The restores that are not closed: what the ledger did between `copied_at` and `at` is not known.
+    pub fn open_restores(&self) -> impl Iterator<Item = &Restore> {
+        self.restores.iter().filter(|restore| restore.closed.is_none())
+    }
+
+    /// Whether the ledger may be served: it is no copy, and what was restored was read at the service.
     #[must_use]
-    pub fn unread_restore(&self) -> Option<&Restore> {
-        self.restores.last().filter(|restore| !restore.is_read)
+    pub fn may_be_served(&self) -> bool {
+        self.copied_at.is_none() && self.restores.last().is_none_or(|restore| restore.is_read)
     }
 }
 

@@ -116,7 +116,7 @@ impl Shared {
     /// What the service can do, by what its replies have shown, and whether a restore is open.
     #[must_use]
     pub fn service(&self, service: &Service) -> Service {
-        let is_restoring = self.restores.iter().any(|restore| restore.closed.is_none());
+        let is_restoring = self.open_restores().next().is_some();
         Service { repeats: service.repeats && self.repeats, is_restoring, ..service.clone() }
     }
 }

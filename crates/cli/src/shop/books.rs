@@ -3,7 +3,7 @@
 
 use super::FileArgs;
 use super::config::Config;
-use super::open;
+use super::{open, restore};
 use clap::{Args, Subcommand};
 use guichet::native::ledger::{Money, Order, Resolve, Store, Verdict};
 use guichet::shop::ledger::{FoundState, Payment, for_each_order, not_readable};
@@ -165,6 +165,11 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
                 }
             })
             .await?;
+            if !list.json {
+                for restore in books.orders.shared().await?.open_restores() {
+                    println!("{}: compare a statement, then close it.", restore::span(restore));
+                }
+            }
             print(list.json, "mismatches", rows, "Nothing is to be decided.", |row| {
                 let id = row["id"].as_str().map(|id| format!(" ({})", printable(id))).unwrap_or_default();
                 format!(

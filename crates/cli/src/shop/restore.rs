@@ -5,7 +5,7 @@ use super::books::DecisionArgs;
 use super::config::Config;
 use super::open;
 use clap::{Args, Subcommand};
-use guichet::native::ledger::Restore;
+use guichet::native::ledger::{Restore, Store};
 use guichet::values::{Moment, printable};
 use guichet_orders::AnyOrders;
 use serde_json::json;
@@ -79,8 +79,9 @@ pub(super) async fn restore(command: RestoreCommand) -> Result<(), Box<dyn Error
     match command {
         RestoreCommand::Declare { copied_at, leave_unread, decision: DecisionArgs { file, by, note } } => {
             let config = Config::read(&file.config)?;
-            let (ledger, _) = open::ledger_beside(&config, open::orders_beside(&config).await?)?;
-            let before = ledger.restores().await?;
+            let orders = open::orders_beside(&config).await?;
+            let before = orders.shared().await?;
+            let (ledger, _) = open::ledger_beside(&config, orders)?;
             if before.may_be_served() || before.copied_at.is_some() {
                 let restore = ledger.declare_restore(copied_at.map(Moment::unix), &by, &note).await?;
                 println!("Declared: {}.", span(&restore));
@@ -105,9 +106,7 @@ pub(super) async fn restore(command: RestoreCommand) -> Result<(), Box<dyn Error
                 .into())
         }
         RestoreCommand::Show { file, json } => {
-            let config = Config::read(&file.config)?;
-            let (ledger, _) = open::ledger_beside(&config, open::orders_beside(&config).await?)?;
-            let state = ledger.restores().await?;
+            let state = open::orders_beside(&Config::read(&file.config)?).await?.shared().await?;
             if json {
                 println!("{}", json!({"copied_at": state.copied_at, "restores": state.restores}));
                 return Ok(());

@@ -14,6 +14,7 @@ use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use clap::ValueEnum;
+use guichet::native::ledger::Store;
 use guichet::native::{Ledger, Routes, SecretKey, Sessions};
 use guichet_orders::AnyOrders;
 use guichet_sandbox::{Config as SandboxConfig, Package, Sandbox};
@@ -76,11 +77,11 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     if !ledger.is_of_its_environment().await? {
         return Err("`database` has the payments of another environment: a test key's, or a live one's. Name another database for this key.".into());
     }
-    let restores = ledger.restores().await?;
-    if !restores.may_be_served() {
+    let shared = orders.shared().await?;
+    if !shared.may_be_served() {
         return Err("`database` is a copy, or was restored from one, and not every order was read since: `guichet shop restore declare`.".into());
     }
-    for restore in restores.open() {
+    for restore in shared.open_restores() {
         tracing::warn!("{}: compare a statement, then `guichet shop restore close`", super::restore::span(restore));
     }
     let process = Arc::new(Process { ledger, sessions, seller, orders, metrics: Metrics::new() });
