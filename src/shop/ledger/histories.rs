@@ -353,11 +353,12 @@ impl World {
         self.effects.extend(decision.effects);
     }
 
-    /// Until a restore is closed nothing new is paid while the service has a payment that the rows do not know: unless it doubles payments, or the copy
+    /// Until a restore is closed nothing new is paid while a service that finds has a payment that the rows do not know: unless it doubles payments, or the copy
     /// did not have the order and a reference was refused meanwhile, which leaves a gap.
     fn check_lead(&self, id: &str) {
         let is_new = |lost: usize| self.intents[lost..].iter().any(|intent| intent.id == id);
-        let may_be_new = self.manners.doubles || self.was_missing || !self.known.service.is_restoring;
+        let may_be_new =
+            self.manners.doubles || self.was_missing || !self.known.service.is_restoring || !self.manners.finds;
         if let Some(lost) = self.restored.filter(|lost| !may_be_new && is_new(*lost)) {
             let is_known = |intent: &Intent| self.order.all_found().any(|(_, found)| found.id == intent.id);
             let mut payable = self.intents[..lost].iter().filter(|intent| self.led.contains(&intent.id));
