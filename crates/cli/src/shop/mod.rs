@@ -80,6 +80,8 @@ enum ShopCommand {
     /// Payments about which a person decides.
     #[command(subcommand)]
     Mismatches(books::MismatchesCommand),
+    /// The sums of what was paid on a day, by method and currency.
+    Day(books::DayArgs),
 }
 
 impl ShopArgs {
@@ -101,5 +103,6 @@ pub(super) async fn shop(args: ShopArgs) -> Result<(), Failure> {
         Some(ShopCommand::Orders(command)) => books::orders(command).await.map_err(Failure::from),
         Some(ShopCommand::Refunds(command)) => books::refunds(command).await.map_err(Failure::from),
         Some(ShopCommand::Mismatches(command)) => books::mismatches(command).await.map_err(Failure::from),
+        Some(ShopCommand::Day(args)) => books::day(args).await.map_err(Failure::from),
     }
 }
