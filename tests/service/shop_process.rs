@@ -27,12 +27,12 @@ const AWA: &str = "Cookie: login=awa-4711";
 const PAYS: &str = "237670000000";
 
 /// What the application answers to messages of a type, in place of what it should.
-type Wrong = fn() -> Response;
+pub(crate) type Wrong = fn() -> Response;
 
 #[derive(Clone)]
-struct Message {
+pub(crate) struct Message {
     headers: HeaderMap,
-    body: Value,
+    pub(crate) body: Value,
 }
 
 /// An application with orders of its own: a version, a state, and how often it has become paid.
@@ -56,17 +56,17 @@ impl Application {
         self.0.lock().unwrap()
     }
 
-    fn answers(&self, kind: &'static str, wrong: Wrong) {
+    pub(crate) fn answers(&self, kind: &'static str, wrong: Wrong) {
         self.state().wrong.insert(kind, wrong);
     }
 
-    fn answers_well(&self) {
+    pub(crate) fn answers_well(&self) {
         let mut state = self.state();
         state.wrong.clear();
         state.pause = Duration::ZERO;
     }
 
-    fn messages(&self, kind: &str) -> Vec<Message> {
+    pub(crate) fn messages(&self, kind: &str) -> Vec<Message> {
         self.state().messages.iter().filter(|message| message.body["type"] == kind).cloned().collect()
     }
 
@@ -112,7 +112,10 @@ fn customer(cookie: &str) -> Response {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let email = format!("{name}@example.com");
-    let answer = json!({"id": name, "login": cookie, "email": email, "email_verified": true, "firstname": name, "lastname": "Ngono"});
+    let mut answer = json!({"id": name, "login": cookie, "email": email, "email_verified": true, "firstname": name, "lastname": "Ngono"});
+    if name == "mireille" {
+        answer["role"] = json!("bookkeeper");
+    }
     // A login that lasts from its last use on.
     ([("set-cookie", format!("{cookie}; HttpOnly"))], answer.to_string()).into_response()
 }
@@ -170,7 +173,7 @@ impl Drop for Process {
 
 /// What stays when the process ends: its folder and its application.
 pub(crate) struct Shop {
-    folder: Folder,
+    pub(crate) folder: Folder,
     pub(crate) application: Application,
 }
 
@@ -201,7 +204,7 @@ impl Shop {
     }
 
     /// Starts it with the service in the same process.
-    fn start(&self) -> Process {
+    pub(crate) fn start(&self) -> Process {
         self.start_with(self.command(&["--sandbox=127.0.0.1:0", "--json", "--log", "json"]))
     }
 
@@ -228,7 +231,7 @@ impl Shop {
     }
 
     /// Runs a command to its end: its exit code, and what it has printed.
-    async fn run(&self, arguments: &[&str], key: &str, service: &str) -> (Option<i32>, String) {
+    pub(crate) async fn run(&self, arguments: &[&str], key: &str, service: &str) -> (Option<i32>, String) {
         let mut command = self.command(arguments);
         command.env("GUICHET_SECRET_KEY", key).env("GUICHET_BASE_URL", service).env("GUICHET_LOG", "warn");
         command.stderr(Stdio::piped());

@@ -6,6 +6,7 @@
 //! - [`serve`] has the routes and the rounds, and [`metrics`] what an operator watches.
 //! - [`init`] writes an application to begin with, [`events`] has what the application has not received, and [`books`] what a bookkeeper decides.
 
+mod admin;
 mod application;
 mod books;
 mod config;
