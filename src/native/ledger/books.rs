@@ -17,8 +17,8 @@ impl<T: Books> Ledger<T> {
         Ok(all)
     }
 
-    /// Every payment that is not what was sent, or that cannot be read, by the name of its order. A person looks for it at the payment
-    /// company, and decides with [`resolve`](Self::resolve).
+    /// Every payment that is not what was sent, or that cannot be read, by the name of its order. A person looks for
+    /// it at the payment company, and decides with [`resolve`](Self::resolve).
     ///
     /// # Errors
     /// [`Refused`] if the store fails.

@@ -126,7 +126,8 @@ impl<T: Store> Ledger<T> {
         self.deliver(shop, self.shared.backoff.due(events), waiting).await
     }
 
-    /// Delivers every event that the shop has not received, also one that comes again later by itself. Returns how many it has not received.
+    /// Delivers every event that the shop has not received, also one that comes again later by itself. Returns how
+    /// many it has not received.
     ///
     /// # Errors
     /// [`Refused`] if the store fails.

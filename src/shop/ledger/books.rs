@@ -114,8 +114,8 @@ fn why(payment: &Payment, id: Option<&str>) -> MismatchReason {
     }
 }
 
-/// The sums of what was paid in a span of time, by method and currency, without fees that the customer paid on top. A payment counts when
-/// the ledger learned that it was paid, and once.
+/// The sums of what was paid in a span of time, by method and currency, without fees that the customer paid on top. A
+/// payment counts when the ledger learned that it was paid, and once.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Day {
     /// Payments that have paid an order.
@@ -140,8 +140,8 @@ pub struct MethodSum {
 }
 
 impl Day {
-    /// Adds what was paid of this order from `from` on and before `to`. An attempt that was paid besides counts with its payment: the service
-    /// gives no other time of it.
+    /// Adds what was paid of this order from `from` on and before `to`. An attempt that was paid besides counts with
+    /// its payment: the service gives no other time of it.
     pub fn add(&mut self, order: &Order, from: Time, to: Time) {
         let in_time = |found: &Found| found.ended_at().is_some_and(|at| (from..to).contains(&at));
         for (payment, found) in order.all_found().filter(|(_, found)| in_time(found)) {
@@ -187,7 +187,10 @@ mod tests {
 
     /// An order with one payment for each list, which the service has as these.
     fn order(members: &Value, payments: &[Value]) -> Order {
-        let payment = |(number, found): (usize, &Value)| json!({"reference": format!("O-{number}"), "created_at": 0, "body": {"amount": "45000"}, "found": found});
+        let payment = |(number, found): (usize, &Value)| {
+            let body = json!({"amount": "45000"});
+            json!({"reference": format!("O-{number}"), "created_at": 0, "body": body, "found": found})
+        };
         let payments: Vec<Value> = payments.iter().enumerate().map(payment).collect();
         let mut order = json!({"name": "O", "owner": {"customer": "1"}, "payments": payments});
         order.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());

@@ -1,5 +1,5 @@
-//! `guichet shop orders`, `refunds`, `mismatches` and `day`: what a bookkeeper looks at, and what a person decides. Who did what, when and why
-//! stays in the order's history.
+//! `guichet shop orders`, `refunds`, `mismatches` and `day`: what a bookkeeper looks at, and what a person decides.
+//! Who did what, when and why stays in the order's history.
 
 use super::FileArgs;
 use super::config::Config;

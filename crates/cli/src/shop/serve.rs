@@ -96,8 +96,9 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     tokio::spawn(restart_after_panic("delivery", Arc::clone(&process), keep_delivering));
     tokio::spawn(restart_after_panic("counting", Arc::clone(&process), keep_counting));
     report(json, &config, &shop_url, &base_url, sandbox.as_ref());
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::select! {
-        served = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>()).with_graceful_shutdown(stop) => served?,
+        served = axum::serve(listener, service).with_graceful_shutdown(stop) => served?,
         // A request that takes longer is dropped; what it has stored goes on with the next round.
         () = async { stopped.await; tokio::time::sleep(GRACE).await } => {}
     }

@@ -16,8 +16,8 @@ const CLOCKS_DIFFER: i64 = 5 * 60;
 /// What a proxy adds to a request, beside `X-Forwarded-…`.
 const OF_A_PROXY: [&str; 3] = ["forwarded", "via", "x-real-ip"];
 
-/// Whether a person of this machine sends a request to this machine: no proxy has passed it on, and no page of another name that leads to a
-/// loopback address (DNS rebinding) reads the answer.
+/// Whether a person of this machine sends a request to this machine: no proxy has passed it on, and no page of
+/// another name that leads to a loopback address (DNS rebinding) reads the answer.
 pub(super) fn is_local(peer: SocketAddr, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok()?.rsplit_once(':'));
@@ -30,8 +30,8 @@ pub(super) fn is_local(peer: SocketAddr, headers: &HeaderMap) -> bool {
     peer.ip().to_canonical().is_loopback() && is_own && hosts.next().is_none() && !is_proxied
 }
 
-/// Whether a form may be of the page itself, as far as the browser says it. `Origin: null` is sent by a page without a referrer, as this is:
-/// then the token alone decides.
+/// Whether a form may be of the page itself, as far as the browser says it. `Origin: null` is sent by a page without
+/// a referrer, as this is: then the token alone decides.
 pub(super) fn may_be_own_form(headers: &HeaderMap, origins: &[String]) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
     match (text("sec-fetch-site"), text("origin")) {
@@ -44,7 +44,8 @@ pub(super) fn may_be_own_form(headers: &HeaderMap, origins: &[String]) -> bool {
     }
 }
 
-/// Makes the tokens of forms, by a key that is derived from the application's secret: each instance knows those of the others.
+/// Makes the tokens of forms, by a key that is derived from the application's secret: each instance knows those of
+/// the others.
 pub(super) struct Forms(Vec<Zeroizing<String>>);
 
 impl Forms {

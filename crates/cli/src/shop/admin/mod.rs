@@ -1,5 +1,5 @@
-//! The bookkeeper's page: what is to be given back, what a person decides, what the application has not received, and the day's sums. HTML
-//! without script, off by default.
+//! The bookkeeper's page: what is to be given back, what a person decides, what the application has not received, and
+//! the day's sums. HTML without script, off by default.
 
 mod access;
 mod page;
@@ -305,7 +305,8 @@ async fn decided(admin: &Arc<Admin>, visit: &Visit, form: &Fields) -> Result<Res
         }
     };
     let resolve = Resolve { reference, id, attempt, verdict, who: by.to_owned(), why: note.to_owned() };
-    tracing::info!(order = %printable(&order.name), who = %printable(by), action, "a person has decided on the bookkeeper's page");
+    let name = printable(&order.name);
+    tracing::info!(order = %name, who = %printable(by), action, "decided on the bookkeeper's page");
     let own = Arc::clone(admin);
     to_its_end(async move { own.ledger.resolve(&own.seller, &order.name, resolve).await }).await?;
     Ok(visit.back("decided"))
