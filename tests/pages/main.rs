@@ -9,6 +9,7 @@
 
 mod accessible;
 mod applications;
+mod bookkeeper;
 mod browser;
 mod calls;
 mod checkout;

@@ -50,6 +50,7 @@ mod sandbox_model;
 mod sandbox_service;
 mod sandbox_session_model;
 mod schemathesis;
+mod shop_admin;
 mod shop_process;
 mod shop_rules;
 mod site;

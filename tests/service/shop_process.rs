@@ -28,7 +28,7 @@ const AWA: &str = "Cookie: login=awa-4711";
 const PAYS: &str = "237670000000";
 
 /// What the application answers to messages of a type, in place of what it should.
-type Wrong = fn() -> Response;
+pub(crate) type Wrong = fn() -> Response;
 
 #[derive(Clone)]
 pub(crate) struct Message {
@@ -57,11 +57,11 @@ impl Application {
         self.0.lock().unwrap()
     }
 
-    fn answers(&self, kind: &'static str, wrong: Wrong) {
+    pub(crate) fn answers(&self, kind: &'static str, wrong: Wrong) {
         self.state().wrong.insert(kind, wrong);
     }
 
-    fn answers_well(&self) {
+    pub(crate) fn answers_well(&self) {
         let mut state = self.state();
         state.wrong.clear();
         state.pause = Duration::ZERO;
@@ -113,7 +113,10 @@ fn customer(cookie: &str) -> Response {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let email = format!("{name}@example.com");
-    let answer = json!({"id": name, "login": cookie, "email": email, "email_verified": true, "firstname": name, "lastname": "Ngono"});
+    let mut answer = json!({"id": name, "login": cookie, "email": email, "email_verified": true, "firstname": name, "lastname": "Ngono"});
+    if name == "mireille" {
+        answer["role"] = json!("bookkeeper");
+    }
     // A login that lasts from its last use on.
     ([("set-cookie", format!("{cookie}; HttpOnly"))], answer.to_string()).into_response()
 }
@@ -171,7 +174,7 @@ impl Drop for Process {
 
 /// What stays when the process ends: its folder and its application.
 pub(crate) struct Shop {
-    folder: Folder,
+    pub(crate) folder: Folder,
     pub(crate) application: Application,
 }
 
@@ -202,7 +205,7 @@ impl Shop {
     }
 
     /// Starts it with the service in the same process.
-    fn start(&self) -> Process {
+    pub(crate) fn start(&self) -> Process {
         self.start_with(self.command(&["--sandbox=127.0.0.1:0", "--json", "--log", "json"]))
     }
 

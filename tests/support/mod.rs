@@ -2,6 +2,7 @@
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test binary uses a part of it")]
 
 pub mod api;
+pub mod bookkeeping;
 pub mod browser;
 pub mod child;
 pub mod database_process;

@@ -4,6 +4,7 @@
 //! A shop implements three functions, [`Shop`]. [`Ledger::settle_due`] is called every few seconds, on every server.
 
 mod backoff;
+mod books;
 #[cfg(feature = "axum")]
 mod pages;
 mod requests;
@@ -13,13 +14,13 @@ mod seal;
 pub use restore::RestoreRound;
 
 pub use crate::shop::ledger::{
-    Alarm, Books, Changed, Closing, Found, Money, Order, OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve,
-    Restore, Round, Store, Verdict,
+    Alarm, Books, Changed, Closing, Day, Found, MethodSum, Mismatch, MismatchReason, Money, Order, OrderRefund,
+    OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Restore, Round, Shared, Store, Verdict,
 };
 
 use super::key::hmac_sha256;
 use super::{Client, Reason, Refused, SecretKey, Shop, clock};
-use crate::shop::ledger::{self as rules, Clock, Event, Receiver, Service, Time};
+use crate::shop::ledger::{self as rules, Clock, Event, OpenEvent, Receiver, Service, Time};
 use crate::shop::{Owner, nonce};
 use crate::values::printable;
 use backoff::Backoff;
@@ -125,11 +126,26 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
     pub async fn deliver_due(&self, shop: &impl Shop) -> Result<usize, Refused> {
-        let (receiver, began) = (ShopReceiver { shop, limit: LONGEST_EVENT }, clock::monotonic_now());
-        let ledger = self.rules(&receiver);
         let events = self.shared.store.events(None).await.map_err(Refused::broken)?;
-        let (mut waiting, mut failed) = (events.len(), Ok(()));
-        for some in self.shared.backoff.due(events).chunks(EVENTS_AT_ONCE) {
+        let waiting = events.len();
+        self.deliver(shop, self.shared.backoff.due(events), waiting).await
+    }
+
+    /// Delivers every event that the shop has not received, also one that comes again later by itself. Returns how
+    /// many it has not received.
+    ///
+    /// # Errors
+    /// [`Refused`] if the store fails.
+    pub async fn deliver_all(&self, shop: &impl Shop) -> Result<usize, Refused> {
+        let events = self.shared.store.events(None).await.map_err(Refused::broken)?;
+        let waiting = events.len();
+        self.deliver(shop, events, waiting).await
+    }
+
+    async fn deliver(&self, shop: &impl Shop, due: Vec<OpenEvent>, mut waiting: usize) -> Result<usize, Refused> {
+        let (receiver, began) = (ShopReceiver { shop, limit: LONGEST_EVENT }, clock::monotonic_now());
+        let (ledger, mut failed) = (self.rules(&receiver), Ok(()));
+        for some in due.chunks(EVENTS_AT_ONCE) {
             if clock::monotonic_now().duration_since(began) > LONGEST_DELIVERY {
                 break;
             }

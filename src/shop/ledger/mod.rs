@@ -32,7 +32,7 @@ mod histories;
 
 pub use apply::apply;
 pub use body::{Body, Money, WrongMember};
-pub use books::{Books, for_each_order};
+pub use books::{Books, Day, MethodSum, Mismatch, MismatchReason, OrderRefund, for_each_order, mismatches, refunds};
 pub use clock::Clock;
 pub use decide::{Decision, decide};
 pub use due::{Due, Next, due, hold_until, is_confirmed, is_free, is_held, not_readable, round, to_read};

@@ -1,21 +1,31 @@
-//! `guichet shop orders`, `refunds` and `mismatches`: what a bookkeeper looks at, and what a person decides. Who did what, when and why stays in
-//! the order's history.
+//! `guichet shop orders`, `refunds`, `mismatches` and `day`: what a bookkeeper looks at, and what a person decides.
+//! Who did what, when and why stays in the order's history.
 
 use super::FileArgs;
 use super::config::Config;
 use super::{open, restore};
 use clap::{Args, Subcommand};
-use guichet::native::ledger::{Money, Order, Resolve, Store, Verdict};
-use guichet::shop::ledger::{FoundState, Payment, for_each_order, not_readable};
+use guichet::native::ledger::{Day, MethodSum, Money, Order, OrderState, Resolve, Store, Verdict};
+use guichet::shop::ledger::{DAY, for_each_order, mismatches as mismatches_of, refunds as refunds_of};
 use guichet::values::{Amount, Moment, printable};
 use guichet_orders::AnyOrders;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::Offset;
 use serde_json::{Value, json};
 use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
 
 #[derive(Subcommand)]
 pub(super) enum OrdersCommand {
     /// List every order: its state, what it cost, what paid it.
-    List(ListArgs),
+    List {
+        /// Only orders in this state. A person decides about `paid_other_sum` and `paid_after_end`.
+        #[arg(long, value_parser = parse_state)]
+        state: Option<OrderState>,
+        #[command(flatten)]
+        list: ListArgs,
+    },
     /// Show one order: its payments, what the service has of each, and what was decided.
     Show {
         /// The order's name.
@@ -67,6 +77,18 @@ pub(super) enum MismatchesCommand {
 }
 
 #[derive(Args)]
+pub(super) struct DayArgs {
+    /// Which day. Without it, today.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<Date>,
+    /// How far the day's clock is ahead of UTC, such as +01:00 in Cameroon.
+    #[arg(long, value_name = "OFFSET", default_value_t, allow_hyphen_values = true)]
+    utc_offset: UtcOffset,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+#[derive(Args)]
 pub(super) struct ListArgs {
     #[command(flatten)]
     file: FileArgs,
@@ -89,10 +111,15 @@ pub(super) struct DecisionArgs {
 
 pub(super) async fn orders(command: OrdersCommand) -> Result<(), Box<dyn Error>> {
     match command {
-        OrdersCommand::List(list) => {
+        OrdersCommand::List { state, list } => {
             let mut rows = Vec::new();
             let books = Books::open(&list.file).await?;
-            for_each_order(&books.orders, |order| rows.push(of_order(order))).await?;
+            for_each_order(&books.orders, |order| {
+                if state.is_none_or(|state| order.changed().state == state) {
+                    rows.push(of_order(order));
+                }
+            })
+            .await?;
             print(list.json, "orders", rows, "There is no order.", |row| {
                 let sum = money(&row["asked"]);
                 format!("{}  {}  {sum}  {}", text(&row["name"]), text(&row["state"]), text(&row["paid_by"]))
@@ -114,14 +141,7 @@ pub(super) async fn refunds(command: RefundsCommand) -> Result<(), Box<dyn Error
         RefundsCommand::List(list) => {
             let mut rows = Vec::new();
             let books = Books::open(&list.file).await?;
-            for_each_order(&books.orders, |order| {
-                rows.extend(order.refunds_due().into_iter().map(|due| {
-                    let mut row = json!(due);
-                    row["order"] = json!(order.name);
-                    row
-                }));
-            })
-            .await?;
+            for_each_order(&books.orders, |order| rows.extend(refunds_of(order).iter().map(|due| json!(due)))).await?;
             print(list.json, "refunds", rows, "No refund is due.", |row| {
                 let fee = if row["plus_fee"] == json!(true) { " and the fee" } else { "" };
                 format!("{}  {}{fee}  of {}{}", text(&row["order"]), money(row), text(&row["id"]), attempt_of(row))
@@ -157,12 +177,7 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
             let books = Books::open(&list.file).await?;
             let now = books.orders.now().await?;
             for_each_order(&books.orders, |order| {
-                for (reference, id) in not_readable(order, now) {
-                    let payment = order.payment(reference);
-                    let sum = payment.map(|payment| payment.body.sum());
-                    let why = payment.map_or("", |payment| why(payment, id));
-                    rows.push(json!({"order": order.name, "reference": reference, "id": id, "sum": sum, "why": why}));
-                }
+                rows.extend(mismatches_of(order, now).iter().map(|mismatch| json!(mismatch)));
             })
             .await?;
             if !list.json {
@@ -193,6 +208,87 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
             books.decide(decision, name, Decided { reference, id, attempt: None, verdict }).await
         }
     }
+}
+
+pub(super) async fn day(DayArgs { date, utc_offset, list }: DayArgs) -> Result<(), Box<dyn Error>> {
+    let orders = Books::open(&list.file).await?.orders;
+    let (date, from) = utc_offset.day(date, orders.now().await?)?;
+    let mut day = Day::default();
+    for_each_order(&orders, |order| day.add(order, from, from + DAY)).await?;
+    if list.json {
+        let mut shown = json!(day);
+        shown["date"] = json!(date.to_string());
+        shown["utc_offset"] = json!(utc_offset.to_string());
+        println!("{shown}");
+        return Ok(());
+    }
+    println!("{date}, UTC{utc_offset}");
+    if day == Day::default() {
+        println!("Nothing was paid.");
+    }
+    for (what, sums) in
+        [("paid", &day.paid), ("paid besides, a refund is due", &day.refunds_due), ("given back", &day.given_back)]
+    {
+        for MethodSum { method, currency, count, total } in sums {
+            let method = printable(method.as_deref().unwrap_or("method not known"));
+            let total = total.map_or_else(|| "no sum".to_owned(), |total| total.in_currency(currency));
+            println!(
+                "{what}  {method}  {}  {count} {}",
+                printable(total),
+                if *count == 1 { "payment" } else { "payments" }
+            );
+        }
+    }
+    Ok(())
+}
+
+/// How far a wall clock is ahead of UTC.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct UtcOffset(Offset);
+
+impl UtcOffset {
+    /// A day by this clock, today without a date, and when it begins.
+    pub(super) fn day(self, date: Option<Date>, now: i64) -> Result<(Date, i64), jiff::Error> {
+        let date = date.map_or_else(|| self.at(now).map(DateTime::date), Ok)?;
+        Ok((date, self.0.to_timestamp(date.into())?.as_second()))
+    }
+
+    /// What this clock shows then.
+    pub(super) fn at(self, unix: i64) -> Result<DateTime, jiff::Error> {
+        jiff::Timestamp::from_second(unix).map(|at| self.0.to_datetime(at))
+    }
+}
+
+impl Default for UtcOffset {
+    fn default() -> Self {
+        Self(Offset::UTC)
+    }
+}
+
+impl FromStr for UtcOffset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let zero: Option<jiff::Timestamp> = Some(text).filter(|text| text.len() == 6).and_then(|text| {
+            // A date and time with an offset are read by jiff; an offset alone is not.
+            format!("2000-01-01T00:00:00{text}").parse().ok()
+        });
+        let offset =
+            zero.and_then(|zero| Offset::from_seconds(i32::try_from(946_684_800 - zero.as_second()).ok()?).ok());
+        offset.map(Self).ok_or_else(|| "An offset is written +01:00, or -05:00.".to_owned())
+    }
+}
+
+impl fmt::Display for UtcOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.seconds();
+        let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
+        write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
+}
+
+fn parse_state(text: &str) -> Result<OrderState, String> {
+    serde_json::from_value(json!(text)).map_err(|error| error.to_string())
 }
 
 /// What was decided about a payment.
@@ -308,18 +404,6 @@ fn show(order: &Order, waits: bool, is_json: bool) {
     }
 }
 
-/// Why a payment is to be looked at.
-fn why(payment: &Payment, id: Option<&str>) -> &'static str {
-    let found = payment.found.iter().find(|found| Some(&*found.id) == id);
-    match found.map(|found| found.state) {
-        Some(FoundState::Different) => "is not what was sent",
-        Some(FoundState::Ended { .. }) => "the service has changed its word",
-        Some(_) => "cannot be read",
-        None if payment.closed.is_some() => "was left, and may exist at the service",
-        None => "the service has not confirmed it",
-    }
-}
-
 fn print(is_json: bool, name: &str, rows: Vec<Value>, nothing: &str, line: impl Fn(&Value) -> String) {
     if is_json {
         println!("{}", json!({name: rows}));
@@ -345,4 +429,27 @@ fn money(value: &Value) -> String {
 
 fn at(value: &Value) -> String {
     value.as_i64().map_or_else(|| "-".to_owned(), |at| Moment::from_unix(at).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_begins_by_the_clock_of_its_offset() {
+        for (offset, now, date, begins) in [
+            ("+00:00", "2026-11-30T23:30:00Z", "2026-11-30", "2026-11-30T00:00:00Z"),
+            ("+01:00", "2026-11-30T23:30:00Z", "2026-12-01", "2026-11-30T23:00:00Z"),
+            ("-05:30", "2026-11-30T05:00:00Z", "2026-11-29", "2026-11-29T05:30:00Z"),
+        ] {
+            let [now, begins] = [now, begins].map(|text| Moment::new(text).unwrap().unix());
+            let read: UtcOffset = offset.parse().unwrap();
+            assert_eq!(read.to_string(), offset);
+            assert_eq!(read.day(None, now).unwrap(), (date.parse().unwrap(), begins));
+            assert_eq!(read.day(Some("2026-11-30".parse().unwrap()), 0).unwrap().0.to_string(), "2026-11-30");
+        }
+        for wrong in ["", "+1", "01:00", "+01:0", "+99:00", "+01:00:00", "abcdef"] {
+            assert!(wrong.parse::<UtcOffset>().is_err(), "{wrong}");
+        }
+    }
 }

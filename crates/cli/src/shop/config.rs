@@ -58,6 +58,18 @@ pub(super) struct Config {
     pub redirect_url: Option<String>,
     /// After how many days a payment's personal data are deleted.
     pub keep_days: Option<u16>,
+    /// Who may open the bookkeeper's page; none: it is not served.
+    pub admin: Option<Admin>,
+}
+
+/// Who may open the bookkeeper's page.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Admin {
+    /// Each user of this machine, by its loopback address.
+    Loopback,
+    /// The shop's customers to whom the application gives the role `bookkeeper`.
+    Bookkeeper,
 }
 
 /// Names the database, such as one with a password.

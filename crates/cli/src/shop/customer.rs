@@ -1,6 +1,6 @@
 //! Who a customer is, as the application answers.
 
-use guichet::native::Buyer;
+use guichet::native::{Buyer, Owner};
 use guichet::shop::Language;
 use guichet::values::{Email, printable};
 use http::{HeaderMap, HeaderName, header};
@@ -55,6 +55,12 @@ impl Customer {
         Ok(Self { buyer, answer })
     }
 
+    /// Whether the application says that this customer keeps the books. A guest never does.
+    pub(super) fn is_bookkeeper(&self) -> bool {
+        matches!(self.buyer.owner, Owner::Customer(_))
+            && self.answer.get("role").is_some_and(|role| role == "bookkeeper")
+    }
+
     /// What a purchase says of its payer: names, the verified e-mail address, the phone.
     pub(super) fn payer(&self) -> Vec<(&'static str, Value)> {
         let is_text = |value: &&Value| value.as_str().is_some_and(|text| !text.is_empty());
@@ -96,7 +102,6 @@ fn language(headers: &HeaderMap) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use guichet::native::Owner;
 
     fn read(answer: Value) -> Result<Customer, String> {
         Customer::read(Some(answer), &HeaderMap::new())
@@ -124,6 +129,17 @@ mod tests {
             assert!(owner(wrong.clone()).is_err(), "{wrong}");
         }
         assert!(Customer::read(None, &HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_bookkeeper_is_a_customer_with_that_role_and_no_other() {
+        let is_bookkeeper = |answer| read(answer).unwrap().is_bookkeeper();
+        assert!(is_bookkeeper(json!({"id": "1", "role": "bookkeeper"})));
+        for wrong in [json!("Bookkeeper"), json!("admin"), json!(["bookkeeper"]), json!(true), json!(null), json!("")] {
+            assert!(!is_bookkeeper(json!({"id": "1", "role": wrong})));
+        }
+        assert!(!is_bookkeeper(json!({"guest": "1", "role": "bookkeeper"})));
+        assert!(!is_bookkeeper(json!({"id": "1"})));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! - [`init`] writes an application to begin with, [`events`] has what the application has not received, [`books`] what a bookkeeper decides, and
 //!   [`restore`] copies.
 
+mod admin;
 mod application;
 mod books;
 mod config;
@@ -87,6 +88,8 @@ enum ShopCommand {
     /// Payments about which a person decides.
     #[command(subcommand)]
     Mismatches(books::MismatchesCommand),
+    /// The sums of what was paid on a day, by method and currency.
+    Day(books::DayArgs),
 }
 
 impl ShopArgs {
@@ -110,5 +113,6 @@ pub(super) async fn shop(args: ShopArgs) -> Result<(), Failure> {
         Some(ShopCommand::Backup(args)) => restore::backup(args).await.map_err(Failure::from),
         Some(ShopCommand::Restore(command)) => restore::restore(command).await.map_err(Failure::from),
         Some(ShopCommand::Mismatches(command)) => books::mismatches(command).await.map_err(Failure::from),
+        Some(ShopCommand::Day(args)) => books::day(args).await.map_err(Failure::from),
     }
 }

@@ -80,6 +80,12 @@ impl Seller {
         cache.customers.retain(|_, (_, customer)| customer.buyer.login.as_deref() != Some(login));
     }
 
+    /// Asks who sends a request, never from the cache: a role may have been taken away.
+    pub(super) async fn customer(&self, request: &Parts) -> Result<Option<Customer>, Refused> {
+        let customer = self.ask_customer(request, &credentials_of(&request.headers)).await?;
+        Ok(customer.map(|(customer, _)| customer))
+    }
+
     fn cached(&self, credentials: &str) -> Option<Customer> {
         let cache = self.cache();
         let cached = cache.customers.get(credentials).filter(|(until, _)| *until > Instant::now());

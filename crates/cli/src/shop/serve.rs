@@ -1,5 +1,6 @@
 //! The process: the routes of the page, the message of the application, the rounds, and what an operator asks.
 
+use super::admin;
 use super::config::Config;
 use super::metrics::Metrics;
 use super::open::{self, Service};
@@ -103,8 +104,9 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     tokio::spawn(restart_after_panic("delivery", Arc::clone(&process), keep_delivering));
     tokio::spawn(restart_after_panic("counting", Arc::clone(&process), keep_counting));
     report(json, &config, &shop_url, &base_url, sandbox.as_ref());
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::select! {
-        served = axum::serve(listener, router).with_graceful_shutdown(stop) => served?,
+        served = axum::serve(listener, service).with_graceful_shutdown(stop) => served?,
         // A request that takes longer is dropped; what it has stored goes on with the next round.
         () = async { stopped.await; tokio::time::sleep(GRACE).await } => {}
     }
@@ -139,6 +141,9 @@ fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: 
     }
     println!("The merchant's half of the shop {:?} is running.\n", config.name);
     println!("  The page's routes    {shop_url}{}", config.path);
+    if config.admin.is_some() {
+        println!("  The books            {shop_url}{}/admin", config.path);
+    }
     println!("  The application      {}", config.app);
     println!("  The service          {base_url}");
     if let Some(sandbox) = sandbox {
@@ -154,7 +159,7 @@ fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: 
 }
 
 fn router(config: &Config, process: &Arc<Process>) -> Result<Router, String> {
-    let Process { ledger, sessions, seller, .. } = &**process;
+    let Process { ledger, sessions, seller, orders, .. } = &**process;
     let mut routes = Routes::new(ledger.clone(), Arc::clone(seller)).sessions(sessions.clone());
     for origin in std::iter::once(&config.public_url).chain(&config.origins) {
         routes = routes.allow_origin(origin).map_err(|invalid| format!("{origin}: {invalid}"))?;
@@ -173,7 +178,8 @@ fn router(config: &Config, process: &Arc<Process>) -> Result<Router, String> {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .with_state(Arc::clone(process));
-    Ok(own.nest(&config.path, routes.router().layer(from_fn(with_cookies))))
+    let admin = admin::router(config, ledger, orders, seller)?;
+    Ok(own.nest(&config.path, routes.router().merge(admin).layer(from_fn(with_cookies))))
 }
 
 /// A message of the application.
