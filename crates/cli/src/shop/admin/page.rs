@@ -12,13 +12,15 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The most rows of a list.
 const MOST_ROWS: usize = 200;
 const STYLE: &str = include_str!("../../../templates/admin.css");
-/// A kind, a word of it, and what the page says of it in English and in French.
-const WORDS: &str = include_str!("../../../templates/words.txt");
+/// A kind and a word of it, and what the page says of it in English and in French.
+static WORDS: LazyLock<BTreeMap<&str, [&str; 2]>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../../templates/words.json")).unwrap_or_default());
 
 /// The page loads nothing, runs nothing, and is in no frame.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
@@ -189,11 +191,8 @@ impl Page {
     pub(super) fn word(&self, kind: &str, word: impl Serialize) -> String {
         let word = serde_json::to_value(word).ok();
         let word = word.as_ref().and_then(Value::as_str).unwrap_or("none");
-        let found = WORDS.lines().find_map(|line| {
-            let rest = line.strip_prefix(kind)?.strip_prefix(' ')?.strip_prefix(word)?.strip_prefix(" | ")?;
-            rest.split_once(" | ")
-        });
-        found.map_or_else(|| self.text(word), |(english, french)| self.say(english, french).to_owned())
+        let found = WORDS.get(&*format!("{kind} {word}"));
+        found.map_or_else(|| self.text(word), |[english, french]| self.say(english, french).to_owned())
     }
 
     /// A line of the history: what a person has decided, or the word of the service.
@@ -217,8 +216,9 @@ mod tests {
 
     #[test]
     fn each_word_has_both_languages() {
-        for line in WORDS.lines() {
-            assert!(line.split(" | ").count() == 3 && line.split(" | ").all(|part| !part.trim().is_empty()), "{line}");
+        assert!(WORDS.len() > 30, "the file is read");
+        for (word, languages) in &*WORDS {
+            assert!(languages.iter().all(|text| !text.trim().is_empty()), "{word}");
         }
     }
 }
