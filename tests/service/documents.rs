@@ -38,7 +38,7 @@ const PAGES: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Tests", &["testing.md", "sandbox.md", "check-a-shop.md", "check.md", "check-rules.md"]),
-    ("In use", &["payment-company.md", "going-live.md", "troubleshooting.md", "faq.md", "versions.md", "releasing.md"]),
+    ("In use", &["payment-company.md", "going-live.md", "running.md", "troubleshooting.md", "faq.md", "versions.md", "releasing.md"]),
     ("The interface", &["operations.md", "command.md", "hosted.md", "decisions.md"]),
     ("En français", &["shop.fr.md", "going-live.fr.md", "errors.fr.md"]),
 ];
@@ -127,7 +127,7 @@ fn documents_are_short() {
             whole += lines;
         }
     }
-    assert!(long.is_empty() && whole <= 3_925, "{whole} of 3925 lines; {long:?}");
+    assert!(long.is_empty() && whole <= 4_040, "{whole} of 4040 lines; {long:?}");
 }
 
 /// What a list says of a page is the first sentence of the page.
