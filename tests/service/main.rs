@@ -52,6 +52,7 @@ mod sandbox_session_model;
 mod schemathesis;
 mod shop_admin;
 mod shop_process;
+mod shop_reconcile;
 mod shop_rules;
 mod site;
 mod soak;

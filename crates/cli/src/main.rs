@@ -14,7 +14,7 @@
 //! | 6 | `probe`: some decisions do not hold |
 //!
 //! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked, 3 it could not run to its end, 4 the arguments are
-//! invalid.
+//! invalid. So has `shop reconcile`: 3 is a difference.
 
 mod check;
 mod connection;
@@ -52,7 +52,7 @@ GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url (default: the san
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 invalid arguments, nothing was sent; 3 the service could not
 be reached in time; 4 uncertain: the call may have been executed, read the object before you repeat it; 5 the reply cannot be
-read; 6 probe: some decisions do not hold. The exit codes of check are in its own help.
+read; 6 probe: some decisions do not hold. The exit codes of check and of shop reconcile are in their own help.
 
 GUICHET_LOG=debug logs more on stderr.";
 

@@ -14,8 +14,9 @@ mod seal;
 pub use restore::RestoreRound;
 
 pub use crate::shop::ledger::{
-    Alarm, Books, Changed, Closing, Day, Found, MethodSum, Mismatch, MismatchReason, Money, Order, OrderRefund,
-    OrderState, PaidBy, Payment, RefundDue, RefundKey, Resolve, Restore, Round, Shared, Store, Verdict,
+    Alarm, AmountUnit, Books, Changed, Closing, Compared, Comparison, Day, Difference, DifferenceKind, Found,
+    MethodSum, Mismatch, MismatchReason, Money, NotJudged, Order, OrderRefund, OrderState, PaidBy, Payment, RefundDue,
+    RefundKey, Resolve, Restore, Round, Shared, StatementRow, StatementRules, Store, Verdict, WhyNotJudged,
 };
 
 use super::key::hmac_sha256;

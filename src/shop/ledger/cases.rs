@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// `base` with the members of `over`, objects member by member.
-fn merged(base: &Value, over: &Value) -> Value {
+pub(super) fn merged(base: &Value, over: &Value) -> Value {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
             let mut all = base.clone();
@@ -21,19 +21,19 @@ fn merged(base: &Value, over: &Value) -> Value {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: &Value, case: &str) -> T {
+pub(super) fn read<T: serde::de::DeserializeOwned>(value: &Value, case: &str) -> T {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{case}: {error}: {value}"))
 }
 
 /// Refuses a member that no reader of the file would see.
-fn only(value: &Value, names: &[&str]) {
+pub(super) fn only(value: &Value, names: &[&str]) {
     for name in value.as_object().into_iter().flat_map(|members| members.keys()) {
         assert!(names.contains(&name.as_str()), "the member {name} is not known: {value}");
     }
 }
 
 /// An order with these members and rows, and the members that the file leaves out.
-fn order_of(file: &Value, members: &Value, rows: &Value, name: &str) -> Order {
+pub(super) fn order_of(file: &Value, members: &Value, rows: &Value, name: &str) -> Order {
     let mut order = merged(&file["order"], members);
     let rows = rows.as_array().unwrap_or_else(|| panic!("{name}: no rows"));
     order["payments"] = rows.iter().map(|row| payment_of(file, row)).collect();

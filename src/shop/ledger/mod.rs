@@ -20,9 +20,11 @@ mod decide;
 mod due;
 mod event;
 mod order;
+mod reconcile;
 mod replies;
 mod restore;
 mod run;
+mod statement;
 mod store;
 
 #[cfg(test)]
@@ -43,6 +45,8 @@ pub use event::{
 pub use order::{
     Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, SendResult, State, Time, Why,
 };
+pub use reconcile::{Compared, Comparison, Difference, DifferenceKind, NotJudged};
 pub use restore::{Closing, Restore};
 pub use run::{Done, Ledger, ONCE, Outcome, Read, Receiver, Requests, Round};
+pub use statement::{AmountUnit, StatementRow, StatementRules, WhyNotJudged};
 pub use store::{Commit, Loaded, OpenEvent, Row, Shared, Store};

@@ -4,6 +4,7 @@
 //! - [`config`] is `shop.toml`, and [`secret`] what the two share.
 //! - [`application`] sends a message, and names the cause if there is no answer; [`customer`] and [`seller`] read the answers.
 //! - [`serve`] has the routes and the rounds, and [`metrics`] what an operator watches.
+//! - [`reconcile`] compares a payment company's statement with the orders.
 //! - [`init`] writes an application to begin with, [`events`] has what the application has not received, [`books`] what a bookkeeper decides, and
 //!   [`restore`] copies.
 
@@ -16,6 +17,7 @@ mod events;
 mod init;
 mod metrics;
 mod open;
+mod reconcile;
 mod restore;
 mod secret;
 mod seller;
@@ -90,6 +92,8 @@ enum ShopCommand {
     Mismatches(books::MismatchesCommand),
     /// The sums of what was paid on a day, by method and currency.
     Day(books::DayArgs),
+    /// Compare a payment company's statement, as CSV, with the orders.
+    Reconcile(reconcile::ReconcileArgs),
 }
 
 impl ShopArgs {
@@ -114,5 +118,6 @@ pub(super) async fn shop(args: ShopArgs) -> Result<(), Failure> {
         Some(ShopCommand::Restore(command)) => restore::restore(command).await.map_err(Failure::from),
         Some(ShopCommand::Mismatches(command)) => books::mismatches(command).await.map_err(Failure::from),
         Some(ShopCommand::Day(args)) => books::day(args).await.map_err(Failure::from),
+        Some(ShopCommand::Reconcile(args)) => reconcile::reconcile(args).await,
     }
 }
