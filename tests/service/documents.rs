@@ -38,7 +38,18 @@ const PAGES: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Tests", &["testing.md", "sandbox.md", "check-a-shop.md", "check.md", "check-rules.md"]),
-    ("In use", &["payment-company.md", "going-live.md", "running.md", "troubleshooting.md", "faq.md", "versions.md", "releasing.md"]),
+    (
+        "In use",
+        &[
+            "payment-company.md",
+            "going-live.md",
+            "running.md",
+            "troubleshooting.md",
+            "faq.md",
+            "versions.md",
+            "releasing.md",
+        ],
+    ),
     ("The interface", &["operations.md", "command.md", "hosted.md", "decisions.md"]),
     ("En français", &["shop.fr.md", "going-live.fr.md", "errors.fr.md"]),
 ];
