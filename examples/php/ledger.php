@@ -725,10 +725,20 @@ final class Deciding {
         if (!$is_known && $word !== 'paid') { return error(404, 'payment_missing'); }
         $is_closed = $id === null || ($payment['closed']['why'] ?? null) === 'conflict';
         $attempt = $resolve['attempt'] ?? null; // none: all that is due of the payment
+        if ($word === 'accepted') {
+            if ($id !== $this->order['paid_by']) { return error(404, 'payment_missing'); }
+            $this->order = ['asked' => array_intersect_key(changed($this->order)['paid_by'], ['amount' => 0, 'currency' => 0]), 'has_ended' => false] + $this->order;
+            $this->enter($payment, "accepted: {$resolve['why']}", $resolve['who']);
+            return null;
+        }
         $is_made = fn($due) => $due['id'] === $id && in_array($attempt, [null, $due['attempt'] ?? null], true);
         $made = $word === 'refunded' ? array_filter(refunds_due($this->order), $is_made) : [];
         foreach ([...$this->order['refunded'], ...$made] as $refund) {
             $refunded[refund_key($refund)] = array_intersect_key($refund, ['id' => 0, 'attempt' => 0]);
+        }
+        $is_all = $word === 'refunded' && $attempt === null && $id === $this->order['paid_by'];
+        if ($is_all && in_array(changed($this->order)['state'], ['paid_other_sum', 'paid_after_end'], true)) {
+            $refunded[refund_key(['id' => $id])] = ['id' => $id];
         }
         $refunded ??= [];
         ksort($refunded, SORT_STRING);

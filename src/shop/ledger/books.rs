@@ -2,8 +2,8 @@
 
 use super::body::Money;
 use super::due::not_readable;
-use super::event::RefundDue;
-use super::order::{Found, FoundState, Order, Payment, RefundKey, Time};
+use super::event::{OrderState, RefundDue};
+use super::order::{Found, FoundState, Order, Payment, Time, Why};
 use super::store::Store;
 use crate::values::Amount;
 use serde::Serialize;
@@ -50,10 +50,13 @@ pub struct Mismatch {
     pub reference: String,
     /// The service's id of it; none if the service is not known to have it.
     pub id: Option<String>,
-    /// What was sent.
+    /// What was sent; of what has paid its order, what was paid.
     pub sum: Money,
     /// Why.
     pub why: MismatchReason,
+    /// The service's word of it, as it was read last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
 }
 
 /// Why a person decides about a payment. As JSON it is a sentence.
@@ -69,8 +72,18 @@ pub enum MismatchReason {
     #[serde(rename = "cannot be read")]
     Unreadable,
     /// No request that created it had a reply, and it is sent no more.
-    #[serde(rename = "was left, and may exist at the service")]
+    #[serde(rename = "got no reply, was given up, and may exist at the service")]
     Left,
+    /// After a restore: the service has another payment by its reference, or it was sent before the copy was written. A customer may have
+    /// its address.
+    #[serde(rename = "may be paid by a customer since the copy of the ledger was written")]
+    Conflict,
+    /// It has paid its order with another sum than the shop named last.
+    #[serde(rename = "has paid the order with another sum than the shop named last")]
+    OtherSum,
+    /// It has paid its order after the shop had ended it.
+    #[serde(rename = "has paid the order after the shop had ended it")]
+    AfterEnd,
     /// No request that created it has had a reply yet.
     #[serde(rename = "the service has not confirmed it")]
     NotConfirmed,
@@ -90,26 +103,40 @@ pub fn refunds(order: &Order) -> Vec<OrderRefund> {
 /// The payments of this order about which a person decides.
 #[must_use]
 pub fn mismatches(order: &Order, now: Time) -> Vec<Mismatch> {
-    let named = not_readable(order, now).into_iter().filter_map(|(reference, id)| {
-        let payment = order.payment(reference)?;
-        Some(Mismatch {
+    let mismatch = |reference: &str, id: Option<&str>, sum: Money, why: MismatchReason| {
+        let found = order.all_found().find(|(_, found)| Some(&*found.id) == id);
+        Mismatch {
             order: order.name.clone(),
             reference: reference.to_owned(),
             id: id.map(str::to_owned),
-            sum: payment.body.sum(),
-            why: why(payment, id),
-        })
+            sum,
+            why,
+            status: found.map(|(_, found)| found.status.as_str().to_owned()),
+        }
+    };
+    let named = not_readable(order, now).into_iter().filter_map(|(reference, id)| {
+        let payment = order.payment(reference)?;
+        Some(mismatch(reference, id, payment.body.sum(), why(payment, id)))
     });
-    named.collect()
+    let paid = order.waits_for_a_person().map(|paid| {
+        let why = match order.changed().state {
+            OrderState::PaidAfterEnd => MismatchReason::AfterEnd,
+            _ => MismatchReason::OtherSum,
+        };
+        mismatch(&paid.reference, Some(&*paid.id), paid.sum, why)
+    });
+    named.chain(paid).collect()
 }
 
 fn why(payment: &Payment, id: Option<&str>) -> MismatchReason {
     let found = payment.found.iter().find(|found| Some(&*found.id) == id);
+    let closed = payment.closed.map(|closed| closed.why);
     match found.map(|found| found.state) {
         Some(FoundState::Different) => MismatchReason::Different,
         Some(FoundState::Ended { .. }) => MismatchReason::OtherWord,
         Some(_) => MismatchReason::Unreadable,
-        None if payment.closed.is_some() => MismatchReason::Left,
+        None if closed == Some(Why::Conflict) => MismatchReason::Conflict,
+        None if closed.is_some() => MismatchReason::Left,
         None => MismatchReason::NotConfirmed,
     }
 }
@@ -120,10 +147,8 @@ fn why(payment: &Payment, id: Option<&str>) -> MismatchReason {
 pub struct Day {
     /// Payments that have paid an order.
     pub paid: Vec<MethodSum>,
-    /// What was paid besides, and is to be given back.
-    pub refunds_due: Vec<MethodSum>,
-    /// What was paid besides, and was given back by now.
-    pub given_back: Vec<MethodSum>,
+    /// What was paid besides, to be given back or given back since: both together are what came in.
+    pub besides: Vec<MethodSum>,
 }
 
 /// A sum of payments of one method in one currency.
@@ -147,23 +172,14 @@ impl Day {
         for (payment, found) in order.all_found().filter(|(_, found)| in_time(found)) {
             let sum = found.decided.clone().unwrap_or_else(|| payment.body.sum());
             if matches!(found.state, FoundState::Paid { .. }) {
-                let sums = if order.paid_by.as_ref() == Some(&found.id) {
-                    &mut self.paid
-                } else {
-                    self.besides(order, found, None)
-                };
-                add(sums, found, &sum);
+                let has_paid = order.paid_by.as_ref() == Some(&found.id);
+                add(if has_paid { &mut self.paid } else { &mut self.besides }, found, &sum);
             }
             for duplicate in &found.duplicates {
                 let sum = Money { amount: duplicate.amount.unwrap_or(sum.amount), ..sum.clone() };
-                add(self.besides(order, found, Some(&duplicate.attempt)), found, &sum);
+                add(&mut self.besides, found, &sum);
             }
         }
-    }
-
-    fn besides(&mut self, order: &Order, found: &Found, attempt: Option<&String>) -> &mut Vec<MethodSum> {
-        let key = RefundKey { id: found.id.clone(), attempt: attempt.cloned() };
-        if order.refunded.contains(&key) { &mut self.given_back } else { &mut self.refunds_due }
     }
 }
 
@@ -213,18 +229,17 @@ mod tests {
         let row = |method, count, total| json!({"method": method, "currency": "XAF", "count": count, "total": total});
         let card = |count, total| row(json!("card"), count, json!(total));
         let of = |member: &str, rows: Vec<Value>| {
-            let mut day = json!({"paid": [], "refunds_due": [], "given_back": []});
+            let mut day = json!({"paid": [], "besides": []});
             day[member] = json!(rows);
             day
         };
         let mut twice_paid = of("paid", vec![card(1, "45000")]);
-        twice_paid["refunds_due"] = json!([card(2, "89000")]);
+        twice_paid["besides"] = json!([card(2, "89000")]);
         let mut one_back = twice_paid.clone();
-        one_back["refunds_due"] = json!([card(1, "45000")]);
-        one_back["given_back"] = json!([card(2, "89000")]);
+        one_back["besides"] = json!([card(3, "134000")]);
         let by = json!({"paid_by": "p"});
         let mut fraction = of("paid", vec![card(1, "45000")]);
-        fraction["refunds_due"] = json!([row(json!("card"), 1, json!(null))]);
+        fraction["besides"] = json!([row(json!("card"), 1, json!(null))]);
         for (name, order, expected) in [
             ("paid", order(&by, &[json!([paid("p", 10, json!({}))])]), of("paid", vec![card(1, "45000")])),
             ("before the span", order(&by, &[json!([paid("p", 9, json!({}))])]), of("paid", vec![])),
@@ -237,11 +252,11 @@ mod tests {
             (
                 "another one besides",
                 order(&json!({"paid_by": "q"}), &[json!([paid("p", 10, mobile)]), json!([paid("q", 30, json!({}))])]),
-                of("refunds_due", vec![row(json!("mobile_money"), 1, json!("45000"))]),
+                of("besides", vec![row(json!("mobile_money"), 1, json!("45000"))]),
             ),
             ("attempts besides", order(&by, &[json!([paid("p", 10, twice.clone())])]), twice_paid),
             (
-                "given back",
+                "given back since: the day does not change",
                 order(&given_back, &[json!([paid("p", 10, twice)]), json!([paid("q", 11, json!({}))])]),
                 one_back,
             ),
@@ -289,8 +304,24 @@ mod tests {
         assert_eq!(of(found(timed_out), json!({})), with_id("the service has changed its word"));
         assert_eq!(of(found(json!("open")), json!({})), with_id("cannot be read"));
         let left = json!({"closed": {"at": now - 1, "why": "left"}});
-        assert_eq!(of(json!([]), left), without("was left, and may exist at the service"));
+        assert_eq!(of(json!([]), left), without("got no reply, was given up, and may exist at the service"));
+        let conflict = json!({"closed": {"at": 1, "why": "conflict"}});
+        assert_eq!(
+            of(json!([]), conflict),
+            without("may be paid by a customer since the copy of the ledger was written")
+        );
         assert_eq!(of(json!([]), json!({})), without("the service has not confirmed it"));
+        let asked = |amount: &str| json!({"amount": amount, "currency": "XAF"});
+        let odd = |members: Value| {
+            let order = order(&members, &[json!([paid("p", 10, json!({}))])]);
+            mismatches(&order, now).into_iter().map(|one| json!(one.why)).collect::<Vec<_>>()
+        };
+        let other_sum = json!("has paid the order with another sum than the shop named last");
+        assert_eq!(odd(json!({"paid_by": "p", "asked": asked("50000")})), [other_sum]);
+        let after_end = json!("has paid the order after the shop had ended it");
+        assert_eq!(odd(json!({"paid_by": "p", "has_ended": true})), [after_end]);
+        assert_eq!(odd(json!({"paid_by": "p", "asked": asked("45000")})), [Value::Null; 0]);
+        assert_eq!(odd(json!({"paid_by": "p", "has_ended": true, "refunded": [{"id": "p"}]})), [Value::Null; 0]);
         assert_eq!(of(found(json!({"paid": {"at": 1}})), json!({})), []);
     }
 

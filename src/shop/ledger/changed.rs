@@ -25,6 +25,14 @@ impl Order {
         }
     }
 
+    /// Of an order that needs a person: the payment about which nothing is decided yet.
+    #[must_use]
+    pub fn waits_for_a_person(&self) -> Option<PaidBy> {
+        let key = |paid: &PaidBy| RefundKey { id: paid.id.clone(), attempt: None };
+        let waits = |paid: &PaidBy| self.changed().state.needs_a_person() && !self.refunded.contains(&key(paid));
+        self.what_paid().filter(waits)
+    }
+
     /// The first payment that succeeded, whatever the service says of it later.
     pub(super) fn what_paid(&self) -> Option<PaidBy> {
         let id = self.paid_by.as_ref()?;

@@ -1,6 +1,6 @@
 use super::due::is_to_forget;
 use super::event::{Alarm, Answer, Asked, Effect, Event, Known, Resolve, Verdict};
-use super::order::{Closed, DAY, Entry, Found, FoundState, Order, State, Time, Why};
+use super::order::{Closed, DAY, Entry, Found, FoundState, Order, RefundKey, State, Time, Why};
 use crate::values::IntentStatus;
 
 /// How far the service's clock may be from ours, in seconds.
@@ -117,6 +117,10 @@ impl Deciding<'_> {
             (Some(id), Verdict::Ended | Verdict::Refunded) if found.iter().all(|found| found.id != *id) => {
                 return self.answer_error(404, "payment_missing");
             }
+            (Some(id), Verdict::Accepted) => match self.order.what_paid().filter(|paid| paid.id == *id) {
+                Some(paid) => (self.order.asked, self.order.has_ended) = (Some(paid.sum), false),
+                None => return self.answer_error(404, "payment_missing"),
+            },
             (Some(id), verdict) => self.decide_found(index, id, attempt.as_deref(), verdict),
         }
         let of = attempt.as_ref().map(|attempt| [", attempt ", attempt].concat()).unwrap_or_default();
@@ -134,6 +138,10 @@ impl Deciding<'_> {
                 .map(|due| due.key)
                 .filter(|key| key.id == id && (attempt.is_none() || key.attempt.as_deref() == attempt));
             self.order.refunded.extend(made);
+            let is_all = attempt.is_none() && self.order.paid_by.as_deref() == Some(id);
+            if is_all && self.order.changed().state.needs_a_person() {
+                self.order.refunded.insert(RefundKey { id: id.to_owned(), attempt: None });
+            }
         }
         let payment = &mut self.order.payments[index];
         let place = payment.found.iter().position(|found| found.id == id).unwrap_or_else(|| {
@@ -148,6 +156,7 @@ impl Deciding<'_> {
                 found.state = FoundState::Paid { at: now };
                 found.decided = Some(sum.clone());
             }
+            (Verdict::Accepted, _) => {}
             (Verdict::Ended | Verdict::Refunded, _) => found.state = FoundState::Ended { at: now, why: Why::Decided },
         }
         if payment.closed.is_some_and(|closed| closed.why == Why::Conflict) {
@@ -225,6 +234,7 @@ impl Verdict {
             Self::Paid(_) => "paid",
             Self::Ended => "ended",
             Self::Refunded => "refunded",
+            Self::Accepted => "accepted",
         }
     }
 }

@@ -334,8 +334,10 @@ pub enum Verdict {
     Paid(Money),
     /// It will not be paid.
     Ended,
-    /// Its money was given back.
+    /// Its money was given back: also that of a payment which has paid an order that needs a person.
     Refunded,
+    /// It has paid the order, whatever sum the shop named last, and although the shop had ended it.
+    Accepted,
 }
 
 /// What is to be done, in this order, once the order is stored.
@@ -438,6 +440,14 @@ pub enum OrderState {
     PaidOtherSum,
     /// It was paid although the shop had ended it. No goods leave: a person decides.
     PaidAfterEnd,
+}
+
+impl OrderState {
+    /// Whether a person decides if the goods leave.
+    #[must_use]
+    pub const fn needs_a_person(self) -> bool {
+        matches!(self, Self::PaidOtherSum | Self::PaidAfterEnd)
+    }
 }
 
 /// The whole state of an order, for the shop. A receiver ignores a version that it has passed.

@@ -226,12 +226,10 @@ pub(super) async fn day(DayArgs { date, utc_offset, list }: DayArgs) -> Result<(
     if day == Day::default() {
         println!("Nothing was paid.");
     }
-    for (what, sums) in
-        [("paid", &day.paid), ("paid besides, a refund is due", &day.refunds_due), ("given back", &day.given_back)]
-    {
+    for (what, sums) in [("paid", &day.paid), ("paid besides, to be given back", &day.besides)] {
         for MethodSum { method, currency, count, total } in sums {
             let method = printable(method.as_deref().unwrap_or("method not known"));
-            let total = total.map_or_else(|| "no sum".to_owned(), |total| total.in_currency(currency));
+            let total = total.map_or_else(|| "sum not known".to_owned(), |total| total.in_currency(currency));
             println!(
                 "{what}  {method}  {}  {count} {}",
                 printable(total),

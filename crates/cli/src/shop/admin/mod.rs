@@ -13,7 +13,7 @@ use axum::body::Bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use guichet::native::ledger::{Changed, Day, Mismatch, Money, Order, OrderState, Resolve, Store, Verdict};
+use guichet::native::ledger::{Changed, Day, Mismatch, Money, Order, Resolve, Store, Verdict};
 use guichet::native::{Buyer, Ledger, Owner, Refused};
 use guichet::shop::Language;
 use guichet::shop::ledger::{DAY, for_each_order, mismatches, refunds};
@@ -201,13 +201,11 @@ async fn books(State(admin): State<Arc<Admin>>, visit: Visit) -> Response {
         let now = admin.ledger.now().await?;
         let date = query.get("date").and_then(|date| date.parse().ok());
         let (date, from) = page.utc_offset.day(date, now).map_err(Refused::broken)?;
-        let (mut due, mut decide, mut paid) = (List::default(), List::default(), List::default());
+        let (mut due, mut decide) = (List::default(), List::default());
         let mut day = Day::default();
         let each = for_each_order(&admin.orders, |order| {
             due.extend(refunds(order));
             decide.extend(mismatches(order, now));
-            let is_odd = |state| matches!(state, OrderState::PaidOtherSum | OrderState::PaidAfterEnd);
-            paid.extend(Some(order.changed()).filter(|changed| is_odd(changed.state)));
             day.add(order, from, from + DAY);
         });
         each.await.map_err(Refused::broken)?;
@@ -216,8 +214,7 @@ async fn books(State(admin): State<Arc<Admin>>, visit: Visit) -> Response {
             let state = serde_json::from_str(&event.body).ok().map(|changed: Changed| changed.state);
             (event.name, state)
         }));
-        let shown =
-            BooksPage { page, refunds: due, mismatches: decide, orders: paid, events, day, date: date.to_string() };
+        let shown = BooksPage { page, refunds: due, mismatches: decide, events, day, date: date.to_string() };
         Ok(html(StatusCode::OK, &shown))
     };
     visit.answer(read.await)

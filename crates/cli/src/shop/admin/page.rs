@@ -4,7 +4,7 @@ use crate::shop::books::UtcOffset;
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use guichet::native::ledger::{Changed, Day, MethodSum, Mismatch, Money, Order, OrderRefund, OrderState};
+use guichet::native::ledger::{Day, MethodSum, Mismatch, Money, Order, OrderRefund, OrderState};
 use guichet::shop::ledger::{Entry, refunds};
 use guichet::values::printable;
 use http::{HeaderValue, StatusCode, header};
@@ -85,7 +85,6 @@ pub(super) struct BooksPage<'a> {
     pub(super) page: &'a Page,
     pub(super) refunds: List<OrderRefund>,
     pub(super) mismatches: List<Mismatch>,
-    pub(super) orders: List<Changed>,
     pub(super) events: List<(String, Option<OrderState>)>,
     pub(super) day: Day,
     pub(super) date: String,
@@ -155,12 +154,11 @@ impl Page {
         self.utc_offset.to_string() == offset
     }
 
-    /// The three lists of a day, each with its heading.
-    fn groups<'a>(&self, day: &'a Day) -> [(&'static str, &'a [MethodSum]); 3] {
+    /// The two lists of a day, each with its heading.
+    fn groups<'a>(&self, day: &'a Day) -> [(&'static str, &'a [MethodSum]); 2] {
         [
             (self.say("Paid", "Payé"), &day.paid),
-            (self.say("Paid besides: a refund is due", "Payé en plus : à rembourser"), &day.refunds_due),
-            (self.say("Paid besides: given back", "Payé en plus : remboursé"), &day.given_back),
+            (self.say("Paid besides, to be given back", "Payé en plus, à rembourser"), &day.besides),
         ]
     }
 
@@ -171,7 +169,7 @@ impl Page {
 
     fn total(&self, sum: &MethodSum) -> String {
         let money = sum.total.map(|amount| self.money(&Money { amount, currency: sum.currency.clone() }));
-        money.unwrap_or_else(|| self.say("too large to add up", "trop grand pour être additionné").to_owned())
+        money.unwrap_or_else(|| self.say("not known", "inconnu").to_owned())
     }
 
     fn at(&self, unix: &i64) -> String {
