@@ -90,6 +90,9 @@ def order_changed(request, message):
     refunds, paid_by = message["refunds_due"], (message.get("paid_by") or {}).get("reference")
     with transaction.atomic():  # what ships the goods belongs here, too
         before = Order.objects.select_for_update().get(name=name)
+        if message.get("restored") and state == "unpaid" and before.state != "unpaid":
+            print(f"{name} is {before.state} here, and a restored ledger has lost that: look at it.", flush=True)
+            state, paid_by = before.state, before.paid_by
         older = Order.objects.filter(name=name, version__lt=version)
         if not older.update(version=version, state=state, paid_by=paid_by, refunds=refunds):
             return HttpResponse(status=204)

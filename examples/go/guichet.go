@@ -32,6 +32,7 @@ type Message struct {
 type Event struct {
 	Name, State string
 	Version     int64
+	Restored    bool
 	PaidBy      *struct{ Reference string } `json:"paid_by"`
 	RefundsDue  []Refund                    `json:"refunds_due"`
 }

@@ -107,6 +107,10 @@ func changeOrder(event Event) (status int, answer any) {
 			if order.Name == event.Name {
 				former := order.Event
 				before = &former
+				if event.Restored && event.State == "unpaid" && former.State == "paid" {
+					log.Print(event.Name, " is paid here, and a restored ledger has lost that: look at it.")
+					event.State, event.PaidBy = former.State, former.PaidBy
+				}
 				if event.Version > former.Version {
 					order.Event = event
 				}

@@ -89,6 +89,11 @@ final class Ledger {
             $loaded = $this->store->load($name, name_of($owner), $now);
             $before = $loaded['order'] === null ? null : filled_order(decoded($loaded['order']));
             if ($before === null && !isset($event['click'])) { return null; }
+            // A copy is not served before its restore is declared and read: what was sent since would be sent again.
+            $is_unread = isset($shared['copied_at']) || in_array(false, array_column($shared['restores'] ?? [], 'is_read'), true);
+            if (isset($event['click']) && $is_unread) {
+                return ['order' => $before, 'effects' => [error(503, 'unavailable'), ['alarm' => ['what' => 'copy', 'about' => $name]]]];
+            }
             // PHP begins anew with each request. Before age may end or delete anything, or a person ends it, the service is asked for its time.
             $is_missing = ($event['reading']['got']['status'] ?? null) === 404;
             $is_by_age = isset($event['forget']) || isset($event['resolve']);

@@ -74,16 +74,29 @@ impl Restored {
         process.begin("late").await;
         process.child.kill().unwrap();
         process.child.wait().unwrap();
-        for name in ["orders.sqlite-wal", "orders.sqlite-shm"] {
-            let _ = fs::remove_file(shop.file(name));
+        let declare = ["restore", "declare", "--by", "Mireille", "--note", "the disk"];
+        if finds {
+            let declare = [&declare[..], &["--copy", "copy.sqlite"]].concat();
+            let (code, output) = run(&declare).await;
+            assert!(code == Some(0) && output.contains("3 orders were read"), "{output}");
+            assert!(output.contains("orders.sqlite.before-"), "what was there is kept: {output}");
+        } else {
+            for name in ["orders.sqlite-wal", "orders.sqlite-shm"] {
+                let _ = fs::remove_file(shop.file(name));
+            }
+            fs::copy(shop.file("copy.sqlite"), shop.file("orders.sqlite")).unwrap();
+            // A copy is not served.
+            let (code, output) = run(&[]).await;
+            assert!(code == Some(1) && output.contains("restore declare"), "{output}");
+            // Another merchant's key, and a live one, would find nothing of it.
+            let other = Merchant::of(&service, "Another").await;
+            let (code, output) = shop.run(&declare, &other.key(), &merchant.base_url).await;
+            assert!(code == Some(1) && output.contains("has not answered for 3 orders"), "{output}");
+            let (code, output) = shop.run(&declare, "sk_live_0123456789abcdef", "https://127.0.0.1:9").await;
+            assert!(code == Some(1) && output.contains("another environment"), "{output}");
+            let (code, output) = run(&declare).await;
+            assert!(code == Some(0) && output.contains("3 orders were read"), "{output}");
         }
-        fs::copy(shop.file("copy.sqlite"), shop.file("orders.sqlite")).unwrap();
-
-        // A copy is not served.
-        let (code, output) = run(&[]).await;
-        assert!(code == Some(1) && output.contains("restore declare"), "{output}");
-        let (code, output) = run(&["restore", "declare", "--by", "Mireille", "--note", "the disk"]).await;
-        assert!(code == Some(0) && output.contains("3 orders were read"), "{output}");
         let process = shop.start_at(&merchant.base_url, &merchant.key());
         Self { shop, merchant, process, _service: service }
     }
@@ -122,7 +135,7 @@ async fn what_a_copy_does_not_have_is_found_where_the_service_can_be_asked() {
         assert_eq!(restored.payments_of(order).await, count, "{order}");
     }
     let (_, listed) = restored.run(&["mismatches", "list"]).await;
-    assert!(listed.contains("is not known"), "the span is named: {listed}");
+    assert!(listed.contains("is lost"), "the span is named: {listed}");
     let fresh = restored.process.begin("fresh").await;
     restored.process.pay(&fresh).await;
     until("what is sold since is shipped", async || restored.shop.application.shipped().len() == 5).await;
@@ -169,6 +182,14 @@ async fn a_restored_ledger_is_not_served_before_each_order_was_read() {
     process.child.kill().unwrap();
     process.child.wait().unwrap();
     let nowhere = "http://127.0.0.1:9";
+    // A database that is not there is neither copied nor restored.
+    let settings = fs::read_to_string(shop.file("shop.toml")).unwrap();
+    fs::write(shop.file("typo.toml"), settings.replace("orders.sqlite", "order.sqlite")).unwrap();
+    for command in [&["backup", "empty.sqlite"][..], &["restore", "declare", "--by", "M", "--note", "x"]] {
+        let (code, output) = shop.run(&[command, &["--config", "typo.toml"]].concat(), &merchant.key(), nowhere).await;
+        assert!(code == Some(1) && output.contains("`database`"), "{output}");
+    }
+    assert!(!shop.file("order.sqlite").exists() && !shop.file("empty.sqlite").exists());
     let declare = ["restore", "declare", "--by", "Mireille", "--note", "pg_restore"];
     let (code, output) = shop.run(&declare, &merchant.key(), nowhere).await;
     assert!(code == Some(1) && output.contains("when the copy was written"), "{output}");
@@ -180,7 +201,9 @@ async fn a_restored_ledger_is_not_served_before_each_order_was_read() {
     let (code, output) = shop.run(&["restore", "close", "--by", "M", "--note", "x"], &merchant.key(), nowhere).await;
     assert!(code == Some(1) && output.contains("Read the restored orders first"), "{output}");
     let (code, output) = shop.run(&[&declare[..], &["--leave-unread"]].concat(), &merchant.key(), nowhere).await;
-    assert!(code == Some(0) && output.contains("1 orders"), "{output}");
+    assert!(code == Some(0) && output.contains("1 were left unread: ORDER-awa-open"), "{output}");
+    let (_, shown) = shop.run(&["restore", "show"], &merchant.key(), nowhere).await;
+    assert!(shown.contains("left unread: ORDER-awa-open"), "{shown}");
     let process = shop.start_at(&merchant.base_url, &merchant.key());
     until("it is reported", async || !shop.application.messages("order_changed").is_empty()).await;
     drop(process);

@@ -1,10 +1,12 @@
 //! A copy of a ledger in SQLite, while it is used.
 
+use crate::store::clock;
 use crate::{OpenError, SqliteOrders};
 use guichet::shop::ledger::{Shared, Store};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
-use std::fs::{File, rename};
-use std::path::Path;
+use std::fs::{File, remove_file, rename};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 impl SqliteOrders {
     /// Writes a copy of the whole database into a new file, readable by its owner alone: all that was committed when it began. The ledger in
@@ -17,28 +19,67 @@ impl SqliteOrders {
             return Err(OpenError::File(std::io::ErrorKind::AlreadyExists.into()));
         }
         // Beside it, so that a copy that was begun and not ended has not its name.
-        let mut begun = file.as_os_str().to_owned();
-        begun.push(".begun");
-        let begun = Path::new(&begun);
+        let begun = &*beside(file, ".begun");
         let written = self.write_copy(begun).await;
         let renamed = written.and_then(|()| rename(begun, file).map_err(OpenError::File));
-        if renamed.is_err() {
-            let _ = std::fs::remove_file(begun);
+        // Another's that was begun is not removed.
+        if !matches!(&renamed, Err(OpenError::File(error)) if error.kind() == ErrorKind::AlreadyExists)
+            && renamed.is_err()
+        {
+            let _ = remove_file(begun);
         }
         renamed
     }
 
+    /// Puts a copy in the place of the ledger at this address, while no server uses it. What was there is kept beside it, under the name
+    /// that this returns.
+    ///
+    /// # Errors
+    /// [`OpenError`] if the file is no copy of a ledger with this prefix, if the address names no file, or if a file cannot be written.
+    pub async fn put_back(copy: &Path, address: &str, prefix: &str) -> Result<PathBuf, OpenError> {
+        let place: SqliteConnectOptions = address.parse()?;
+        let (place, kept) =
+            (place.get_filename().to_owned(), beside(place.get_filename(), &format!(".before-{}", clock())));
+        let options = SqliteConnectOptions::new().filename(copy).read_only(true);
+        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
+        let opened = Self { pool, prefix: prefix.into() };
+        let copied_at = opened.shared().await.map(|shared| shared.copied_at);
+        opened.pool.close().await;
+        if !matches!(copied_at, Ok(Some(_))) {
+            return Err(OpenError::NoCopy);
+        }
+        for end in ["", "-wal", "-shm"] {
+            match rename(beside(&place, end), beside(&kept, end)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(OpenError::File(error)),
+                _ => {}
+            }
+        }
+        let put = crate::connect::keep_private(&place).and_then(|()| std::fs::copy(copy, &place));
+        put.and_then(|_| File::open(&place)?.sync_all()).map_err(OpenError::File)?;
+        Ok(kept)
+    }
+
     async fn write_copy(&self, file: &Path) -> Result<(), OpenError> {
-        let _ = std::fs::remove_file(file);
-        crate::connect::keep_private(file).map_err(OpenError::File)?;
+        crate::connect::new_private(file).map_err(OpenError::File)?;
         let copied_at = self.now().await?;
         sqlx::query("VACUUM INTO $1").bind(file.to_string_lossy()).execute(&self.pool).await?;
         let options = SqliteConnectOptions::new().filename(file).journal_mode(SqliteJournalMode::Delete);
         let copy = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
         let copy = Self { pool: copy, prefix: self.prefix.clone() };
         let before = copy.shared().await?;
-        copy.replace_shared(&before, &Shared { copied_at: Some(copied_at), ..before.clone() }).await?;
+        let after = Shared { copied_at: Some(copied_at), ..before.clone() };
+        let is_marked = copy.replace_shared(&before, &after).await?;
         copy.pool.close().await;
+        if !is_marked {
+            return Err(OpenError::NoCopy);
+        }
         File::open(file).and_then(|copy| copy.sync_all()).map_err(OpenError::File)
     }
+}
+
+/// The path of a file beside another one, whose name ends so.
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }

@@ -17,6 +17,18 @@ impl AnyOrders {
     /// # Errors
     /// [`OpenError`] if the address is none of these, or the database cannot be opened.
     pub async fn connect(address: &str, prefix: &str) -> Result<Self, OpenError> {
+        Self::open_at(address, prefix, true).await
+    }
+
+    /// The same, of a database that exists: a file is not created.
+    ///
+    /// # Errors
+    /// [`OpenError`] as above, also if there is no such file.
+    pub async fn connect_existing(address: &str, prefix: &str) -> Result<Self, OpenError> {
+        Self::open_at(address, prefix, false).await
+    }
+
+    async fn open_at(address: &str, prefix: &str, creates: bool) -> Result<Self, OpenError> {
         #[cfg(feature = "postgres")]
         if address.starts_with("postgres:") || address.starts_with("postgresql:") {
             let pool = sqlx::PgPool::connect(address).await?;
@@ -29,6 +41,9 @@ impl AnyOrders {
                 _ => address.parse()?,
             };
             if !address.contains("memory:") {
+                if !creates && !options.get_filename().exists() {
+                    return Err(OpenError::File(std::io::ErrorKind::NotFound.into()));
+                }
                 keep_private(options.get_filename()).map_err(OpenError::File)?;
                 options = options.journal_mode(SqliteJournalMode::Wal);
             }
@@ -40,6 +55,13 @@ impl AnyOrders {
         }
         Err(OpenError::Address)
     }
+}
+
+/// Creates a file that does not exist yet, readable by its owner alone.
+#[cfg(feature = "sqlite")]
+pub(crate) fn new_private(file: &std::path::Path) -> std::io::Result<()> {
+    std::fs::OpenOptions::new().write(true).create_new(true).open(file)?;
+    keep_private(file)
 }
 
 /// Creates the file with its folder, and makes it readable by its owner alone: it holds customers and orders.

@@ -45,6 +45,8 @@ pub enum OpenError {
     Address,
     /// The file of the database cannot be created or made private.
     File(std::io::Error),
+    /// The file is no copy of a ledger, or could not be marked as one.
+    NoCopy,
     /// The prefix is not of the letters a to z, digits and `_`, or longer than 30 of them.
     Prefix(String),
     /// These tables are missing and could not be created, such as by a role that may not.
@@ -75,6 +77,7 @@ impl fmt::Display for OpenError {
                 "The address of the database is none of sqlite:FILE and memory:. For postgres://…, build with the feature `postgres`.",
             ),
             Self::File(error) => write!(f, "The file of the database cannot be used: {error}."),
+            Self::NoCopy => f.write_str("The file is no copy of a ledger with these tables."),
             Self::Prefix(prefix) => {
                 write!(f, "The prefix {prefix:?} is not of the letters a to z, digits and `_`, 30 at most.")
             }

@@ -251,7 +251,7 @@ macro_rules! orders {
 
 /// The clock of this machine.
 #[allow(clippy::disallowed_methods, reason = "SQLite's own clock is this one")]
-fn clock() -> Time {
+pub(crate) fn clock() -> Time {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs().cast_signed())
 }
 

@@ -213,9 +213,27 @@ impl<T: Store> Ledger<T> {
     /// Stores what a person has decided about a payment of this order, and brings the shop what it has become.
     ///
     /// # Errors
-    /// [`Refused`] if the store fails, or if there is no such order.
-    pub async fn resolve(&self, shop: &impl Shop, order: &str, resolve: Resolve) -> Result<(), Refused> {
+    /// [`Refused`] if the store fails, if there is no such order, or if it does not have this payment of the service.
+    pub async fn resolve(&self, shop: &impl Shop, order: &str, mut resolve: Resolve) -> Result<(), Refused> {
         let order = self.order(order).await?.ok_or_else(Refused::order_missing)?;
+        let found = order.payment(&resolve.reference).map_or(&[][..], |payment| &payment.found);
+        if let Some(id) = &resolve.id {
+            let orders = self.shared.store.find(id).await.map_err(Refused::broken)?;
+            let is_known = found.iter().any(|found| found.id == *id);
+            let message = match resolve.verdict {
+                _ if orders.iter().any(|name| *name != order.name) => "Another order has this payment.",
+                Verdict::Paid(_) if !found.is_empty() && !is_known => {
+                    "The service's payments of this reference have other ids: `orders show` names them."
+                }
+                _ => "",
+            };
+            if !message.is_empty() {
+                return Err(Refused::new(404, Reason { code: "payment_missing", message }));
+            }
+        }
+        if found.is_empty() && resolve.verdict == Verdict::Ended {
+            resolve.id = None;
+        }
         let done = self.rules(&self.receiver(shop)).handle(&order.name, &order.owner, Event::Resolve(resolve)).await;
         match done.map_err(Refused::broken)?.answer {
             Some(rules::Answer::Error { status, code }) => {

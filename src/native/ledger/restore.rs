@@ -12,9 +12,9 @@ const AT_ONCE: usize = 8;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RestoreRound {
-    /// How many orders the shop receives once more.
+    /// How many orders were read at the service. The shop receives them once more.
     pub read: usize,
-    /// The orders that the service has not answered for. They are to be read again.
+    /// The orders that the service has not answered for. They are to be read again, unless they are left unread.
     pub unread: Vec<String>,
 }
 
@@ -26,13 +26,14 @@ impl<T: Books> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails, if it is not known when the copy was written, or if that is not in the past.
     pub async fn declare_restore(&self, copied_at: Option<i64>, who: &str, why: &str) -> Result<Restore, Refused> {
+        self.check_environment().await?;
         let at = self.now().await?;
         let declare = |shared: &mut Shared| {
-            let Some(copied_at) = shared.copied_at.or(copied_at).filter(|copied_at| *copied_at <= at) else {
+            let Some(copied_at) = copied_at.or(shared.copied_at).filter(|copied_at| *copied_at <= at) else {
                 return Err(refused("Name when the copy was written: a time in the past."));
             };
             let (who, why) = (who.to_owned(), why.to_owned());
-            let restore = Restore { copied_at, at, who, why, is_read: false, closed: None };
+            let restore = Restore { copied_at, at, who, why, is_read: false, unread: Vec::new(), closed: None };
             shared.declare_restore(restore.clone());
             Ok(restore)
         };
@@ -41,7 +42,7 @@ impl<T: Books> Ledger<T> {
 
     /// Reads each order of a restored ledger at the service, finds what its rows lack where the service can be asked, and stores the event
     /// by which the shop receives the order once more. `progress` gets how many orders are done. Call it again for those that are unread;
-    /// with `leaves_unread` they are left to the rounds.
+    /// with `leaves_unread` they are named in the [`Restore`], and not read: a later payment of one is found only when its customer clicks.
     ///
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
@@ -50,11 +51,12 @@ impl<T: Books> Ledger<T> {
         leaves_unread: bool,
         mut progress: impl FnMut(usize),
     ) -> Result<RestoreRound, Refused> {
+        self.check_environment().await?;
         let shared = self.shared.store.shared().await.map_err(Refused::broken)?;
         let mut names = Vec::new();
-        let old = |order: &rules::Order| (order.version < shared.epoch).then(|| order.name.clone());
-        for_each_order(&self.shared.store, |order| names.extend(old(order))).await.map_err(Refused::broken)?;
-        let (mut round, rules) = (RestoreRound::default(), self.rules(&Nothing));
+        let unreported = |order: &rules::Order| (order.version < shared.epoch).then(|| order.name.clone());
+        for_each_order(&self.shared.store, |order| names.extend(unreported(order))).await.map_err(Refused::broken)?;
+        let (mut round, rules) = (RestoreRound::default(), self.rules(&NoReceiver));
         for some in names.chunks(AT_ONCE) {
             let restored = join_all(some.iter().map(|name| {
                 rules.restore(name, leaves_unread, move |shared, owner| {
@@ -69,9 +71,11 @@ impl<T: Books> Ledger<T> {
             }
             progress(round.read + round.unread.len());
         }
-        if round.unread.is_empty() {
+        if round.unread.is_empty() || leaves_unread {
             let is_read = |shared: &mut Shared| {
-                shared.restores.iter_mut().for_each(|restore| restore.is_read = true);
+                for restore in shared.restores.iter_mut().filter(|restore| !restore.is_read) {
+                    (restore.is_read, restore.unread) = (true, round.unread.clone());
+                }
                 Ok(())
             };
             self.change(is_read).await?;
@@ -107,6 +111,13 @@ impl<T: Books> Ledger<T> {
         self.change(close).await
     }
 
+    async fn check_environment(&self) -> Result<(), Refused> {
+        match self.is_of_its_environment().await? {
+            true => Ok(()),
+            false => Err(refused("This ledger has the payments of another environment than the key.")),
+        }
+    }
+
     /// Changes what all servers of this ledger share.
     async fn change<R>(&self, change: impl Fn(&mut Shared) -> Result<R, Refused>) -> Result<R, Refused> {
         let store = &self.shared.store;
@@ -125,10 +136,10 @@ fn refused(message: &'static str) -> Refused {
     Refused::new(422, Reason { code: "parameter_invalid", message })
 }
 
-/// While orders are restored, nothing is delivered: the process does that.
-struct Nothing;
+/// Receives nothing: while orders are restored, nothing is delivered. The process does that.
+struct NoReceiver;
 
-impl Receiver for Nothing {
+impl Receiver for NoReceiver {
     async fn order_changed(&self, _: &Changed) -> Result<(), Refused> {
         Err(refused("Nothing is delivered now."))
     }

@@ -1,6 +1,6 @@
 use super::clock::Clock;
 use super::store::{Commit, Store};
-use super::{Decision, Event, Known, Order, Service, decide};
+use super::{Alarm, Answer, Decision, Effect, Event, Known, Order, Service, decide};
 use crate::shop::Owner;
 
 /// Decides an event by what is stored, and stores what it changes; from the beginning if another server has changed the order since. None
@@ -28,6 +28,14 @@ pub async fn apply<S: Store>(
             (None, Event::Click(_)) => &first,
             (None, _) => return Ok(None),
         };
+        if matches!(event, Event::Click(_)) && !shared.may_be_served() {
+            // A reference that was sent since the copy would be sent again.
+            let effects = vec![
+                Effect::Answer(Answer::Error { status: 503, code: "unavailable" }),
+                Effect::Alarm(Alarm { what: "copy", about: name.to_owned() }),
+            ];
+            return Ok(Some(Decision { order: before.clone(), effects }));
+        }
         let decision = decide(before, &known, event, now);
         let Some(commit) = Commit::new(loaded.order.as_ref(), &decision, &known, now) else {
             return Ok(Some(decision));

@@ -2,7 +2,7 @@
 
 use super::apply::apply;
 use super::clock::Clock;
-use super::event::{Asked, Click, Event, Got, OrderState, Purchase, Reading, Reply, Seen, Service};
+use super::event::{Answer, Asked, Click, Event, Got, OrderState, Purchase, Reading, Reply, Seen, Service};
 use super::store::{OpenEvent, Shared, Store};
 use super::{Commit, Decision, Effect, Known, Order, decide};
 use crate::shop::Owner;
@@ -124,6 +124,14 @@ pub async fn contract<S: Store>(one: &S, other: &S) {
     assert!(done(one.replace_shared(&before, &mine).await), "what is shared cannot be replaced");
     assert!(!done(other.replace_shared(&before, &yours).await), "two servers have the round");
     assert_eq!(done(other.shared().await).round_until, mine.round_until);
+
+    // A copy sells nothing.
+    let before = done(one.shared().await);
+    assert!(done(one.replace_shared(&before, &Shared { copied_at: Some(now), ..before.clone() }).await));
+    let refused =
+        done(apply(other, "ORDER-4", &awa, &service, &Clock::new(false), &click(&awa)).await).expect("an order");
+    let is_refused = matches!(&refused.effects[0], Effect::Answer(Answer::Error { status: 503, .. }));
+    assert!(is_refused && done(one.order("ORDER-4").await).is_none(), "a copy was served");
 }
 
 /// A click of this owner on an order of 45,000 XAF.

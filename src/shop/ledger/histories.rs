@@ -255,7 +255,7 @@ impl World {
         self.known.service.is_restoring &= self.order.is_sent();
     }
 
-    /// The rows are as they were; each is read, and what they lack is looked for, before the order comes to the shop once more.
+    /// What [`Ledger::restore`] does, without a fault: those are tried over sockets. The rows are as they were; each is read, and what they lack is looked for, before the order comes to the shop once more.
     fn restore(&mut self) {
         let Some(copy) = self.copy.clone() else { return };
         self.step(&Step::Kill);

@@ -1,7 +1,7 @@
 //! A restore from a copy: the rows do not know what happened since the copy was written, and the service does.
 
 use super::event::{Adopt, Asked, Event, Got};
-use super::order::{Order, Payment, State, Time};
+use super::order::{FoundState, Order, Payment, State, Time};
 use super::run::{Ledger, Receiver, Requests};
 use super::store::{Shared, Store};
 use crate::shop::Owner;
@@ -25,15 +25,18 @@ pub struct Restore {
     pub who: String,
     /// Why.
     pub why: String,
-    /// Whether each order was read at the service, and comes to the shop once more.
+    /// Whether each order was read at the service, or is one of `unread`, and comes to the shop once more.
     #[serde(default)]
     pub is_read: bool,
+    /// The orders that the service did not answer for: their later payments were not looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// Who has closed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closing>,
 }
 
-/// That a person knows what happened between the copy and its restore.
+/// The end of a restore: a person knows what happened between the copy and its restore.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Closing {
@@ -66,13 +69,28 @@ impl Shared {
 }
 
 impl Order {
+    /// Whether it was paid by then: it has no later payment.
+    fn was_paid_by(&self, copied_at: Time) -> bool {
+        self.all_found().any(|(_, found)| matches!(found.state, FoundState::Paid { at } if at <= copied_at))
+    }
+
+    /// Whether the service has answered a reading after a restore. A payment that was there does not vanish: with another merchant's key it
+    /// seems so.
+    fn is_answered(&self, asked: &Asked, got: &Got) -> bool {
+        let was_missing = |id: &String| self.all_found().any(|(_, found)| found.id == *id && found.is_missing);
+        match asked {
+            Asked::Read(id) if *got == Got::Status(404) => was_missing(id),
+            _ => is_answer(got),
+        }
+    }
+
     /// Whether something was sent for it and got no reply that says what became of it.
     #[must_use]
     pub fn is_sent(&self) -> bool {
         self.payments.iter().any(|payment| payment.state() == State::Sent)
     }
 
-    /// What is read of it after a restore: each of the service's payments to which something may have happened, and what was sent.
+    /// The readings after a restore: of each of the service's payments to which something may have happened, and of what was sent.
     pub(super) fn to_restore(&self, finds: bool) -> Vec<(String, Asked)> {
         let sought = |payment: &Payment| finds && payment.found.is_empty() && payment.state() == State::Sent;
         let found = self.all_found().filter(|(_, found)| !found.is_over);
@@ -84,9 +102,8 @@ impl Order {
 
 impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
     /// Reads what the service has of an order after a restore, also of references that the rows do not have, and stores the event by which
-    /// the shop receives the order once more. False if the service has not answered: then the order is to be read again, unless
-    /// it is left to the rounds. `new_names` gives
-    /// the return nonce and the mark of another payment of this owner and order.
+    /// the shop receives the order once more. False if the service has not answered: then that event is stored only if `leaves_unread`.
+    /// `new_names` gives the return nonce and the mark of another payment of this owner and order.
     ///
     /// # Errors
     /// Those of the store.
@@ -97,17 +114,20 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         new_names: impl Fn(&Shared, &Owner) -> Option<(String, String)>,
     ) -> Result<bool, S::Error> {
         let shared = self.store.shared().await?;
-        let epoch = shared.epoch;
+        let (epoch, copied_at) = (shared.epoch, shared.restores.last().map_or(0, |restore| restore.copied_at));
         let Some(mut order) = self.store.order(name).await?.filter(|order| order.version < epoch) else {
             return Ok(true);
         };
-        // An order that the copy has as paid has no later payment.
-        let may_lack = self.service.finds && order.state() != Some(State::Paid);
+        let may_lack = self.service.finds && !order.was_paid_by(copied_at);
         let (owner, mut is_read) = (order.owner.clone(), true);
         for (reference, asked) in order.to_restore(self.service.finds) {
             let (event, _) = self.ask(&order, &reference, &asked, false, false).await?;
-            is_read &= matches!(&event, Event::Reading(reading) if is_answer(&reading.got));
-            order = self.handle_quietly(name, &owner, event).await?.order.unwrap_or(order);
+            match &event {
+                Event::Reading(reading) if order.is_answered(&asked, &reading.got) => {
+                    order = self.handle_quietly(name, &owner, event).await?.order.unwrap_or(order);
+                }
+                _ => is_read = false,
+            }
         }
         // A reference that the service refused is not there, and the next may be.
         let mut missing = 0;
@@ -136,12 +156,11 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         if is_read || leaves_unread {
             self.handle_quietly(name, &owner, Event::Restored { epoch }).await?;
         }
-        Ok(is_read || leaves_unread)
+        Ok(is_read)
     }
 }
 
-/// Whether the service has answered about a payment: it is as it says, or the service does not show it. Another key may read it, or
-/// another time.
+/// Whether the service has answered: with a payment, or that it has none. Another key may read it, or another time.
 fn is_answer(got: &Got) -> bool {
     match got {
         Got::Payment(_) => true,

@@ -14,7 +14,7 @@ use std::time::Duration;
 const FIRST_DELIVERY: Duration = Duration::from_secs(2);
 const FORMER_KEY: &str = "GUICHET_FORMER_SECRET_KEY";
 /// The prefix of the tables.
-const PREFIX: &str = "guichet_";
+pub(super) const PREFIX: &str = "guichet_";
 
 /// The payment service, and the key there.
 pub(super) struct Service {
@@ -54,7 +54,8 @@ pub(super) async fn orders_beside(config: &Config) -> Result<AnyOrders, String> 
     if config.database == "memory:" {
         return Err("`database` is memory:, which the process alone can read. Name a file or a PostgreSQL.".to_owned());
     }
-    orders(config).await
+    let opened = AnyOrders::connect_existing(&config.database, PREFIX).await;
+    opened.map_err(|error| format!("`database`: {}", printable(error)))
 }
 
 /// The store of the orders.

@@ -7,7 +7,7 @@ use super::open;
 use clap::{Args, Subcommand};
 use guichet::native::ledger::{Restore, Store};
 use guichet::values::{Moment, printable};
-use guichet_orders::AnyOrders;
+use guichet_orders::{AnyOrders, SqliteOrders};
 use serde_json::json;
 use std::error::Error;
 use std::io::ErrorKind;
@@ -33,7 +33,10 @@ pub(super) enum RestoreCommand {
         /// When the copy was written, such as 2026-11-30T06:00:00Z; a copy of `guichet shop backup` says it itself.
         #[arg(long, value_name = "TIME", value_parser = Moment::new)]
         copied_at: Option<Moment>,
-        /// Leave the orders that the service does not answer for to the running process.
+        /// Put this copy in the place of the ledger first. What was there is kept beside it.
+        #[arg(long, value_name = "FILE")]
+        copy: Option<PathBuf>,
+        /// Leave the orders unread that the service does not answer for: `restore show` names them.
         #[arg(long)]
         leave_unread: bool,
         #[command(flatten)]
@@ -77,8 +80,17 @@ pub(super) async fn backup(args: BackupArgs) -> Result<(), Box<dyn Error>> {
 
 pub(super) async fn restore(command: RestoreCommand) -> Result<(), Box<dyn Error>> {
     match command {
-        RestoreCommand::Declare { copied_at, leave_unread, decision: DecisionArgs { file, by, note } } => {
+        RestoreCommand::Declare { copied_at, copy, leave_unread, decision: DecisionArgs { file, by, note } } => {
             let config = Config::read(&file.config)?;
+            let bound = std::net::TcpListener::bind(config.listen);
+            if bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse) {
+                return Err(format!("Something listens on {}: stop the process first.", config.listen).into());
+            }
+            if let Some(copy) = copy {
+                let kept = SqliteOrders::put_back(&copy, &config.database, open::PREFIX).await;
+                let kept = kept.map_err(|error| format!("--copy: {error}"))?;
+                println!("The copy is in its place. What was there is {}.", kept.display());
+            }
             let orders = open::orders_beside(&config).await?;
             let before = orders.shared().await?;
             let (ledger, _) = open::ledger_beside(&config, orders)?;
@@ -94,16 +106,17 @@ pub(super) async fn restore(command: RestoreCommand) -> Result<(), Box<dyn Error
                 })
                 .await?;
             println!("{} orders were read at the service, and come to the application once more.", round.read);
-            let some: Vec<_> = round.unread.iter().take(5).map(|name| printable(name).to_string()).collect();
-            if some.is_empty() {
+            let (count, some) = (round.unread.len(), first_of(&round.unread));
+            if count > 0 && leave_unread {
+                println!("{count} were left unread: {some}. Look for their later payments at the payment company.");
+            }
+            if count == 0 || leave_unread {
                 println!(
-                    "Start the process. Then look at `guichet shop mismatches list`, and compare a statement: `guichet shop reconcile`."
+                    "Start the process. Then compare a statement: `guichet shop reconcile`, and decide what `mismatches list` names."
                 );
                 return Ok(());
             }
-            let count = round.unread.len();
-            Err(format!("The service has not answered for {count} orders, such as {}. Run it again.", some.join(", "))
-                .into())
+            Err(format!("The service has not answered for {count} orders, such as {}. Run it again.", some).into())
         }
         RestoreCommand::Show { file, json } => {
             let state = open::orders_beside(&Config::read(&file.config)?).await?.shared().await?;
@@ -118,7 +131,11 @@ pub(super) async fn restore(command: RestoreCommand) -> Result<(), Box<dyn Error
                 println!("No restore was declared.");
             }
             for restore in &state.restores {
-                let unread = if restore.is_read { "" } else { ", and not every order was read yet" };
+                let unread = match &*restore.unread {
+                    _ if !restore.is_read => ", and not every order was read yet".to_owned(),
+                    [] => String::new(),
+                    unread => format!(", and these were left unread: {}", first_of(unread)),
+                };
                 let closed = restore.closed.as_ref().map_or("it is open".to_owned(), |closing| {
                     format!(
                         "closed {} by {}: {}",
@@ -147,8 +164,14 @@ pub(super) async fn restore(command: RestoreCommand) -> Result<(), Box<dyn Error
     }
 }
 
+/// The first names of many.
+fn first_of(names: &[String]) -> String {
+    let first: Vec<_> = names.iter().take(5).map(|name| printable(name).to_string()).collect();
+    [&*first.join(", "), if names.len() > 5 { ", …" } else { "" }].concat()
+}
+
 /// The time of which the ledger knows nothing.
 pub(super) fn span(restore: &Restore) -> String {
     let [copied_at, at] = [restore.copied_at, restore.at].map(Moment::from_unix);
-    format!("what the ledger did from {copied_at} to {at} is not known")
+    format!("what the ledger did from {copied_at} to {at} is lost")
 }
