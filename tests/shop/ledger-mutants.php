@@ -114,6 +114,12 @@ const MUTANTS = [
     ['another id changes nothing', "if (\$id !== \$seen['id'] ||", 'if ('],
     ['an altered e-mail address is reported', "\$is_other_email = \$seen['email'] !== null &&", '$is_other_email = false &&'],
     ['e-mail addresses have no case', "strtolower(\$email) !== strtolower(\$seen['email'])", "\$email !== \$seen['email']"],
+    // What needs a person.
+    ['what has not paid the order is not accepted', "if (\$id !== \$this->order['paid_by']) { return error(404, 'payment_missing'); }", ''],
+    ['an accepted order costs what was paid', "['asked' => array_intersect_key(changed(\$this->order)['paid_by'], ['amount' => 0, 'currency' => 0]), ", '['],
+    ['an accepted order is sold', ", 'has_ended' => false] + \$this->order;", '] + $this->order;'],
+    ['what has paid as it should is not noted as given back', "if (\$is_all && in_array(changed(\$this->order)['state'], ['paid_other_sum', 'paid_after_end'], true)) {", 'if ($is_all) {'],
+    ['what needed a person is noted as given back', "\$refunded[refund_key(['id' => \$id])] = ['id' => \$id];", ''],
     // A restore.
     ['what is found without our mark is different', '(($is_restoring && $is_found) || $is_too_old)', '($is_too_old)'],
     ['what is found with our mark is adopted', '$is_different = !$is_adopted && (', '$is_different = ('],
