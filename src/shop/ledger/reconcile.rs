@@ -18,9 +18,12 @@ pub struct Difference {
     pub order: Option<String>,
     /// Our payment's reference; the statement's if we have no such payment.
     pub reference: String,
-    /// The service's id: ours, or else the statement's.
+    /// The service's id: ours, or else the statement's. Of what is unknown here, the statement's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// Of what is unknown here but has our reference: the ids that we have by this reference.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub our_ids: Vec<String>,
     /// The statement's sum; none if it has none, or if it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub there: Option<Money>,
@@ -50,9 +53,10 @@ pub struct Difference {
 pub enum DifferenceKind {
     /// It is paid there, and our payment is not: it is to be read anew.
     PaidThere,
-    /// It is paid there, and we have no such payment: another system has sold it, or the ledger was restored.
+    /// It is paid there, and we have no such payment: another system has sold it, the ledger was restored, or our
+    /// payment was created twice there.
     UnknownHere,
-    /// It is paid here, and not there.
+    /// It is paid here, and not there, or no more.
     PaidHere,
     /// Its amount or currency is another.
     OtherSum,
@@ -159,16 +163,18 @@ struct Expected {
     plus_fee: bool,
 }
 
-/// Where the payment of a row is: the order, the payment, and what the service has of it.
-type Place = (usize, usize, Option<usize>);
+/// Where the payment of a row is: the order, the payment, and how the row names it.
+type Place = (usize, usize, Named);
 
-/// What the rows say of a payment.
-#[derive(Default)]
-struct RowsOf {
-    /// How many rows have it as paid, or with a status that cannot be read.
-    count: usize,
-    /// The first row that has another word.
-    other: Option<usize>,
+/// How a row names our payment.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Named {
+    /// By the id of this one that the service has of it.
+    Id(usize),
+    /// By its reference.
+    Reference,
+    /// By its reference, with an id that is none of ours, in a statement that has ids of ours.
+    OtherId,
 }
 
 impl<'a> Comparison<'a> {
@@ -202,6 +208,7 @@ impl<'a> Comparison<'a> {
             };
             read.push(Row { line: row.line, id, reference, word, sum });
         }
+        read.sort_by_key(|row| row.line);
         let is_named = |name: &&str| !name.is_empty();
         let ids = read.iter().map(|row| row.id).filter(is_named).collect();
         let references = read.iter().map(|row| row.reference).filter(is_named).collect();
@@ -255,6 +262,14 @@ impl<'a> Comparison<'a> {
         let mut differences = Vec::new();
         for (row, place) in self.rows.iter().zip(&places).filter(|(row, _)| row.word == Word::Paid) {
             match place {
+                Some((order, payment, Named::OtherId)) => {
+                    let Kept { order, payments, .. } = &self.kept[*order];
+                    differences.push(Difference {
+                        order: Some(order.clone()),
+                        our_ids: payments[*payment].found.iter().map(|found| found.id.clone()).collect(),
+                        ..row.difference(DifferenceKind::UnknownHere)
+                    });
+                }
                 Some(place) => self.compare(row, *place, &mut differences),
                 None => differences.push(row.difference(DifferenceKind::UnknownHere)),
             }
@@ -268,37 +283,47 @@ impl<'a> Comparison<'a> {
         self.compared
     }
 
-    /// Where the payment of each row is: by its id, or else by its reference.
+    /// Where the payment of each row is: by its id, or else by its reference. If the statement has ids of ours, an id
+    /// that we do not have is that of another payment, also if it has our reference.
     fn places(&mut self) -> Vec<Option<Place>> {
         let (mut ids, mut references) = (BTreeMap::new(), BTreeMap::new());
         for (order, kept) in self.kept.iter().enumerate() {
             for (index, payment) in kept.payments.iter().enumerate() {
-                references.insert(&*payment.reference, (order, index, None));
+                references.insert(&*payment.reference, (order, index));
                 for (found, one) in payment.found.iter().enumerate() {
                     for name in [Some(&one.id), one.payment_ref.as_ref()].into_iter().flatten() {
-                        ids.insert(&**name, (order, index, Some(found)));
+                        ids.insert(&**name, (order, index, Named::Id(found)));
                     }
                 }
             }
         }
+        let has_our_ids = self.rows.iter().any(|row| ids.contains_key(row.id));
         let mut places = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
             let (by_id, by_reference) = (ids.get(row.id).copied(), references.get(row.reference).copied());
-            if let (Some((order, payment, _)), Some((other_order, other_payment, None))) = (by_id, by_reference)
-                && (order, payment) != (other_order, other_payment)
+            if let (Some((order, payment, _)), Some(other)) = (by_id, by_reference)
+                && (order, payment) != other
             {
                 self.compared.not_judged.push(NotJudged { line: row.line, why: WhyNotJudged::TwoPayments });
             }
-            places.push(by_id.or(by_reference));
+            places.push(by_id.or_else(|| {
+                let (order, payment) = by_reference?;
+                let has_id = !self.kept[order].payments[payment].found.is_empty();
+                let is_other = has_our_ids && has_id && !row.id.is_empty();
+                Some((order, payment, if is_other { Named::OtherId } else { Named::Reference }))
+            }));
         }
         places
     }
 
     /// Compares a row that is paid there with our payment.
-    fn compare(&self, row: &Row, (order, payment, found): Place, differences: &mut Vec<Difference>) {
+    fn compare(&self, row: &Row, (order, payment, named): Place, differences: &mut Vec<Difference>) {
         let Kept { order, payments, .. } = &self.kept[order];
         let KeptPayment { reference, expected, found: all } = &payments[payment];
-        let named = found.map(|found| &all[found]);
+        let named = match named {
+            Named::Id(found) => Some(&all[found]),
+            Named::Reference | Named::OtherId => None,
+        };
         let difference = |kind| Difference {
             order: Some(order.clone()),
             reference: reference.clone(),
@@ -362,37 +387,44 @@ impl<'a> Comparison<'a> {
         differences.extend(unknown);
     }
 
-    /// What is paid here, and has no row that is paid.
+    /// What is paid here, and has no row that is paid, or has another word in its last row.
     fn find_paid_here(&self, places: &[Option<Place>], differences: &mut Vec<Difference>) {
-        let mut rows_of: BTreeMap<Place, RowsOf> = BTreeMap::new();
-        for (index, (row, place)) in self.rows.iter().zip(places).enumerate() {
-            let Some(place) = place else { continue };
-            let rows = rows_of.entry(*place).or_default();
-            match row.word {
-                Word::Paid | Word::Unknown => rows.count += 1,
-                Word::Other(_) => rows.other = rows.other.or(Some(index)),
+        let mut rows_of: BTreeMap<Place, Vec<&Row>> = BTreeMap::new();
+        for (row, place) in self.rows.iter().zip(places) {
+            if let Some(place) = place {
+                rows_of.entry(*place).or_default().push(row);
             }
         }
+        let rows_at = |place| rows_of.get(&place).map_or(&[][..], Vec::as_slice);
         for (order, kept) in self.kept.iter().enumerate() {
             for (index, payment) in kept.payments.iter().enumerate() {
-                let by_reference = rows_of.get(&(order, index, None));
                 // A row without an id of ours is that of one of the service's payments by this reference.
-                let mut left = by_reference.map_or(0, |rows| rows.count);
-                for (at, found) in payment.found.iter().enumerate().filter(|(_, found)| found.is_paid) {
-                    let by_id = rows_of.get(&(order, index, Some(at)));
-                    if by_id.is_some_and(|rows| rows.count > 0) {
-                        continue;
-                    }
-                    if left > 0 {
-                        left -= 1;
-                        continue;
-                    }
-                    let other = by_id.and_then(|rows| rows.other).or(by_reference.and_then(|rows| rows.other));
-                    let other = other.map(|index| &self.rows[index]);
-                    // A row with another word is about this payment, whenever it was paid.
-                    let differs = other.map_or(found.is_in_span, |_| !found.is_refunded);
+                let by_reference = rows_at((order, index, Named::Reference));
+                let others = by_reference.iter().filter(|row| row.other_word().is_some()).count();
+                let last_others = by_reference.iter().rev().take_while(|row| row.other_word().is_some()).count();
+                // Each of the last rows that have another word takes back one that is paid.
+                let mut left = (by_reference.len() - others).saturating_sub(last_others);
+                let mut paid: Vec<_> = payment.found.iter().enumerate().filter(|(_, found)| found.is_paid).collect();
+                // The rows that are paid are first those of what was not given back.
+                paid.sort_by_key(|(_, found)| found.is_refunded);
+                for (at, found) in &paid {
+                    let by_id = rows_at((order, index, Named::Id(*at)));
+                    let last = match &*paid {
+                        [_] => by_id.iter().chain(by_reference).max_by_key(|row| row.line),
+                        _ if !by_id.is_empty() => by_id.last(),
+                        _ if left > 0 => {
+                            left -= 1;
+                            continue;
+                        }
+                        _ => by_reference.iter().rfind(|row| row.other_word().is_some()),
+                    };
+                    let differs = match last {
+                        None => found.is_in_span,
+                        // A row with another word is about this payment, whenever it was paid.
+                        Some(row) => row.other_word().is_some() && !found.is_refunded,
+                    };
                     if differs {
-                        differences.push(found.paid_here(&kept.order, &payment.reference, other));
+                        differences.push(found.paid_here(&kept.order, &payment.reference, last.copied()));
                     }
                 }
             }
@@ -405,6 +437,14 @@ impl Row<'_> {
         Some(self.id.to_owned()).filter(|id| !id.is_empty())
     }
 
+    /// Its word, if that is not paid.
+    fn other_word(&self) -> Option<&str> {
+        match self.word {
+            Word::Other(word) => Some(word),
+            Word::Paid | Word::Unknown => None,
+        }
+    }
+
     fn difference(&self, kind: DifferenceKind) -> Difference {
         Difference {
             kind,
@@ -412,6 +452,7 @@ impl Row<'_> {
             order: None,
             reference: self.reference.to_owned(),
             id: self.id(),
+            our_ids: Vec::new(),
             there: self.sum.clone(),
             here: Vec::new(),
             plus_fee: false,
@@ -431,13 +472,11 @@ impl KeptFound {
             order: Some(order.to_owned()),
             reference: reference.to_owned(),
             id: Some(self.id.clone()),
+            our_ids: Vec::new(),
             there: None,
             here: self.expected.sums.clone(),
             plus_fee: self.expected.plus_fee,
-            status: row.and_then(|row| match row.word {
-                Word::Other(word) => Some(word.to_owned()),
-                Word::Paid | Word::Unknown => None,
-            }),
+            status: row.and_then(Row::other_word).map(str::to_owned),
             is_readable: false,
             refunds_due: None,
             refunds_made: None,
@@ -497,6 +536,7 @@ mod tests {
         words.extend(difference.order.clone());
         words.push(format!("({})", difference.reference));
         words.push(difference.id.clone().unwrap_or_else(|| "-".to_owned()));
+        words.extend(difference.our_ids.iter().map(|id| format!("ours {id}")));
         words.extend(difference.there.iter().map(|sum| format!("there {}", money(sum))));
         words.extend(difference.here.iter().map(|sum| format!("here {}", money(sum))));
         words.extend(difference.plus_fee.then(|| "plus fee".to_owned()));
