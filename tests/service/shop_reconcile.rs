@@ -4,6 +4,7 @@ use crate::shop_process::{Process, Shop};
 use crate::support::api;
 use crate::support::wait::until;
 use guichet::values::Moment;
+use guichet_orders::AnyOrders;
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -23,6 +24,14 @@ fn at(intent: &Value) -> Moment {
 
 fn statement(shop: &Shop, rows: &[String]) {
     fs::write(shop.file("statement.csv"), [HEADING, &rows.join("\n")].join("\n")).unwrap();
+}
+
+/// A shop whose ledger has no orders.
+async fn without_orders() -> Shop {
+    let shop = Shop::new("database = \"sqlite:orders.sqlite\"").await;
+    let address = format!("sqlite:{}", shop.file("orders.sqlite").display());
+    AnyOrders::connect(&address, "guichet_").await.unwrap();
+    shop
 }
 
 /// The payment as the service has it.
@@ -76,6 +85,8 @@ async fn a_statement_shows_what_differs_and_apply_reads_what_is_paid_there() {
         "Paid there and not here: 1\n",
         "  line 3  ORDER-awa-21  pi_",
         "Paid there, and unknown here: 1\n",
+        "let its customer open the order again before `guichet shop restore close`",
+        "Never charge for it again.\n",
         "  line 4  HATS-1  pi_elsewhere  9 000 XAF\n",
         "Paid here and not there: 1\n",
         "  no line  ORDER-awa-18  pi_",
@@ -110,12 +121,34 @@ async fn a_statement_shows_what_differs_and_apply_reads_what_is_paid_there() {
     assert!(code == Some(3) && output.contains("1 difference, 0 not judged"), "{output}");
     let (code, output) = run(&["statement.csv", "--apply"]).await;
     assert!(code == Some(0) && output.contains("  is paid; the application has received it\n"), "{output}");
+    assert!(output.ends_with(": no difference.\n") && !output.contains("Paid there and not here"), "{output}");
     assert!(shop.application.shipped().contains(&"ORDER-awa-21".to_owned()));
     let (code, output) = run(&["statement.csv"]).await;
     assert!(
         code == Some(0) && output.ends_with("5 rows, 5 of them paid, against 6 orders: no difference.\n"),
         "{output}"
     );
+
+    // A row with our reference and an id that we do not have is not ours.
+    rows.push(row(&sold[1], "45000", "paid").replacen("pi_", "pi_another_", 1));
+    statement(&shop, &rows);
+    let (code, output) = run(&["statement.csv"]).await;
+    assert!(code == Some(3) && output.contains("2 differences, 0 not judged"), "{output}");
+    let ours = format!("45 000 XAF  here: {}\n", sold[1]["id"].as_str().unwrap());
+    assert!(output.contains("  line 7  ORDER-awa-18  pi_another_") && output.contains(&ours), "{output}");
+    assert!(
+        output.contains("it was created twice") && output.contains("  lines 3, 7  ORDER-awa-18  refunds"),
+        "{output}"
+    );
+    rows.pop();
+
+    // What was reversed there later is not paid there any more.
+    rows.push(row(&sold[1], "45000", "reversed"));
+    statement(&shop, &rows);
+    let (code, output) = run(&["statement.csv"]).await;
+    let reversed = output.contains("  line 7  ORDER-awa-18  pi_") && output.contains("  there: reversed\n");
+    assert!(code == Some(3) && reversed, "{output}");
+    rows.pop();
 
     // What the service does not confirm stays as it is.
     rows.push(row(&unpaid, "45000", "paid"));
@@ -130,7 +163,7 @@ async fn a_statement_shows_what_differs_and_apply_reads_what_is_paid_there() {
 
 #[tokio::test]
 async fn a_file_that_is_no_statement_is_refused_with_the_remedy() {
-    let shop = Shop::new("database = \"sqlite:orders.sqlite\"").await;
+    let shop = without_orders().await;
     let key = "sk_test_0123456789abcdef";
     let run =
         async |arguments: &[&str]| shop.run(&[&["reconcile"], arguments].concat(), key, "http://127.0.0.1:9").await;
@@ -143,6 +176,14 @@ async fn a_file_that_is_no_statement_is_refused_with_the_remedy() {
     assert!(code == Some(1) && output.contains("\"Ref\", \"Total\", \"Currency\""), "{output}");
     let named = ["columns.csv", "--column", "reference=Ref", "--column", "amount=Total"];
     let (code, output) = run(&named).await;
+    assert!(code == Some(3) && output.contains("the statement has no dates. Name the span"), "{output}");
+    assert!(
+        output.ends_with("0 of them paid, against 0 orders: 0 differences, 0 not judged, and no span.\n"),
+        "{output}"
+    );
+    let (code, output) = run(&[&named[..], &["--from", "2026-11-01"]].concat()).await;
+    assert!(code == Some(3) && output.contains("and no span"), "one end is no span: {output}");
+    let (code, output) = run(&[&named[..], &["--from", "2026-11-01", "--to", "2026-11-30"]].concat()).await;
     assert!(code == Some(0) && output.contains("0 rows, 0 of them paid, against 0 orders: no difference."), "{output}");
     let (code, output) = run(&["columns.csv", "--column", "ref=Ref"]).await;
     assert!(code == Some(2) && output.contains("id, reference, amount"), "{output}");
@@ -153,12 +194,43 @@ async fn a_file_that_is_no_statement_is_refused_with_the_remedy() {
 }
 
 #[tokio::test]
+async fn dates_with_their_day_first_are_read_by_the_clock_of_the_statement() {
+    let shop = without_orders().await;
+    let run = async |arguments: &[&str]| {
+        let arguments = [&["reconcile", "statement.csv"], arguments].concat();
+        shop.run(&arguments, "sk_test_0123456789abcdef", "http://127.0.0.1:9").await
+    };
+    let write = |dates: &[&str]| {
+        let rows: String = dates.iter().map(|date| format!("ORDER-1,45000,XAF,failed,{date},a\n")).collect();
+        fs::write(shop.file("statement.csv"), format!("Merchant ref,Amount,Currency,Status,Date,Note\n{rows}"))
+            .unwrap();
+    };
+    write(&["05/11/2026 16:55", "30/11/2026"]);
+    let (code, output) = run(&["--utc-offset", "+01:00"]).await;
+    assert!(
+        code == Some(0) && output.contains("from 2026-11-05T16:55:00+01:00 to 2026-11-30T23:59:59+01:00"),
+        "{output}"
+    );
+    assert!(output.contains("Not read: the columns Note.\n"), "{output}");
+    let (code, output) = run(&["--utc-offset", "+01:00", "--to", "2026-12-01", "--json"]).await;
+    let all: Value = serde_json::from_str(&output).unwrap();
+    assert!(code == Some(0) && all["span"]["to"] == "2026-12-01T23:59:59+01:00", "{output}");
+    assert_eq!(all["columns_not_read"], json!(["Note"]));
+    write(&["05/11/2026", "06/11/2026"]);
+    let (code, output) = run(&[]).await;
+    assert!(
+        code == Some(3) && output.contains("the date 05/11/2026 in line 2 may have its day or its month"),
+        "{output}"
+    );
+    let (code, output) = run(&["--from", "2026-11-01", "--to", "2026-11-30"]).await;
+    assert!(code == Some(0) && output.ends_with("against 0 orders: no difference.\n"), "{output}");
+}
+
+#[tokio::test]
 async fn a_hundred_thousand_rows_are_compared_with_as_many_orders_in_seconds() {
     const ORDERS: usize = 100_000;
-    let shop = Shop::new("database = \"sqlite:orders.sqlite\"").await;
+    let shop = without_orders().await;
     let run = async |arguments: &[&str]| shop.run(arguments, "sk_test_0123456789abcdef", "http://127.0.0.1:9").await;
-    let (code, output) = run(&["orders", "list"]).await;
-    assert_eq!(code, Some(0), "its tables: {output}");
     let found = json!({
         "id": "pi_@", "payment_ref": "pay_@", "state": {"paid": {"at": 1_796_000_060}}, "status": "succeeded",
         "since": 1_796_000_000,

@@ -4,6 +4,7 @@
 mod statement;
 
 use super::FileArgs;
+use super::books::UtcOffset;
 use super::config::Config;
 use super::open;
 use crate::failure::Failure;
@@ -16,8 +17,8 @@ use guichet::shop::ledger::{FoundState, Payment, State, for_each_order};
 use guichet::values::{Moment, printable};
 use guichet_orders::AnyOrders;
 use serde::Serialize;
-use serde_json::json;
-use statement::{Column, Dates, Statement, column, first_second, last_second};
+use serde_json::{Value, json};
+use statement::{Column, DateAt, Dates, Statement, Written, column, date};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write;
@@ -28,31 +29,44 @@ use tokio::time::Instant;
 /// The exit code if there are differences, or rows that could not be judged.
 const DIFFERS: u8 = 3;
 /// What to do about a payment that is paid there, and whose creation got no reply here.
-const NO_ID: &str = "One that has no id here cannot be read: look at it at the payment company, then decide by `guichet \
-                     shop mismatches resolve`.";
+const NO_ID: &str = "One that has no id here cannot be read: look at it at the payment company, then decide by \
+                     `guichet shop mismatches resolve`.";
+/// What to do about a payment that has our reference, and another id than ours.
+const OUR_REFERENCE: &str = "One that names ids here has the reference of our order and another id: it was created \
+                             twice. Look at all of them at the payment company, and give back what is paid besides.";
 /// The pause between two lines that say how far the readings are.
 const PROGRESS: Duration = Duration::from_secs(2);
 
 const AFTER: &str = "\
 Columns are found by their headings, without case, spaces, `_` and `-`:
   id          id, payment_id, transaction_id: the service's id, or its public reference
-  reference   reference, merchant_reference, external_reference: the one that the shop has sent
+  reference   reference, merchant_reference, merchant_ref, external_reference, external_ref, external_id: the one
+              that the shop has sent
   amount, currency
   status      without it, each row counts as paid
   date        date, created_at
-An id or a reference, the amount and the currency are required. --column names another heading.
+An id or a reference, the amount and the currency are required. --column names another heading. Columns that are not
+read are named.
 
 Fields are separated by commas, semicolons or tabs, and the text is UTF-8. Amounts are in the smallest unit, unless
 --amounts says otherwise. `45 000` and `1,234,567` are read for a currency without decimals; what could mean two
 amounts, such as `45,000`, is not judged.
 
+Rows are in the order of time: of several rows of a payment the last one counts, so that a payment that was reversed
+after it was paid is a difference. If the file has ids of ours, an id that is not known here is that of another
+payment, also if it has our reference.
+
 A payment that is paid here and has no row is a difference if it may have been paid between --from and --to, or else
-between the first and the last date of the file. Dates are RFC 3339 or YYYY-MM-DD; one without an offset is in UTC.
+between the first and the last date of the file. Dates are RFC 3339 or YYYY-MM-DD; those of the file may also be
+DD/MM/YYYY, DD/MM/YYYY HH:MM or DD/MM/YYYY HH:MM:SS, if one of them shows that the day is first. One without an offset
+is in UTC, unless --utc-offset says otherwise. If neither the file nor --from and --to show the span, what is paid
+here and not there is not judged.
 
-Nothing is changed without --apply, which reads each payment anew that is paid there and not here.
+Nothing is changed without --apply, which reads each payment anew that is paid there and not here, and then compares
+once more.
 
-Exit codes: 0 no difference; 1 an error; 2 invalid arguments; 3 differences, or rows that could not be judged. With
---apply, a payment that the reading has shown as paid is no difference any more.";
+Exit codes: 0 no difference; 1 an error; 2 invalid arguments; 3 differences, or rows that could not be judged, or no
+span. With --apply, a payment that the reading has shown as paid is no difference any more.";
 
 #[derive(Args)]
 #[command(after_long_help = AFTER)]
@@ -72,11 +86,14 @@ pub(super) struct ReconcileArgs {
     #[arg(long = "paid-word", value_name = "WORD")]
     paid_words: Vec<String>,
     /// When the statement begins.
-    #[arg(long, value_name = "DATE", value_parser = first_second)]
-    from: Option<i64>,
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    from: Option<Written>,
     /// When the statement ends; a day counts whole.
-    #[arg(long, value_name = "DATE", value_parser = last_second)]
-    to: Option<i64>,
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    to: Option<Written>,
+    /// How far the clock of dates without an offset is ahead of UTC, such as +01:00 in Cameroon.
+    #[arg(long, value_name = "OFFSET", default_value_t, allow_hyphen_values = true)]
+    utc_offset: UtcOffset,
     /// Read anew each payment that is paid there and not here. The application receives what its orders become.
     #[arg(long)]
     apply: bool,
@@ -118,65 +135,59 @@ pub(super) async fn reconcile(args: ReconcileArgs) -> Result<(), Failure> {
     }
 }
 
-/// Compares, and prints the result. Returns whether there is no difference.
+/// Compares, and prints the result. Returns whether there is no difference, and all was judged.
 async fn run(args: ReconcileArgs) -> Result<bool, Box<dyn Error>> {
-    let ReconcileArgs { statement, file, columns, amounts, paid_words, from, to, apply, json } = args;
+    let ReconcileArgs { statement, file, columns, amounts, paid_words, from, to, utc_offset, apply, json } = args;
     let path = statement.ok_or(
         "Missing FILE. The service's document has no list of payments to compare with: export a statement as CSV from \
          the payment company, and name its file.",
     )?;
+    let seconds = |date: Option<Written>| {
+        date.map(|date| date.seconds(utc_offset).ok_or("--from or --to is out of range.")).transpose()
+    };
+    let (from, to) = (seconds(from)?.map(|(first, _)| first), seconds(to)?.map(|(_, last)| last));
     if from.zip(to).is_some_and(|(from, to)| from > to) {
         return Err("--from is later than --to.".into());
     }
-    let statement = Statement::open(&path, &columns)?;
+    let statement = Statement::open(&path, &columns, utc_offset)?;
     let span = span(from, to, &statement.dates);
     let unit = match amounts {
         Amounts::Minor => AmountUnit::Minor,
         Amounts::Major => AmountUnit::Major,
     };
+    let rules = StatementRules { unit, paid_words, span };
     let config = Config::read(&file.config)?;
     let orders = open::orders_beside(&config).await?;
-    let mut comparison = Comparison::new(&statement.rows, StatementRules { unit, paid_words, span });
-    for_each_order(&orders, |order| comparison.add(order)).await?;
+    let mut compared = compare(&statement, rules.clone(), &orders).await?;
+    let reread = if apply { Some(read_anew(&config, orders.clone(), &compared).await?) } else { None };
+    if reread.iter().flatten().next().is_some() {
+        // What has become paid is no difference any more, and its order may be paid twice now.
+        compared = compare(&statement, rules, &orders).await?;
+    }
+    let report = Report { compared: &compared, statement: &statement, span, utc_offset, reread: reread.as_deref() };
+    let text = if json { report.json().to_string() } else { report.text() };
+    show::raw(text.as_bytes()).map_err(|_| "The result cannot be written.")?;
+    Ok(report.has_nothing())
+}
+
+/// Compares a statement with the orders as they are now.
+async fn compare(statement: &Statement, rules: StatementRules, orders: &AnyOrders) -> Result<Compared, Box<dyn Error>> {
+    let mut comparison = Comparison::new(&statement.rows, rules);
+    for_each_order(orders, |order| comparison.add(order)).await?;
     let mut compared = comparison.end();
     compared.rows += statement.not_judged.len();
     compared.not_judged.extend(&statement.not_judged);
     compared.not_judged.sort_by_key(|one| (one.line, one.why));
-    let reread = if apply { Some(read_anew(&config, orders, &compared).await?) } else { None };
-    let is_paid_now = |difference: &&Difference| {
-        let is_it = |one: &&Reread| {
-            difference.order.as_ref() == Some(&one.order)
-                && (&difference.reference, &difference.id) == (&one.reference, &one.id)
-        };
-        difference.kind == DifferenceKind::PaidThere
-            && reread.iter().flatten().find(is_it).is_some_and(|one| one.is_paid)
-    };
-    let left = compared.differences.len() - compared.differences.iter().filter(is_paid_now).count();
-    let text = if json {
-        let mut all = json!(compared);
-        all["span"] = json!(span.map(|(from, to)| json!({"from": bound(from), "to": bound(to)})));
-        if let Some(reread) = &reread {
-            all["read"] = json!(reread);
-        }
-        all.to_string()
-    } else {
-        report(&compared, &statement.dates, span, reread.as_deref())
-    };
-    show::raw(text.as_bytes()).map_err(|_| "The result cannot be written.")?;
-    Ok(left == 0 && compared.not_judged.is_empty())
+    Ok(compared)
 }
 
 /// The first and the last second that the statement covers: as they are named, or else as the file's dates have them.
 fn span(from: Option<i64>, to: Option<i64>, dates: &Dates) -> Option<(i64, i64)> {
-    let of_file = match dates {
-        Dates::Span(first, last) => Some((*first, *last)),
-        Dates::None | Dates::Unreadable { .. } => None,
+    let (first, last) = match dates {
+        Dates::Span(first, last) => (Some(*first), Some(*last)),
+        Dates::None | Dates::Unreadable(_) | Dates::Ambiguous(_) => (None, None),
     };
-    if from.is_none() && to.is_none() {
-        return of_file;
-    }
-    let (first, last) = of_file.unwrap_or((i64::MIN, i64::MAX));
-    Some((from.unwrap_or(first), to.unwrap_or(last)))
+    from.or(first).zip(to.or(last))
 }
 
 /// Reads each payment anew that is paid there and not here, and delivers to the application what its order becomes.
@@ -226,56 +237,102 @@ fn is_paid(payment: &Payment, id: Option<&str>) -> bool {
     }
 }
 
-/// The result as text: each difference by its kind with what to do, what could not be judged, and a summary.
-fn report(compared: &Compared, dates: &Dates, span: Option<(i64, i64)>, reread: Option<&[Reread]>) -> String {
-    let mut text = String::new();
-    for group in compared.differences.chunk_by(|one, other| one.kind == other.kind) {
-        let (title, to_do) = heading(group[0].kind);
-        text += &format!("{title}: {}\n  {to_do}\n", group.len());
-        if group.iter().any(|difference| difference.kind == DifferenceKind::PaidThere && !difference.is_readable) {
-            text += &format!("  {NO_ID}\n");
-        }
-        for difference in group {
-            text += &format!("  {}\n", line(difference));
-        }
-        text.push('\n');
+/// What is printed.
+struct Report<'a> {
+    compared: &'a Compared,
+    statement: &'a Statement,
+    span: Option<(i64, i64)>,
+    utc_offset: UtcOffset,
+    reread: Option<&'a [Reread]>,
+}
+
+impl Report<'_> {
+    /// Whether there is no difference, and all was judged.
+    fn has_nothing(&self) -> bool {
+        self.compared.differences.is_empty() && self.compared.not_judged.is_empty() && self.span.is_some()
     }
-    if !compared.not_judged.is_empty() {
-        text += &format!("Not judged: {}\n", compared.not_judged.len());
-        for one in &compared.not_judged {
-            text += &format!("  line {}  {}\n", one.line, cause(one.why));
+
+    fn json(&self) -> Value {
+        let mut all = json!(self.compared);
+        all["span"] = json!(self.span.map(|(from, to)| json!({"from": self.bound(from), "to": self.bound(to)})));
+        all["columns_not_read"] = json!(self.statement.not_read);
+        if let Some(reread) = self.reread {
+            all["read"] = json!(reread);
         }
-        text.push('\n');
+        all
     }
-    if let Some(reread) = reread {
-        text += &read_lines(reread);
-    }
-    if !compared.other_words.is_empty() {
-        let words = compared.other_words.iter().map(|(word, rows)| format!("{} ({rows})", printable(word)));
-        let words = words.collect::<Vec<_>>().join(", ");
-        text += &format!("These words count as not paid: {words}. If one means paid, add it: --paid-word WORD.\n");
-    }
-    text += &match (span, dates) {
-        (Some((from, to)), _) => {
-            format!("What is paid here and not there was looked for from {} to {}.\n", bound(from), bound(to))
+
+    /// Each difference by its kind with what to do, what could not be judged, and a summary.
+    fn text(&self) -> String {
+        let Compared { differences, not_judged, other_words, orders, rows, paid_rows } = self.compared;
+        let mut text = String::new();
+        for group in differences.chunk_by(|one, other| one.kind == other.kind) {
+            let (title, to_do) = heading(group[0].kind);
+            text += &format!("{title}: {}\n  {to_do}\n", group.len());
+            if group.iter().any(|difference| difference.kind == DifferenceKind::PaidThere && !difference.is_readable) {
+                text += &format!("  {NO_ID}\n");
+            }
+            if group.iter().any(|difference| !difference.our_ids.is_empty()) {
+                text += &format!("  {OUR_REFERENCE}\n");
+            }
+            for difference in group {
+                text += &format!("  {}\n", line(difference));
+            }
+            text.push('\n');
         }
-        (None, Dates::Unreadable { line, text }) => format!(
-            "What is paid here and not there was not judged: line {line} has the date {}. Name the span: --from and \
-             --to.\n",
-            printable(text)
-        ),
-        (None, _) => {
-            let no_dates = "What is paid here and not there was not judged: the statement has no dates. Name its span";
-            format!("{no_dates}: --from and --to.\n")
+        if !not_judged.is_empty() {
+            text += &format!("Not judged: {}\n", not_judged.len());
+            for one in not_judged {
+                text += &format!("  line {}  {}\n", one.line, cause(one.why));
+            }
+            text.push('\n');
         }
-    };
-    let Compared { orders, rows, paid_rows, .. } = compared;
-    let result = match (compared.differences.len(), compared.not_judged.len()) {
-        (0, 0) => "no difference".to_owned(),
-        (1, not_judged) => format!("1 difference, {not_judged} not judged"),
-        (differences, not_judged) => format!("{differences} differences, {not_judged} not judged"),
-    };
-    text + &format!("{rows} rows, {paid_rows} of them paid, against {orders} orders: {result}.")
+        if let Some(reread) = self.reread {
+            text += &read_lines(reread);
+        }
+        if !self.statement.not_read.is_empty() {
+            let headings: Vec<String> =
+                self.statement.not_read.iter().map(|name| printable(name).to_string()).collect();
+            text += &format!("Not read: the columns {}.\n", headings.join(", "));
+        }
+        if !other_words.is_empty() {
+            let words = other_words.iter().map(|(word, rows)| format!("{} ({rows})", printable(word)));
+            let words = words.collect::<Vec<_>>().join(", ");
+            text += &format!("These words count as not paid: {words}. If one means paid, add it: --paid-word WORD.\n");
+        }
+        text += &format!("What is paid here and not there was {}\n", self.what_was_looked_for());
+        let result = match (differences.len(), not_judged.len()) {
+            _ if self.has_nothing() => "no difference".to_owned(),
+            (1, not_judged) => format!("1 difference, {not_judged} not judged"),
+            (differences, not_judged) => format!("{differences} differences, {not_judged} not judged"),
+        };
+        let no_span = if self.span.is_none() { ", and no span" } else { "" };
+        text + &format!("{rows} rows, {paid_rows} of them paid, against {orders} orders: {result}{no_span}.")
+    }
+
+    /// In which span what is paid here and not there was looked for, or why not.
+    fn what_was_looked_for(&self) -> String {
+        let why = match (self.span, &self.statement.dates) {
+            (Some((from, to)), _) => return format!("looked for from {} to {}.", self.bound(from), self.bound(to)),
+            (None, Dates::Unreadable(DateAt { line, text })) => {
+                format!("line {line} has the date {}", printable(text))
+            }
+            (None, Dates::Ambiguous(DateAt { line, text })) => format!(
+                "the date {} in line {line} may have its day or its month first, and no other date shows which",
+                printable(text)
+            ),
+            (None, _) => "the statement has no dates".to_owned(),
+        };
+        format!("not judged: {why}. Name the span: --from and --to.")
+    }
+
+    /// An end of the span, by the clock of the statement.
+    fn bound(&self, seconds: i64) -> String {
+        match self.utc_offset.at(seconds) {
+            Ok(at) if self.utc_offset != UtcOffset::default() => format!("{at}{}", self.utc_offset),
+            _ => Moment::from_unix(seconds).to_string(),
+        }
+    }
 }
 
 /// The title of a kind, and what to do.
@@ -284,8 +341,9 @@ fn heading(kind: DifferenceKind) -> (&'static str, &'static str) {
         DifferenceKind::PaidThere => ("Paid there and not here", "Read them anew with --apply."),
         DifferenceKind::UnknownHere => (
             "Paid there, and unknown here",
-            "Look which system has sold them: another shop with the same account, or this one before its ledger was \
-             restored.",
+            "Another system with the same account has sold it, or the ledger was restored and has no such order: then \
+             let its customer open the order again before `guichet shop restore close`; it is then named in `guichet \
+             shop mismatches list`. Never charge for it again.",
         ),
         DifferenceKind::PaidHere => (
             "Paid here and not there",
@@ -322,6 +380,10 @@ fn line(difference: &Difference) -> String {
     line += "  ";
     line += &match kind {
         DifferenceKind::PaidThere if !difference.is_readable => format!("{}  has no id here", sum()),
+        DifferenceKind::UnknownHere if !difference.our_ids.is_empty() => {
+            let ids: Vec<String> = difference.our_ids.iter().map(|id| printable(id).to_string()).collect();
+            format!("{}  here: {}", sum(), ids.join(", "))
+        }
         DifferenceKind::PaidThere | DifferenceKind::UnknownHere => sum(),
         DifferenceKind::PaidHere => match status {
             Some(status) => format!("{}  there: {}", expected(), printable(status)),
@@ -387,13 +449,4 @@ fn read_lines(reread: &[Reread]) -> String {
 
 fn money(money: &Money) -> String {
     money.amount.in_currency(&money.currency)
-}
-
-/// An end of the span.
-fn bound(seconds: i64) -> String {
-    match seconds {
-        i64::MIN => "the first order".to_owned(),
-        i64::MAX => "the last order".to_owned(),
-        _ => Moment::from_unix(seconds).to_string(),
-    }
 }

@@ -1,8 +1,10 @@
 //! A statement as CSV: which column is which, and what its rows have.
 
+use crate::shop::books::UtcOffset;
 use csv::{ReaderBuilder, StringRecord};
 use guichet::native::ledger::{NotJudged, StatementRow, WhyNotJudged};
-use guichet::values::Moment;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
 use std::path::Path;
 
 /// What may separate fields. Of those that give as many headings, the first.
@@ -26,7 +28,11 @@ pub(super) enum Column {
 /// Each column's name in `--column`, and the headings by which it is found, as [`plain`] has them.
 const COLUMNS: [(Column, &str, &[&str]); 6] = [
     (Column::Id, "id", &["id", "paymentid", "transactionid"]),
-    (Column::Reference, "reference", &["reference", "merchantreference", "externalreference"]),
+    (
+        Column::Reference,
+        "reference",
+        &["reference", "merchantreference", "merchantref", "externalreference", "externalref", "externalid"],
+    ),
     (Column::Amount, "amount", &["amount"]),
     (Column::Currency, "currency", &["currency"]),
     (Column::Status, "status", &["status"]),
@@ -40,6 +46,8 @@ pub(super) struct Statement {
     /// The rows that have other columns than the heading.
     pub not_judged: Vec<NotJudged>,
     pub dates: Dates,
+    /// The headings of the columns that are not read.
+    pub not_read: Vec<String>,
 }
 
 /// The dates of a statement.
@@ -49,31 +57,59 @@ pub(super) enum Dates {
     /// The first and the last second.
     Span(i64, i64),
     /// A row has none, or one that cannot be read.
-    Unreadable {
-        line: u64,
-        text: String,
-    },
+    Unreadable(DateAt),
+    /// A date may have its day or its month first, and no other date of the file shows which.
+    Ambiguous(DateAt),
+}
+
+/// A date as it is written, and its line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct DateAt {
+    pub line: u64,
+    pub text: String,
+}
+
+/// A moment, or a day or time of a clock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Written {
+    /// With its offset, in Unix seconds.
+    Moment(i64),
+    Time(DateTime),
+    Day(Date),
+}
+
+/// What the dates read so far show.
+#[derive(Debug, Default)]
+struct DatesRead {
+    span: Option<(i64, i64)>,
+    unreadable: Option<DateAt>,
+    ambiguous: Option<DateAt>,
+    /// A date can only be read with its day first.
+    is_day_first: bool,
 }
 
 impl Statement {
-    /// Reads a file.
-    pub(super) fn open(path: &Path, columns: &[(Column, String)]) -> Result<Self, String> {
+    /// Reads a file. Its times without an offset are those of a clock with this one.
+    pub(super) fn open(path: &Path, columns: &[(Column, String)], offset: UtcOffset) -> Result<Self, String> {
         let name = path.display();
         let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
-        Self::read(&bytes, columns).map_err(|error| format!("{name}: {error}"))
+        Self::read(&bytes, columns, offset).map_err(|error| format!("{name}: {error}"))
     }
 
-    fn read(bytes: &[u8], columns: &[(Column, String)]) -> Result<Self, String> {
+    fn read(bytes: &[u8], columns: &[(Column, String)], utc_offset: UtcOffset) -> Result<Self, String> {
         let text = decode(bytes)?;
         let (delimiter, headings) = headings(text)?;
         let columns = Columns::find(&headings, columns)?;
         let mut reader =
             ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes());
-        let mut statement = Self { rows: Vec::new(), not_judged: Vec::new(), dates: Dates::None };
+        let not_read = columns.not_read(&headings);
+        let mut statement = Self { rows: Vec::new(), not_judged: Vec::new(), dates: Dates::None, not_read };
+        let mut dates = DatesRead::default();
         let (mut record, mut line, mut counted_to) = (StringRecord::new(), 1, 0);
         loop {
             let start = offset(&reader);
             if !reader.read_record(&mut record).map_err(|error| error.to_string())? {
+                statement.dates = dates.end();
                 return Ok(statement);
             }
             // The end of the line before, and empty lines, are read with the record.
@@ -88,36 +124,92 @@ impl Statement {
             if begin == text.len() - text.trim_start_matches(['\r', '\n']).len() {
                 continue; // The headings.
             }
-            statement.add(line, &record, &headings, &columns);
+            if record.len() != headings.len() {
+                statement.not_judged.push(NotJudged { line, why: WhyNotJudged::Columns });
+                continue;
+            }
+            let text = |column| columns.get(column).and_then(|index| record.get(index));
+            if let Some(date) = text(Column::Date) {
+                dates.add(line, date.trim(), utc_offset);
+            }
+            let owned = |column| text(column).unwrap_or_default().to_owned();
+            statement.rows.push(StatementRow {
+                line,
+                id: owned(Column::Id),
+                reference: owned(Column::Reference),
+                amount: owned(Column::Amount),
+                currency: owned(Column::Currency),
+                status: text(Column::Status).map(str::to_owned),
+            });
         }
-    }
-
-    fn add(&mut self, line: u64, record: &StringRecord, headings: &StringRecord, columns: &Columns) {
-        if record.len() != headings.len() {
-            return self.not_judged.push(NotJudged { line, why: WhyNotJudged::Columns });
-        }
-        let text = |column| columns.get(column).and_then(|index| record.get(index)).map(str::to_owned);
-        if let Some(date) = text(Column::Date) {
-            self.dates = std::mem::replace(&mut self.dates, Dates::None).with(line, &date);
-        }
-        self.rows.push(StatementRow {
-            line,
-            id: text(Column::Id).unwrap_or_default(),
-            reference: text(Column::Reference).unwrap_or_default(),
-            amount: text(Column::Amount).unwrap_or_default(),
-            currency: text(Column::Currency).unwrap_or_default(),
-            status: text(Column::Status),
-        });
     }
 }
 
-impl Dates {
-    fn with(self, line: u64, text: &str) -> Self {
-        match (self, seconds(text.trim())) {
-            (unreadable @ Self::Unreadable { .. }, _) => unreadable,
-            (_, None) => Self::Unreadable { line, text: text.to_owned() },
-            (Self::None, Some((first, last))) => Self::Span(first, last),
-            (Self::Span(from, to), Some((first, last))) => Self::Span(from.min(first), to.max(last)),
+impl DatesRead {
+    fn add(&mut self, line: u64, text: &str, offset: UtcOffset) {
+        let written = Written::read(text).or_else(|| {
+            match parts(text)? {
+                (day, month) if day == month => {}
+                (1..=12, 1..=12) => {
+                    self.ambiguous.get_or_insert_with(|| DateAt { line, text: text.to_owned() });
+                }
+                _ => self.is_day_first = true,
+            }
+            Written::day_first(text)
+        });
+        match (written.and_then(|written| written.seconds(offset)), self.span) {
+            (None, _) => {
+                self.unreadable.get_or_insert_with(|| DateAt { line, text: text.to_owned() });
+            }
+            (read, None) => self.span = read,
+            (Some((first, last)), Some((from, to))) => self.span = Some((from.min(first), to.max(last))),
+        }
+    }
+
+    fn end(self) -> Dates {
+        match self {
+            Self { unreadable: Some(date), .. } => Dates::Unreadable(date),
+            Self { ambiguous: Some(date), is_day_first: false, .. } => Dates::Ambiguous(date),
+            Self { span: Some((first, last)), .. } => Dates::Span(first, last),
+            Self { span: None, .. } => Dates::None,
+        }
+    }
+}
+
+impl Written {
+    /// Reads RFC 3339, and a day or time in its form.
+    fn read(text: &str) -> Option<Self> {
+        // What has an offset would be read as a time, too, without it.
+        match text.parse::<Timestamp>() {
+            Ok(at) => Some(Self::Moment(at.as_second())),
+            Err(_) if text.len() == "2026-11-21".len() => text.parse().ok().map(Self::Day),
+            Err(_) => text.parse().ok().map(Self::Time),
+        }
+    }
+
+    /// Reads `30/11/2026`, with a time or without.
+    fn day_first(text: &str) -> Option<Self> {
+        let time = |format| DateTime::strptime(format, text).map(Self::Time);
+        let day = Date::strptime("%d/%m/%Y", text).map(Self::Day);
+        let written = day.or_else(|_| time("%d/%m/%Y %H:%M")).or_else(|_| time("%d/%m/%Y %H:%M:%S")).ok();
+        // A year of two digits is none of the first century.
+        written.filter(|written| match written {
+            Self::Moment(_) => true,
+            Self::Time(at) => at.year() > 99,
+            Self::Day(day) => day.year() > 99,
+        })
+    }
+
+    /// Its first and its last second.
+    pub(super) fn seconds(self, offset: UtcOffset) -> Option<(i64, i64)> {
+        let midnight = |day| offset.day(Some(day), 0).ok().map(|(_, begins)| begins);
+        match self {
+            Self::Moment(at) => Some((at, at)),
+            Self::Time(at) => {
+                let second = midnight(at.date())? + at.time().duration_since(Time::midnight()).as_secs();
+                Some((second, second))
+            }
+            Self::Day(day) => midnight(day).map(|first| (first, first + LAST_OF_DAY)),
         }
     }
 }
@@ -167,6 +259,14 @@ impl Columns {
         }
     }
 
+    /// The headings of the other columns.
+    fn not_read(&self, headings: &StringRecord) -> Vec<String> {
+        let is_read = |index| self.0.iter().any(|(_, read)| *read == index);
+        let others =
+            headings.iter().enumerate().filter(|(index, heading)| !is_read(*index) && !heading.trim().is_empty());
+        others.map(|(_, heading)| heading.trim().to_owned()).collect()
+    }
+
     fn get(&self, column: Column) -> Option<usize> {
         self.0.iter().find(|(found, _)| *found == column).map(|(_, index)| *index)
     }
@@ -209,30 +309,24 @@ fn lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// The first and the last second of a date or a moment.
-fn seconds(text: &str) -> Option<(i64, i64)> {
-    let first = Moment::new(text).ok()?.unix();
-    let is_day = text.len() == "2026-11-21".len();
-    Some((first, if is_day { first + LAST_OF_DAY } else { first }))
+/// The first two numbers of a date with slashes.
+fn parts(text: &str) -> Option<(u8, u8)> {
+    let mut parts = text.split('/').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
 }
 
 /// Reads the value of `--column`.
 pub(super) fn column(text: &str) -> Result<(Column, String), String> {
     let (name, heading) =
-        text.split_once('=').ok_or("It is written NAME=HEADING, such as reference=\"Merchant ref\".")?;
+        text.split_once('=').ok_or("It is written NAME=HEADING, such as reference=\"Order number\".")?;
     let column = COLUMNS.iter().find(|(_, known, _)| *known == name.trim()).map(|(column, ..)| *column);
     let column = column.ok_or("The name is id, reference, amount, currency, status or date.")?;
     Ok((column, heading.to_owned()))
 }
 
-/// Reads the value of `--from`.
-pub(super) fn first_second(text: &str) -> Result<i64, &'static str> {
-    seconds(text).map(|(first, _)| first).ok_or("A date is written 2026-11-21, or 2026-11-21T10:30:00Z.")
-}
-
-/// Reads the value of `--to`.
-pub(super) fn last_second(text: &str) -> Result<i64, &'static str> {
-    seconds(text).map(|(_, last)| last).ok_or("A date is written 2026-11-21, or 2026-11-21T10:30:00Z.")
+/// Reads the value of `--from` and `--to`.
+pub(super) fn date(text: &str) -> Result<Written, &'static str> {
+    Written::read(text).ok_or("A date is written 2026-11-21, or 2026-11-21T10:30:00Z.")
 }
 
 #[cfg(test)]
@@ -240,11 +334,11 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Statement, String> {
-        Statement::read(text.as_bytes(), &[])
+        Statement::read(text.as_bytes(), &[], UtcOffset::default())
     }
 
     fn with(text: &str, named: &str) -> Result<Statement, String> {
-        Statement::read(text.as_bytes(), &[column(named).unwrap()])
+        Statement::read(text.as_bytes(), &[column(named).unwrap()], UtcOffset::default())
     }
 
     #[test]
@@ -260,8 +354,7 @@ mod tests {
             let [row] = &*statement.rows else { panic!("{text}: {statement:?}") };
             let texts = (&*row.id, &*row.reference, &*row.amount, &*row.currency, row.status.as_deref());
             assert_eq!(texts, ("pi_1", "A", "45000", "XAF", Some("paid")), "{text}");
-            let day = Moment::new("2026-11-21T00:00:00Z").unwrap().unix();
-            assert_eq!(statement.dates, Dates::Span(day, day + 86_399), "{text}");
+            assert_eq!(statement.dates, span("2026-11-21T00:00:00Z", "2026-11-21T23:59:59Z"), "{text}");
         }
         assert_eq!(read("id,amount,currency\npi_1,1,XAF").unwrap().rows[0].status, None);
         assert_eq!(read("\"a;b;c;d;e\",id,amount,currency\nx,pi_1,1,XAF").unwrap().rows[0].id, "pi_1");
@@ -269,14 +362,33 @@ mod tests {
 
     #[test]
     fn another_heading_may_be_named() {
-        let text = "No,Merchant ref,amount,currency\n1,A,45000,XAF";
-        assert_eq!(with(text, "reference=Merchant ref").unwrap().rows[0].reference, "A");
+        let text = "No,Order number,amount,currency\n1,A,45000,XAF";
+        assert_eq!(with(text, "reference=Order number").unwrap().rows[0].reference, "A");
         let missing = with(text, "reference=Ref").unwrap_err();
-        assert!(missing.contains("\"Ref\"") && missing.contains("\"Merchant ref\""), "{missing}");
+        assert!(missing.contains("\"Ref\"") && missing.contains("\"Order number\""), "{missing}");
         let two = "payment_id,transaction_id,amount,currency\na,b,1,XAF";
         assert!(read(two).unwrap_err().contains("--column id="), "which one is not guessed");
         assert_eq!(with(two, "id=transaction_id").unwrap().rows[0].id, "b");
         assert!(column("reference").is_err() && column("ref=A").is_err());
+    }
+
+    #[test]
+    fn a_heading_that_can_only_be_our_reference_is_found() {
+        for heading in ["Merchant ref", "Merchant Reference", "external_ref", "External ID", "External-Reference"] {
+            let statement = read(&format!("{heading},amount,currency\nA,45000,XAF")).unwrap();
+            assert_eq!(statement.rows[0].reference, "A", "{heading}");
+        }
+        for heading in ["Ref", "Order ID"] {
+            read(&format!("{heading},amount,currency\nA,45000,XAF")).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn columns_that_are_not_read_are_named() {
+        let statement = read("Fee,id,Merchant note,amount,currency,\n100,pi_1,a,45000,XAF,").unwrap();
+        assert_eq!(statement.not_read, ["Fee", "Merchant note"]);
+        let statement = with("No,id,ref,amount,currency\n1,pi_1,A,45000,XAF", "reference=ref").unwrap();
+        assert_eq!(statement.not_read, ["No"]);
     }
 
     #[test]
@@ -311,17 +423,54 @@ mod tests {
 
     #[test]
     fn a_date_that_cannot_be_read_leaves_the_span_open() {
-        let dates = |rows: &str| read(&format!("id,amount,currency,date\n{rows}")).unwrap().dates;
-        assert_eq!(dates(""), Dates::None);
-        assert_eq!(dates("a,1,XAF,21/11/2026"), Dates::Unreadable { line: 2, text: "21/11/2026".to_owned() });
-        let day = dates("a,1,XAF,2026-11-21 10:30:00\nb,1,XAF,2026-11-21T08:30:00+01:00\nc,1,XAF,2026-11-21T07:30:00Z");
-        let [first, last] = ["2026-11-21T07:30:00Z", "2026-11-21T10:30:00Z"].map(|at| Moment::new(at).unwrap().unix());
-        assert_eq!(day, Dates::Span(first, last));
+        assert_eq!(dates(&[], ""), Dates::None);
+        for text in ["", "21 November", "11/21/2026", "21/11/26", "31/11/2026", "21/11", "21/11/2026 10:30 PM"] {
+            let date = DateAt { line: 3, text: text.to_owned() };
+            assert_eq!(dates(&["2026-11-21", text], ""), Dates::Unreadable(date));
+        }
+        let day = ["2026-11-21 10:30:00", "2026-11-21T08:30:00+01:00", "2026-11-21T07:45:00Z"];
+        assert_eq!(dates(&day, ""), span("2026-11-21T07:30:00Z", "2026-11-21T10:30:00Z"));
+    }
+
+    #[test]
+    fn a_date_with_its_day_first_is_read_if_it_can_only_be_that() {
+        assert_eq!(dates(&["05/11/2026", "30/11/2026"], ""), november_from("2026-11-05T00:00:00Z"), "30 is no month");
+        assert_eq!(dates(&["30/11/2026", "5/11/2026 16:55"], ""), november_from("2026-11-05T16:55:00Z"));
+        assert_eq!(dates(&["30/11/2026", "05/11/2026 16:55:12"], ""), november_from("2026-11-05T16:55:12Z"));
+        assert_eq!(dates(&["11/11/2026"], ""), span("2026-11-11T00:00:00Z", "2026-11-11T23:59:59Z"), "either way");
+        let date = DateAt { line: 3, text: "05/11/2026 16:55".to_owned() };
+        assert_eq!(dates(&["11/11/2026", "05/11/2026 16:55", "06/11/2026"], ""), Dates::Ambiguous(date));
+        let date = DateAt { line: 3, text: "11/30/2026".to_owned() };
+        assert_eq!(dates(&["05/11/2026", "11/30/2026"], ""), Dates::Unreadable(date), "its month is first");
+    }
+
+    #[test]
+    fn a_time_without_an_offset_is_that_of_the_clock() {
+        let texts = ["2026-11-05", "06/11/2026 16:55", "30/11/2026"];
+        assert_eq!(dates(&texts, "+01:00"), span("2026-11-04T23:00:00Z", "2026-11-30T22:59:59Z"));
+        let texts = ["2026-11-05 10:30:00", "2026-11-05T10:30:00Z", "2026-11-05T10:30:00-05:00"];
+        assert_eq!(dates(&texts, "+01:00"), span("2026-11-05T09:30:00Z", "2026-11-05T15:30:00Z"));
+    }
+
+    fn dates(dates: &[&str], offset: &str) -> Dates {
+        let rows: String = dates.iter().map(|date| format!("a,1,XAF,{date}\n")).collect();
+        let offset = Some(offset).filter(|offset| !offset.is_empty()).map(|offset| offset.parse().unwrap());
+        let text = format!("id,amount,currency,date\n{rows}");
+        Statement::read(text.as_bytes(), &[], offset.unwrap_or_default()).unwrap().dates
+    }
+
+    fn span(first: &str, last: &str) -> Dates {
+        let [first, last] = [first, last].map(|at| at.parse::<Timestamp>().unwrap().as_second());
+        Dates::Span(first, last)
+    }
+
+    fn november_from(first: &str) -> Dates {
+        span(first, "2026-11-30T23:59:59Z")
     }
 
     #[test]
     fn a_file_in_another_encoding_is_refused_with_the_remedy() {
-        let refused = |bytes: &[u8]| Statement::read(bytes, &[]).unwrap_err();
+        let refused = |bytes: &[u8]| Statement::read(bytes, &[], UtcOffset::default()).unwrap_err();
         let latin1 = refused(b"id,amount,currency\npi_1,1,XAF\nR\xe9gl\xe9,1,XAF");
         assert!(latin1.starts_with("Line 3 is not UTF-8") && latin1.contains("iconv"), "{latin1}");
         assert!(refused(b"\xff\xfei\0d\0").contains("UTF-16"));
