@@ -4,8 +4,10 @@
 use super::FileArgs;
 use super::config::Config;
 use super::{open, restore};
-use clap::{Args, Subcommand};
-use guichet::native::ledger::{Day, MethodSum, Money, Order, OrderState, Resolve, Store, Verdict};
+use clap::{ArgGroup, Args, Subcommand};
+use guichet::native::ledger::{
+    Day, MethodSum, Mismatch, MismatchReason, Money, Order, OrderState, Resolve, Restore, Store, Verdict,
+};
 use guichet::shop::ledger::{DAY, for_each_order, mismatches as mismatches_of, refunds as refunds_of};
 use guichet::values::{Amount, Moment, printable};
 use guichet_orders::AnyOrders;
@@ -53,17 +55,19 @@ pub(super) enum RefundsCommand {
 
 #[derive(Subcommand)]
 pub(super) enum MismatchesCommand {
-    /// List the payments that are not what was sent, and those that cannot be read.
+    /// List the payments that are not what was sent, those that cannot be read, and those that have paid an order with
+    /// another sum or after its end.
     List(ListArgs),
     /// Decide about one of them, after a look at the payment company.
+    #[command(group = ArgGroup::new("verdict").required(true).args(["ended", "paid", "accept", "given_back"]))]
     Resolve {
         /// The payment's reference.
         reference: String,
         /// The service's id of the payment, if the service has it.
         #[arg(long, value_name = "ID")]
         id: Option<String>,
-        /// It will not be paid.
-        #[arg(long, required_unless_present = "paid", conflicts_with = "paid")]
+        /// It will not be paid. Cancel it at the payment company first: a customer may still have its page.
+        #[arg(long)]
         ended: bool,
         /// This sum was paid with it, in the smallest unit of the order's currency.
         #[arg(long, value_name = "AMOUNT", requires = "confirm", requires = "id", value_parser = Amount::of_request)]
@@ -71,6 +75,13 @@ pub(super) enum MismatchesCommand {
         /// The same sum once more.
         #[arg(long, value_name = "AMOUNT", value_parser = Amount::of_request)]
         confirm: Option<Amount>,
+        /// It has paid the order with another sum, or after its end: the sum is accepted, and the order is delivered.
+        #[arg(long, requires = "id")]
+        accept: bool,
+        /// It has paid the order with another sum, or after its end: the whole payment was given back, with what was
+        /// paid besides with it. Make the refund at the payment company first: this moves no money.
+        #[arg(long, requires = "id")]
+        given_back: bool,
         #[command(flatten)]
         decision: DecisionArgs,
     },
@@ -78,8 +89,8 @@ pub(super) enum MismatchesCommand {
 
 #[derive(Args)]
 pub(super) struct DayArgs {
-    /// Which day. Without it, today.
-    #[arg(long, value_name = "YYYY-MM-DD")]
+    /// Which day. Without it, today by the ledger's clock if a key is at hand, and else by the store's.
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = parse_date)]
     date: Option<Date>,
     /// How far the day's clock is ahead of UTC, such as +01:00 in Cameroon.
     #[arg(long, value_name = "OFFSET", default_value_t, allow_hyphen_values = true)]
@@ -120,9 +131,9 @@ pub(super) async fn orders(command: OrdersCommand) -> Result<(), Box<dyn Error>>
                 }
             })
             .await?;
-            print(list.json, "orders", rows, "There is no order.", |row| {
-                let sum = money(&row["asked"]);
-                format!("{}  {}  {sum}  {}", text(&row["name"]), text(&row["state"]), text(&row["paid_by"]))
+            print(list.json, "orders", rows, None, "There is no order.", |row| {
+                let [name, state, paid_by] = ["name", "state", "paid_by"].map(|member| text(&row[member]));
+                format!("{name}  {state}  {}  {paid_by}{}", money(&row["asked"]), paid_of(row))
             });
             Ok(())
         }
@@ -142,7 +153,8 @@ pub(super) async fn refunds(command: RefundsCommand) -> Result<(), Box<dyn Error
             let mut rows = Vec::new();
             let books = Books::open(&list.file).await?;
             for_each_order(&books.orders, |order| rows.extend(refunds_of(order).iter().map(|due| json!(due)))).await?;
-            print(list.json, "refunds", rows, "No refund is due.", |row| {
+            let restores = books.open_restores().await?;
+            print(list.json, "refunds", rows, Some(&restores), "No refund is due.", |row| {
                 let fee = if row["plus_fee"] == json!(true) { " and the fee" } else { "" };
                 format!("{}  {}{fee}  of {}{}", text(&row["order"]), money(row), text(&row["id"]), attempt_of(row))
             });
@@ -175,17 +187,13 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
         MismatchesCommand::List(list) => {
             let mut rows = Vec::new();
             let books = Books::open(&list.file).await?;
-            let now = books.orders.now().await?;
+            let now = books.now().await?;
             for_each_order(&books.orders, |order| {
                 rows.extend(mismatches_of(order, now).iter().map(|mismatch| json!(mismatch)));
             })
             .await?;
-            if !list.json {
-                for restore in books.orders.shared().await?.open_restores() {
-                    println!("{}: compare a statement, then close it.", restore::span(restore));
-                }
-            }
-            print(list.json, "mismatches", rows, "Nothing is to be decided.", |row| {
+            let restores = books.open_restores().await?;
+            print(list.json, "mismatches", rows, Some(&restores), "Nothing is to be decided.", |row| {
                 let id = row["id"].as_str().map(|id| format!(" ({})", printable(id))).unwrap_or_default();
                 format!(
                     "{}  {}{id}  {}  {}",
@@ -197,24 +205,61 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
             });
             Ok(())
         }
-        MismatchesCommand::Resolve { reference, id, ended: _, paid, confirm, decision } => {
+        MismatchesCommand::Resolve { reference, id, ended: _, paid, confirm, accept, given_back, decision } => {
             if paid != confirm {
                 return Err("--paid and --confirm name two sums. Nothing was decided.".into());
             }
             let books = Books::open(&decision.file).await?;
-            let found = books.find(&reference, |order| Some(order.payment(&reference)?.body.sum().currency)).await?;
-            let (name, currency) = found.ok_or("No order has a payment of this reference: see `mismatches list`.")?;
-            let verdict = paid.map_or(Verdict::Ended, |amount| Verdict::Paid(Money { amount, currency }));
+            let now = books.now().await?;
+            let listed = |order: &Order| {
+                let mut listed = mismatches_of(order, now);
+                listed.retain(|mismatch| mismatch.reference == reference);
+                order.payment(&reference).is_some().then_some(listed)
+            };
+            let found = books.find(&reference, listed).await?;
+            let (name, listed) = found.ok_or("No order has a payment of this reference: see `mismatches list`.")?;
+            if listed.is_empty() {
+                return Err(
+                    "Nothing is to be decided about this payment: see `mismatches list`. Nothing was changed.".into()
+                );
+            }
+            // The service's id of a payment that it was not known to have is that which was paid there.
+            let is_it = |one: &&Mismatch| one.id == id || (one.id.is_none() && paid.is_some());
+            let mismatch = listed.iter().find(is_it).ok_or(
+                "Nothing is to be decided about a payment with this reference and this id. Name both as \
+                 `mismatches list` shows them.",
+            )?;
+            let verdict = match paid {
+                Some(amount) => Verdict::Paid(Money { amount, currency: mismatch.sum.currency.clone() }),
+                None if accept => Verdict::Accepted,
+                None if given_back => Verdict::Refunded,
+                None => Verdict::Ended,
+            };
+            if !is_decided_so(mismatch.why, &verdict) {
+                let forms = if has_paid(mismatch.why) { "--accept or --given-back" } else { "--ended or --paid" };
+                let why = text(&json!(mismatch.why));
+                return Err(format!("The payment {why}. Decide it by {forms}. Nothing was changed.").into());
+            }
             books.decide(decision, name, Decided { reference, id, attempt: None, verdict }).await
         }
     }
 }
 
+/// Whether it has paid its order, so that a person accepts it or gives it back.
+pub(super) const fn has_paid(why: MismatchReason) -> bool {
+    matches!(why, MismatchReason::OtherSum | MismatchReason::AfterEnd)
+}
+
+/// Whether a person decides so about what is listed for this reason.
+pub(super) const fn is_decided_so(why: MismatchReason, verdict: &Verdict) -> bool {
+    has_paid(why) == matches!(verdict, Verdict::Accepted | Verdict::Refunded)
+}
+
 pub(super) async fn day(DayArgs { date, utc_offset, list }: DayArgs) -> Result<(), Box<dyn Error>> {
-    let orders = Books::open(&list.file).await?.orders;
-    let (date, from) = utc_offset.day(date, orders.now().await?)?;
+    let books = Books::open(&list.file).await?;
+    let (date, from) = utc_offset.day(date, books.now().await?)?;
     let mut day = Day::default();
-    for_each_order(&orders, |order| day.add(order, from, from + DAY)).await?;
+    for_each_order(&books.orders, |order| day.add(order, from, from + DAY)).await?;
     if list.json {
         let mut shown = json!(day);
         shown["date"] = json!(date.to_string());
@@ -229,13 +274,16 @@ pub(super) async fn day(DayArgs { date, utc_offset, list }: DayArgs) -> Result<(
     for (what, sums) in [("paid", &day.paid), ("paid besides, to be given back", &day.besides)] {
         for MethodSum { method, currency, count, total } in sums {
             let method = printable(method.as_deref().unwrap_or("method not known"));
-            let total = total.map_or_else(|| "sum not known".to_owned(), |total| total.in_currency(currency));
+            let total = total.map_or_else(|| "not known".to_owned(), |total| total.in_currency(currency));
             println!(
                 "{what}  {method}  {}  {count} {}",
                 printable(total),
                 if *count == 1 { "payment" } else { "payments" }
             );
         }
+    }
+    if !day.besides.is_empty() {
+        println!("What came in is both together.");
     }
     Ok(())
 }
@@ -285,6 +333,12 @@ impl fmt::Display for UtcOffset {
     }
 }
 
+fn parse_date(text: &str) -> Result<Date, String> {
+    // A time of the day is none of this.
+    let date = Some(text).filter(|text| text.len() == "YYYY-MM-DD".len()).and_then(|text| text.parse().ok());
+    date.ok_or_else(|| "A day is written YYYY-MM-DD, such as 2026-11-30.".to_owned())
+}
+
 fn parse_state(text: &str) -> Result<OrderState, String> {
     serde_json::from_value(json!(text)).map_err(|error| error.to_string())
 }
@@ -308,6 +362,17 @@ impl Books {
         let config = Config::read(&file.config)?;
         let orders = open::orders_beside(&config).await?;
         Ok(Self { config, orders })
+    }
+
+    /// The time by which the page lists and decides, too: the ledger's if a key is at hand, and else the store's.
+    async fn now(&self) -> Result<i64, Box<dyn Error>> {
+        let Ok(service) = open::Service::of(&self.config) else { return Ok(self.orders.now().await?) };
+        let client = service.client(&self.config)?;
+        Ok(open::ledger(&self.config, client, self.orders.clone())?.now().await?)
+    }
+
+    async fn open_restores(&self) -> Result<Vec<Restore>, Box<dyn Error>> {
+        Ok(self.orders.shared().await?.open_restores().cloned().collect())
     }
 
     /// Finds an order by the reference of a payment or the service's id of it. Returns its name, and what `pick` takes from the order.
@@ -342,8 +407,9 @@ impl Books {
 /// What a list says of an order.
 fn of_order(order: &Order) -> Value {
     let changed = order.changed();
+    let (paid_by, paid) = changed.paid_by.map(|paid| (paid.reference, paid.sum)).unzip();
     json!({
-        "name": order.name, "state": changed.state, "asked": order.asked, "paid_by": changed.paid_by.map(|paid| paid.reference),
+        "name": order.name, "state": changed.state, "asked": order.asked, "paid_by": paid_by, "paid": paid,
         "payments": order.payments.len(), "refunds_due": changed.refunds_due.len(),
     })
 }
@@ -370,7 +436,8 @@ fn show(order: &Order, waits: bool, is_json: bool) {
     if is_json {
         return println!("{shown}");
     }
-    println!("{}  {}  {}", printable(&order.name), text(&shown["state"]), money(&shown["asked"]));
+    let asked = money(&shown["asked"]);
+    println!("{}  {}  {asked}{}", printable(&order.name), text(&shown["state"]), paid_of(&shown));
     for payment in shown["payments"].as_array().into_iter().flatten() {
         let created_at = at(&payment["created_at"]);
         println!(
@@ -380,8 +447,10 @@ fn show(order: &Order, waits: bool, is_json: bool) {
             money(&payment["sum"])
         );
         for found in payment["found"].as_array().into_iter().flatten() {
-            let read_at = at(&found["read_at"]);
-            println!("    {}  {}, as read at {read_at}", text(&found["id"]), text(&found["status"]));
+            // What a person has decided, and what a reply alone has said, was not read.
+            let read = Some(&found["read_at"]).filter(|at| at.is_i64());
+            let read = read.map(|read_at| format!(", as read at {}", at(read_at))).unwrap_or_default();
+            println!("    {}  {}{read}", text(&found["id"]), text(&found["status"]));
         }
     }
     for due in shown["refunds_due"].as_array().into_iter().flatten() {
@@ -402,14 +471,39 @@ fn show(order: &Order, waits: bool, is_json: bool) {
     }
 }
 
-fn print(is_json: bool, name: &str, rows: Vec<Value>, nothing: &str, line: impl Fn(&Value) -> String) {
+/// Prints rows, and the open restores of a list in which they may lack something.
+fn print(
+    is_json: bool,
+    name: &str,
+    rows: Vec<Value>,
+    restores: Option<&[Restore]>,
+    nothing: &str,
+    line: impl Fn(&Value) -> String,
+) {
     if is_json {
-        println!("{}", json!({name: rows}));
-    } else if rows.is_empty() {
+        let mut shown = json!({name: rows});
+        if let Some(restores) = restores {
+            shown["restores"] = json!(restores);
+        }
+        return println!("{shown}");
+    }
+    for restore in restores.unwrap_or_default() {
+        println!(
+            "{}: refunds and decisions noted in that time are forgotten. Look at the payment company before you give \
+             anything back; compare a statement, then `guichet shop restore close`.",
+            restore::span(restore)
+        );
+    }
+    if rows.is_empty() {
         println!("{nothing}");
     } else {
         rows.iter().for_each(|row| println!("{}", line(row)));
     }
+}
+
+/// The sum that has paid an order.
+fn paid_of(order: &Value) -> String {
+    if order["paid"].is_null() { String::new() } else { format!("  paid {}", money(&order["paid"])) }
 }
 
 fn attempt_of(refund: &Value) -> String {
@@ -432,6 +526,14 @@ fn at(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_day_is_written_in_one_way() {
+        assert_eq!(parse_date("2026-11-30").unwrap().to_string(), "2026-11-30");
+        for wrong in ["", "30.11.2026", "2026-11-31", "20261130", "2026-11-30T10:00:00"] {
+            assert!(parse_date(wrong).unwrap_err().contains("YYYY-MM-DD"), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_day_begins_by_the_clock_of_its_offset() {
