@@ -58,18 +58,39 @@ pub(super) struct Config {
     pub redirect_url: Option<String>,
     /// After how many days a payment's personal data are deleted.
     pub keep_days: Option<u16>,
-    /// Who may open the bookkeeper's page; none: it is not served.
+    /// Where the bookkeeper's page is served; none: it is not.
     pub admin: Option<Admin>,
 }
 
-/// Who may open the bookkeeper's page.
+/// Where the bookkeeper's page is served, and so who may open it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String")]
 pub(super) enum Admin {
-    /// Each user of this machine, by its loopback address.
-    Loopback,
-    /// The shop's customers to whom the application gives the role `bookkeeper`.
+    /// At a loopback address of its own: each user of this machine opens it.
+    At(SocketAddr),
+    /// Beside the routes: the shop's customers to whom the application gives the role `bookkeeper` open it.
     Bookkeeper,
+}
+
+impl TryFrom<String> for Admin {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == "bookkeeper" {
+            return Ok(Self::Bookkeeper);
+        }
+        match text.parse::<SocketAddr>() {
+            Ok(address) if address.ip().is_loopback() => Ok(Self::At(address)),
+            Ok(address) => Err(format!(
+                "`admin`: other machines may reach {address}. Name a loopback address such as 127.0.0.1:4245, or \
+                 \"bookkeeper\"."
+            )),
+            Err(_) => Err(format!(
+                "`admin` is a loopback address with a port, such as \"127.0.0.1:4245\", or \"bookkeeper\", \
+                 not {text:?}."
+            )),
+        }
+    }
 }
 
 /// Names the database, such as one with a password.
@@ -185,6 +206,28 @@ mod tests {
             ["app = \"http://app:8000/payments\"", "app = \"ftp://127.0.0.1\"", "app = \"http://u:p@127.0.0.1/\""]
         {
             assert!(check(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_bookkeepers_page_is_at_a_loopback_address_or_behind_the_sign_in() {
+        let read = |admin: &str| Admin::try_from(admin.to_owned());
+        assert_eq!(read("bookkeeper"), Ok(Admin::Bookkeeper));
+        for address in ["127.0.0.1:4245", "127.0.0.1:0", "127.0.0.2:4245", "[::1]:4245"] {
+            assert_eq!(read(address), Ok(Admin::At(address.parse().unwrap())), "{address}");
+        }
+        for wrong in [
+            "loopback",
+            "",
+            "0.0.0.0:4245",
+            "[::]:4245",
+            "192.168.1.4:4245",
+            "127.0.0.1",
+            "localhost:4245",
+            "Bookkeeper",
+        ] {
+            let error = read(wrong).unwrap_err();
+            assert!(error.contains("127.0.0.1:4245") && error.contains("\"bookkeeper\""), "{wrong}: {error}");
         }
     }
 

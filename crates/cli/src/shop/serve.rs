@@ -1,7 +1,7 @@
 //! The process: the routes of the page, the message of the application, the rounds, and what an operator asks.
 
 use super::admin;
-use super::config::Config;
+use super::config::{Admin, Config};
 use super::metrics::Metrics;
 use super::open::{self, Service};
 use super::seller::{Seller, with_cookies};
@@ -86,12 +86,17 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
         tracing::warn!("{}: compare a statement, then `guichet shop restore close`", super::restore::span(restore));
     }
     let process = Arc::new(Process { ledger, sessions, seller, orders, metrics: Metrics::new() });
-    let router = router(&config, &process)?;
-    let listener = TcpListener::bind(config.listen).await.map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => format!("The address {} is already in use. Choose another: `listen`.", config.listen),
-        _ => format!("The shop cannot listen on {}: {error}.", config.listen),
-    })?;
-    let shop_url = format!("http://{}", listener.local_addr()?);
+    let (router, admin) = routers(&config, &process)?;
+    let (listener, shop_url) = listen(config.listen, "listen").await?;
+    // The page of a person of this machine has a listener of its own, which no proxy leads to.
+    let (own_admin, admin_url) = match config.admin {
+        Some(Admin::At(address)) => {
+            let (listener, url) = listen(address, "admin").await?;
+            (Some((listener, admin)), Some(format!("{url}/admin")))
+        }
+        Some(Admin::Bookkeeper) => (None, Some(format!("{shop_url}{}/admin", config.path))),
+        None => (None, None),
+    };
     if config.private_network && !config.is_here() && config.app.scheme() == "http" {
         tracing::warn!(
             "logins and prices cross the network to {} unencrypted: private_network",
@@ -99,18 +104,38 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
         );
     }
     // Before it says that it runs: its reader may stop it at once.
-    let (stop, stopped) = (stop_signal()?, stop_signal()?);
+    let (stop, stop_admin, stopped) = (stop_signal()?, stop_signal()?, stop_signal()?);
     tokio::spawn(restart_after_panic("settling", Arc::clone(&process), keep_settling));
     tokio::spawn(restart_after_panic("delivery", Arc::clone(&process), keep_delivering));
     tokio::spawn(restart_after_panic("counting", Arc::clone(&process), keep_counting));
-    report(json, &config, &shop_url, &base_url, sandbox.as_ref());
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    let addresses = Addresses { shop_url: &shop_url, admin_url: admin_url.as_deref(), base_url: &base_url };
+    report(json, &config, &addresses, sandbox.as_ref());
+    let serve = async |(listener, router): (TcpListener, Router), stop| {
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        axum::serve(listener, service).with_graceful_shutdown(stop).await
+    };
+    let serve_admin = async {
+        match own_admin {
+            Some(admin) => serve(admin, stop_admin).await,
+            None => Ok(()),
+        }
+    };
     tokio::select! {
-        served = axum::serve(listener, service).with_graceful_shutdown(stop) => served?,
+        served = async { tokio::try_join!(serve((listener, router), stop), serve_admin) } => { served?; }
         // A request that takes longer is dropped; what it has stored goes on with the next round.
         () = async { stopped.await; tokio::time::sleep(GRACE).await } => {}
     }
     Ok(())
+}
+
+/// Listens on an address of the settings, and returns its own address as a URL.
+async fn listen(address: SocketAddr, setting: &str) -> Result<(TcpListener, String), Box<dyn Error>> {
+    let listener = TcpListener::bind(address).await.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => format!("The address {address} is already in use. Choose another: `{setting}`."),
+        _ => format!("The shop cannot listen on {address}: {error}. Choose another: `{setting}`."),
+    })?;
+    let url = format!("http://{}", listener.local_addr()?);
+    Ok((listener, url))
 }
 
 /// The service in this process. In memory with the orders, and else beside them.
@@ -128,9 +153,20 @@ async fn start_sandbox(config: &Config, listen: SocketAddr, package: Package) ->
     Ok(started.map_err(|error| error.to_string().replace("with --listen", "with --sandbox=127.0.0.1:PORT"))?)
 }
 
-fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: Option<&Sandbox>) {
+/// Where the process answers, and where the service does.
+struct Addresses<'a> {
+    shop_url: &'a str,
+    admin_url: Option<&'a str>,
+    base_url: &'a str,
+}
+
+fn report(json: bool, config: &Config, addresses: &Addresses<'_>, sandbox: Option<&Sandbox>) {
+    let Addresses { shop_url, admin_url, base_url } = addresses;
     if json {
         let mut line = json!({"shop_url": shop_url, "path": config.path, "base_url": base_url});
+        if let Some(admin_url) = admin_url {
+            line["admin_url"] = json!(admin_url);
+        }
         if let Some(sandbox) = sandbox {
             line["secret_key"] = json!(sandbox.secret_key().expose());
             line["control_url"] = json!(sandbox.control_url());
@@ -140,15 +176,15 @@ fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: 
         return;
     }
     println!("The merchant's half of the shop {:?} is running.\n", config.name);
-    println!("  The page's routes    {shop_url}{}", config.path);
-    if config.admin.is_some() {
-        println!("  The books            {shop_url}{}/admin", config.path);
+    println!("  The page's routes      {shop_url}{}", config.path);
+    if let Some(admin_url) = admin_url {
+        println!("  The bookkeeper's page  {admin_url}");
     }
-    println!("  The application      {}", config.app);
-    println!("  The service          {base_url}");
+    println!("  The application        {}", config.app);
+    println!("  The service            {base_url}");
     if let Some(sandbox) = sandbox {
         println!(
-            "  The secret key       {}    (GUICHET_SECRET_KEY, for refunds, mismatches and events resend)",
+            "  The secret key         {}    (GUICHET_SECRET_KEY, for refunds, mismatches and events resend)",
             sandbox.secret_key().expose()
         );
         println!(
@@ -158,7 +194,8 @@ fn report(json: bool, config: &Config, shop_url: &str, base_url: &str, sandbox: 
     println!("\nCtrl-C stops it.");
 }
 
-fn router(config: &Config, process: &Arc<Process>) -> Result<Router, String> {
+/// The routes of the process, and those of the bookkeeper's page if they have a listener of their own.
+fn routers(config: &Config, process: &Arc<Process>) -> Result<(Router, Router), String> {
     let Process { ledger, sessions, seller, orders, .. } = &**process;
     let mut routes = Routes::new(ledger.clone(), Arc::clone(seller)).sessions(sessions.clone());
     for origin in std::iter::once(&config.public_url).chain(&config.origins) {
@@ -179,7 +216,11 @@ fn router(config: &Config, process: &Arc<Process>) -> Result<Router, String> {
         .route("/metrics", get(metrics))
         .with_state(Arc::clone(process));
     let admin = admin::router(config, ledger, orders, seller)?;
-    Ok(own.nest(&config.path, routes.router().merge(admin).layer(from_fn(with_cookies))))
+    let (beside, apart) = match config.admin {
+        Some(Admin::Bookkeeper) => (routes.router().merge(admin), Router::new()),
+        _ => (routes.router(), admin),
+    };
+    Ok((own.nest(&config.path, beside.layer(from_fn(with_cookies))), apart))
 }
 
 /// A message of the application.

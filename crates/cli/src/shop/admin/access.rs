@@ -6,7 +6,7 @@ use hmac::{Hmac, Mac};
 use http::{HeaderMap, header};
 use serde::Serialize;
 use sha2::Sha256;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use zeroize::Zeroizing;
 
 /// For how long a form can be sent, in seconds.
@@ -23,7 +23,8 @@ pub(super) fn is_local(peer: SocketAddr, headers: &HeaderMap) -> bool {
     let host = hosts.next().and_then(|host| host.to_str().ok()?.rsplit_once(':'));
     let is_own = host.is_some_and(|(host, port)| {
         let is_port = !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit());
-        is_port && ["127.0.0.1", "localhost", "[::1]"].contains(&host)
+        let is_ipv4 = || host.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback());
+        is_port && (["localhost", "[::1]"].contains(&host) || is_ipv4())
     });
     let is_proxied =
         headers.keys().any(|name| name.as_str().starts_with("x-forwarded") || OF_A_PROXY.contains(&name.as_str()));
@@ -42,6 +43,12 @@ pub(super) fn may_be_own_form(headers: &HeaderMap, origins: &[String]) -> bool {
             origins.iter().any(|own| own == origin) || (authority.is_some() && authority == text("host"))
         }
     }
+}
+
+/// Whether a page of another site reads this in the background. A link or an address leads to it by a navigation.
+pub(super) fn is_read_by_another_site(headers: &HeaderMap) -> bool {
+    let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
+    is("sec-fetch-site", "cross-site") && !is("sec-fetch-mode", "navigate")
 }
 
 /// Makes the tokens of forms, by a key that is derived from the application's secret: each instance knows those of
@@ -93,7 +100,7 @@ mod tests {
     #[test]
     fn a_request_is_local_by_its_peer_its_host_and_no_proxy() {
         let is = |peer: &str, lines: &[(&'static str, &str)]| is_local(peer.parse().unwrap(), &headers(lines));
-        for host in ["127.0.0.1:4244", "localhost:9000", "[::1]:4244"] {
+        for host in ["127.0.0.1:4244", "127.0.0.2:4244", "localhost:9000", "[::1]:4244"] {
             for peer in ["127.0.0.1:5000", "[::1]:5000", "[::ffff:127.0.0.1]:5000"] {
                 assert!(is(peer, &[("host", host)]), "{peer} {host}");
             }
@@ -124,6 +131,20 @@ mod tests {
             (&[("origin", "https://evil.example"), ("host", "127.0.0.1:4244")], false),
         ] {
             assert_eq!(may_be_own_form(&headers(lines), &origins), is_own, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn another_site_leads_to_the_page_and_does_not_read_it() {
+        let (cross, navigate) = (("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"));
+        for (lines, is_refused) in [
+            (&[][..], false),
+            (&[cross], true),
+            (&[cross, ("sec-fetch-mode", "no-cors")], true),
+            (&[cross, navigate], false),
+            (&[("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors")], false),
+        ] {
+            assert_eq!(is_read_by_another_site(&headers(lines)), is_refused, "{lines:?}");
         }
     }
 

@@ -4,10 +4,10 @@
 mod access;
 mod page;
 
-use super::books::UtcOffset;
+use super::books::{UtcOffset, is_decided_so};
 use super::config::{Admin as Opens, Config};
 use super::seller::Seller;
-use access::{Forms, is_local, may_be_own_form};
+use access::{Forms, is_local, is_read_by_another_site, may_be_own_form};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, Path, State};
@@ -25,6 +25,7 @@ use page::{BooksPage, ConfirmPage, List, NoticePage, OrdersPage, Page, html};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::sync::Mutex;
 use url::form_urlencoded;
 
 /// The longest name of a person, and the longest note, in characters.
@@ -34,13 +35,16 @@ const LONGEST: (usize, usize) = (100, 1_000);
 struct Admin {
     opens: Opens,
     shop: String,
-    /// The path of the routes beside it.
+    /// The path under which it is served: that of the routes beside it, none at an address of its own.
     path: String,
+    /// Other origins that lead to it.
     origins: Vec<String>,
     forms: Forms,
     ledger: Ledger<AnyOrders>,
     orders: AnyOrders,
     seller: Arc<Seller>,
+    /// Held by the one overview that reads every order.
+    scan: Mutex<()>,
 }
 
 /// The routes of the page; none if the settings serve none.
@@ -51,16 +55,23 @@ pub(super) fn router(
     seller: &Arc<Seller>,
 ) -> Result<Router, String> {
     let Some(opens) = config.admin else { return Ok(Router::new()) };
-    let origin = config.public_url.trim_end_matches('/').to_owned();
+    let (path, origins) = match opens {
+        Opens::At(_) => (String::new(), Vec::new()),
+        Opens::Bookkeeper => {
+            let origin = config.public_url.trim_end_matches('/').to_owned();
+            (config.path.clone(), std::iter::once(origin).chain(config.origins.iter().cloned()).collect())
+        }
+    };
     let admin = Admin {
         opens,
         shop: config.name.clone(),
-        path: config.path.clone(),
-        origins: std::iter::once(origin).chain(config.origins.iter().cloned()).collect(),
+        path,
+        origins,
         forms: Forms::new(seller.application.secret(), &config.name)?,
         ledger: ledger.clone(),
         orders: orders.clone(),
         seller: Arc::clone(seller),
+        scan: Mutex::new(()),
     };
     let routes = Router::new()
         .route("/admin", get(books).post(decide))
@@ -121,14 +132,17 @@ impl FromRequestParts<Arc<Admin>> for Visit {
         let query = fields(parts.uri.query().unwrap_or_default().as_bytes());
         let mut page = admin.page(parts, &query);
         let refuse = |page: &Page, status, why| notice(page, &Problem(status, why), false);
-        let subject = match admin.opens {
-            Opens::Loopback => {
-                let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-                if !peer.is_some_and(|ConnectInfo(peer)| is_local(*peer, &parts.headers)) {
-                    return Err(StatusCode::NOT_FOUND.into_response());
-                }
-                "loopback".to_owned()
+        if matches!(admin.opens, Opens::At(_)) {
+            let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+            if !peer.is_some_and(|ConnectInfo(peer)| is_local(*peer, &parts.headers)) {
+                return Err(StatusCode::NOT_FOUND.into_response());
             }
+        }
+        if parts.method != Method::POST && is_read_by_another_site(&parts.headers) {
+            return Err(refuse(&page, StatusCode::FORBIDDEN, "read_by_other_site"));
+        }
+        let subject = match admin.opens {
+            Opens::At(_) => "loopback".to_owned(),
             Opens::Bookkeeper => match admin.seller.customer(parts).await {
                 Ok(Some(customer)) if customer.is_bookkeeper() => {
                     let Buyer { owner, verified_email, .. } = customer.buyer;
@@ -148,6 +162,10 @@ impl FromRequestParts<Arc<Admin>> for Visit {
         };
         if parts.method == Method::POST && !may_be_own_form(&parts.headers, &admin.origins) {
             return Err(refuse(&page, StatusCode::FORBIDDEN, "other_site"));
+        }
+        match admin.orders.shared().await {
+            Ok(shared) => page.restores = shared.open_restores().cloned().collect(),
+            Err(error) => return Err(notice(&page, &Refused::broken(error).into(), true)),
         }
         page.token = admin.forms.token(&(&*subject, "form"));
         Ok(Self { page, subject, query })
@@ -183,6 +201,7 @@ impl Admin {
             who: None,
             token: String::new(),
             done: None,
+            restores: Vec::new(),
         };
         page.done = done.map(|done| page.word("done", done));
         page
@@ -198,6 +217,7 @@ impl Admin {
 async fn books(State(admin): State<Arc<Admin>>, visit: Visit) -> Response {
     let Visit { page, query, .. } = &visit;
     let read = async {
+        let _scan = admin.scan.lock().await;
         let now = admin.ledger.now().await?;
         let date = query.get("date").and_then(|date| date.parse().ok());
         let (date, from) = page.utc_offset.day(date, now).map_err(Refused::broken)?;
@@ -205,7 +225,7 @@ async fn books(State(admin): State<Arc<Admin>>, visit: Visit) -> Response {
         let mut day = Day::default();
         let each = for_each_order(&admin.orders, |order| {
             due.extend(refunds(order));
-            decide.extend(mismatches(order, now));
+            decide.extend(mismatches(order, now).into_iter().map(|mismatch| (mismatch, order.asked.clone())));
             day.add(order, from, from + DAY);
         });
         each.await.map_err(Refused::broken)?;
@@ -282,23 +302,30 @@ async fn decided(admin: &Arc<Admin>, visit: &Visit, form: &Fields) -> Result<Res
         let listed = mismatches(&order, admin.ledger.now().await?);
         let is_it = |one: &&Mismatch| Some(&one.reference) == reference.as_ref() && one.id == id;
         let mismatch = listed.iter().find(is_it).ok_or_else(done)?;
-        match action {
-            "ended" => (mismatch.reference.clone(), id, None, Verdict::Ended),
-            "paid" => {
-                let (sum, id) = sum_paid(mismatch, &field)?;
-                let confirmed = admin.forms.token(&confirmation(&visit.subject, mismatch, id, &sum));
-                let shown = ConfirmPage { page: &visit.page, mismatch, id, sum, by, note, confirmed };
+        let verdict = match action {
+            "ended" => Verdict::Ended,
+            "accepted" => Verdict::Accepted,
+            "given_back" => Verdict::Refunded,
+            "paid" | "confirmed" => Verdict::Paid(mismatch.sum.clone()),
+            _ => return Err(Problem(StatusCode::BAD_REQUEST, "action")),
+        };
+        if !is_decided_so(mismatch.why, &verdict) {
+            return Err(Problem(StatusCode::CONFLICT, "changed"));
+        }
+        if matches!(verdict, Verdict::Paid(_)) {
+            let (sum, id) = sum_paid(mismatch, &field)?;
+            let of = confirmation(&visit.subject, mismatch, id, &sum);
+            if action == "paid" {
+                let (confirmed, then) = (admin.forms.token(&of), becomes(&order, mismatch, &sum));
+                let shown = ConfirmPage { page: &visit.page, mismatch, id, sum, by, note, confirmed, then };
                 return Ok(html(StatusCode::OK, &shown));
             }
-            "confirmed" => {
-                let (sum, id) = sum_paid(mismatch, &field)?;
-                let of = confirmation(&visit.subject, mismatch, id, &sum);
-                if !admin.forms.is_token(field("confirmed").unwrap_or_default(), &of) {
-                    return Err(Problem(StatusCode::FORBIDDEN, "not_confirmed"));
-                }
-                (mismatch.reference.clone(), Some(id.to_owned()), None, Verdict::Paid(sum))
+            if !admin.forms.is_token(field("confirmed").unwrap_or_default(), &of) {
+                return Err(Problem(StatusCode::FORBIDDEN, "not_confirmed"));
             }
-            _ => return Err(Problem(StatusCode::BAD_REQUEST, "action")),
+            (mismatch.reference.clone(), Some(id.to_owned()), None, Verdict::Paid(sum))
+        } else {
+            (mismatch.reference.clone(), id, None, verdict)
         }
     };
     let resolve = Resolve { reference, id, attempt, verdict, who: by.to_owned(), why: note.to_owned() };
@@ -318,6 +345,15 @@ fn sum_paid<'a>(mismatch: &Mismatch, field: &impl Fn(&str) -> Option<&'a str>) -
         Some((Money { amount, ..mismatch.sum.clone() }, id))
     };
     read().ok_or(unreadable)
+}
+
+/// What becomes of a payment that a person says was paid with this sum: a word of the kind `then`.
+fn becomes(order: &Order, mismatch: &Mismatch, sum: &Money) -> &'static str {
+    if order.paid_by.is_some() {
+        return "refund_due";
+    }
+    let is_as_asked = sum == &mismatch.sum && order.asked.as_ref().is_none_or(|asked| asked == sum);
+    if is_as_asked && !order.has_ended { "paid" } else { "to_decide" }
 }
 
 /// What a confirmation is made for.

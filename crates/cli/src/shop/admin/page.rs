@@ -1,10 +1,12 @@
 //! What the page has in words, in English and in French.
 
-use crate::shop::books::UtcOffset;
+use crate::shop::books::{UtcOffset, has_paid};
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use guichet::native::ledger::{Day, MethodSum, Mismatch, Money, Order, OrderRefund, OrderState};
+use guichet::native::ledger::{
+    Day, MethodSum, Mismatch, MismatchReason, Money, Order, OrderRefund, OrderState, Restore,
+};
 use guichet::shop::ledger::{Entry, refunds};
 use guichet::values::printable;
 use http::{HeaderValue, StatusCode, header};
@@ -50,6 +52,8 @@ pub(super) struct Page {
     pub(super) token: String,
     /// What was just done.
     pub(super) done: Option<String>,
+    /// The restores that are open, for a person who may know of them.
+    pub(super) restores: Vec<Restore>,
 }
 
 /// The rows of a list, and how many more there are.
@@ -84,7 +88,8 @@ impl<T> List<T> {
 pub(super) struct BooksPage<'a> {
     pub(super) page: &'a Page,
     pub(super) refunds: List<OrderRefund>,
-    pub(super) mismatches: List<Mismatch>,
+    /// Each with what the shop has named last.
+    pub(super) mismatches: List<(Mismatch, Option<Money>)>,
     pub(super) events: List<(String, Option<OrderState>)>,
     pub(super) day: Day,
     pub(super) date: String,
@@ -110,6 +115,8 @@ pub(super) struct ConfirmPage<'a> {
     pub(super) by: &'a str,
     pub(super) note: &'a str,
     pub(super) confirmed: String,
+    /// What becomes of the payment: a word of the kind `then`.
+    pub(super) then: &'static str,
 }
 
 /// Why something is not shown, or was not done.
