@@ -30,7 +30,7 @@ impl Drop for Shop {
 async fn the_bookkeepers_page_is_accessible_and_works_without_script(engine: Engine) {
     let folder = Folder::new("bookkeeper");
     let settings = "name = \"pas-a-pas\"\napp = \"http://127.0.0.1:9/payments\"\npublic_url = \"http://127.0.0.1:8000\"
-        listen = \"127.0.0.1:0\"\ndatabase = \"sqlite:orders.sqlite\"\nadmin = \"loopback\"";
+        listen = \"127.0.0.1:0\"\ndatabase = \"sqlite:orders.sqlite\"\nadmin = \"127.0.0.1:0\"";
     std::fs::write(folder.path.join("shop.toml"), settings).unwrap();
     let mut command = ends_with_tests(env!("CARGO_BIN_EXE_guichet"));
     command.args(["shop", "--sandbox=127.0.0.1:0", "--json"]).current_dir(&folder.path);
@@ -43,7 +43,7 @@ async fn the_bookkeepers_page_is_accessible_and_works_without_script(engine: Eng
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let _shop = Shop(child);
     let ready: Value = serde_json::from_str(&line).expect("it starts");
-    let page = format!("{}/guichet/admin", ready["shop_url"].as_str().unwrap());
+    let page = ready["admin_url"].as_str().unwrap().to_owned();
     let file = folder.path.join("orders.sqlite");
     let orders = AnyOrders::connect(&format!("sqlite:{}", file.display()), "guichet_").await.unwrap();
 
@@ -65,6 +65,19 @@ async fn the_bookkeepers_page_is_accessible_and_works_without_script(engine: Eng
         true,
     )
     .await;
+    let paid = payment("ORDER-21", "pi_8Wm3Zc1D", json!({"paid": {"at": now}}), now);
+    let asked = json!({"amount": "45000", "currency": "XAF"});
+    store(
+        &orders,
+        json!({"name": "ORDER-21", "paid_by": "pi_8Wm3Zc1D", "asked": asked, "has_ended": true, "payments": [paid]}),
+        false,
+    )
+    .await;
+    let before = orders.shared().await.unwrap();
+    let mut after = before.clone();
+    let restore = json!({"copied_at": now - 7200, "at": now, "who": "Ada", "why": "the disk", "is_read": true});
+    after.declare_restore(serde_json::from_value(restore).unwrap());
+    assert!(orders.replace_shared(&before, &after).await.unwrap());
     for language in ["en", "fr"] {
         browser.open(&format!("{page}?lang={language}&utc_offset=%2B01:00")).await;
         look.once(&format!("bookkeeper-{language}")).await;
@@ -98,6 +111,15 @@ async fn the_bookkeepers_page_is_accessible_and_works_without_script(engine: Eng
     browser.click("button[value='confirmed']").await;
     browser.wait_for_text("[role='status']", "history").await;
     look.once("bookkeeper-done-en").await;
+    // The sum is another one than the shop's, so the same card now asks whether it is delivered.
+    let form = "#decide ~ .cards > li:has(a[href*='ORDER%2D18']) form:has(button[value='accepted'])";
+    browser.run(&format!("document.querySelector(\"{form}\").closest('details').open = true")).await;
+    for (field, value) in [("by", "Mireille"), ("note", "a discount")] {
+        browser.fill(&format!("{form} input[name='{field}']"), value).await;
+    }
+    browser.click(&format!("{form} button")).await;
+    browser.wait_for_text("[role='status']", "history").await;
+    assert!(!orders.order("ORDER-18").await.unwrap().unwrap().changed().state.needs_a_person());
     assert_eq!(orders.order("ORDER-18").await.unwrap().unwrap().paid_by.as_deref(), Some("pi_7Hs1Lp8W"));
     browser.close().await;
 }

@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 
 const DATABASE: &str = "database = \"sqlite:orders.sqlite\"";
 const MIREILLE: &str = "Cookie: login=mireille-1";
+/// The page at an address of its own.
+const OWN: &str = "admin = \"127.0.0.1:0\"";
+
 /// A shop with this setting, its process, and the store of its orders.
 async fn shop(admin: &str) -> (Shop, Process, AnyOrders) {
     let shop = Shop::new(&format!("{DATABASE}\n{admin}")).await;
@@ -23,15 +26,25 @@ async fn shop(admin: &str) -> (Shop, Process, AnyOrders) {
     (shop, process, orders)
 }
 
+/// Where the page is, or would be beside the routes.
+fn address(process: &Process) -> String {
+    let own = Some(&process.admin_url).filter(|url| !url.is_empty());
+    own.cloned().unwrap_or_else(|| format!("{}/guichet/admin", process.url))
+}
+
 async fn page(process: &Process, path: &str, headers: &[&str]) -> Reply {
-    get(&format!("{}/guichet/admin{path}", process.url), headers).await
+    get(&format!("{}{path}", address(process)), headers).await
 }
 
 /// Sends a form with these fields.
 async fn form(process: &Process, headers: &[&str], fields: &[(&str, &str)]) -> Reply {
+    post_form(&address(process), headers, fields).await
+}
+
+async fn post_form(url: &str, headers: &[&str], fields: &[(&str, &str)]) -> Reply {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let typed = [headers, &["Content-Type: application/x-www-form-urlencoded"]].concat();
-    post(&format!("{}/guichet/admin", process.url), &typed, &body).await
+    post(url, &typed, &body).await
 }
 
 /// The value of a hidden field.
@@ -48,18 +61,23 @@ async fn the_page_is_off_by_default_and_an_unknown_setting_is_named() {
     }
     assert_eq!(form(&process, &[MIREILLE], &[("action", "deliver")]).await.status, 404);
     drop(process);
-    let other = Shop::new("admin = \"everyone\"").await;
-    let (code, output) = other.run(&[], "sk_test_0123456789abcdef", "http://127.0.0.1:9").await;
-    assert!(
-        code == Some(1) && output.contains("everyone") && output.contains("`loopback` or `bookkeeper`"),
-        "{output}"
-    );
+    for setting in ["everyone", "loopback", "0.0.0.0:4245"] {
+        let other = Shop::new(&format!("admin = \"{setting}\"")).await;
+        let (code, output) = other.run(&[], "sk_test_0123456789abcdef", "http://127.0.0.1:9").await;
+        assert!(
+            code == Some(1)
+                && output.contains(setting)
+                && output.contains("127.0.0.1:4245")
+                && output.contains("\"bookkeeper\""),
+            "{output}"
+        );
+    }
     drop(shop);
 }
 
 #[tokio::test]
-async fn on_loopback_no_proxy_and_no_other_name_leads_to_the_page() {
-    let (_shop, process, orders) = shop("admin = \"loopback\"").await;
+async fn at_its_own_address_no_proxy_and_no_other_name_leads_to_the_page() {
+    let (_shop, process, orders) = shop(OWN).await;
     let order = paid_twice(&orders, "R-1", "pi_r").await;
     let shown = page(&process, "", &[]).await;
     assert!(shown.status == 200 && shown.body.contains("R-1"), "{}", shown.body);
@@ -73,7 +91,7 @@ async fn on_loopback_no_proxy_and_no_other_name_leads_to_the_page() {
         assert!(policy.contains(part), "{policy}");
     }
     assert!(["<script", " onclick", " onload"].iter().all(|script| !shown.body.contains(script)), "no script");
-    let port = process.url.rsplit_once(':').unwrap().1;
+    let port = process.admin_url.strip_prefix("http://127.0.0.1:").unwrap().strip_suffix("/admin").unwrap();
     assert_eq!(page(&process, "", &[&format!("Host: localhost:{port}")]).await.status, 200);
     for header in [
         &*format!("Host: evil.example:{port}"),
@@ -98,8 +116,108 @@ async fn on_loopback_no_proxy_and_no_other_name_leads_to_the_page() {
         ];
         assert_eq!(form(&process, &[header], &fields).await.status, 404, "{header}");
     }
+    // What a proxy leads to is the other listener, whatever the headers are, and that one has no page.
+    for path in ["/guichet/admin", "/admin", "/guichet/admin/orders/R-1", "/admin/orders/R-1"] {
+        let refused = get(&format!("{}{path}", process.url), &[]).await;
+        assert!(refused.status == 404 && !refused.body.contains("R-1"), "{path}: {}", refused.body);
+        let host = format!("Host: 127.0.0.1:{port}");
+        assert_eq!(get(&format!("{}{path}", process.url), &[&host]).await.status, 404);
+        assert_eq!(post(&format!("{}{path}", process.url), &[], "").await.status, 404);
+    }
+    for path in ["", "guichet/admin", "app", "healthz", "metrics", "guichet/intents"] {
+        assert_eq!(get(&format!("http://127.0.0.1:{port}/{path}"), &[]).await.status, 404, "{path}");
+    }
     assert_eq!(orders.order("R-1").await.unwrap(), Some(order), "nothing was changed");
-    assert_eq!(send("PUT", &format!("{}/guichet/admin", process.url), &[], "").await.status, 405);
+    assert_eq!(send("PUT", &process.admin_url, &[], "").await.status, 405);
+}
+
+#[tokio::test]
+async fn both_listeners_stop_by_one_signal() {
+    let (shop, process, _) = shop(OWN).await;
+    let page = process.admin_url.clone();
+    let taken = page.strip_prefix("http://").unwrap().strip_suffix("/admin").unwrap();
+    let other = Shop::new(&format!("{DATABASE}\nadmin = \"{taken}\"")).await;
+    let (code, output) = other.run(&[], "sk_test_0123456789abcdef", "http://127.0.0.1:9").await;
+    assert!(code == Some(1) && output.contains(&format!("{taken} is already in use")), "{output}");
+    assert!(output.contains("`admin`"), "{output}");
+    let mut process = process;
+    let killed = std::process::Command::new("kill").arg(process.child.id().to_string()).status().unwrap();
+    let ended = tokio::task::spawn_blocking(move || process.child.wait().unwrap()).await.unwrap();
+    assert!(killed.success() && ended.success(), "{ended}");
+    drop(shop);
+}
+
+#[tokio::test]
+async fn another_site_leads_to_the_page_and_does_not_read_it() {
+    for (setting, login) in [(OWN, &[][..]), ("admin = \"bookkeeper\"", &[MIREILLE])] {
+        let (_shop, process, orders) = shop(setting).await;
+        paid_twice(&orders, "R-1", "pi_r").await;
+        for path in ["", "/orders?find=R-1", "/orders/R-1"] {
+            for mode in ["no-cors", "cors"] {
+                let mode = format!("Sec-Fetch-Mode: {mode}");
+                let headers = [login, &["Sec-Fetch-Site: cross-site", &mode]].concat();
+                let refused = page(&process, path, &headers).await;
+                assert!(refused.status == 403 && !refused.body.contains("pi_r"), "{}", refused.body);
+            }
+            let headers = [login, &["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"]].concat();
+            let shown = page(&process, path, &headers).await;
+            assert!(shown.status == 200 && shown.body.contains("pi_r"), "a link leads to it: {}", shown.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_open_restore_is_named_on_every_page_and_list() {
+    let (shop, process, orders) = shop(OWN).await;
+    paid_twice(&orders, "R-1", "pi_r").await;
+    different(&orders, "M-1", "pi_m").await;
+    let token = hidden(&page(&process, "", &[]).await.body, "token");
+    let fields = [
+        ("action", "paid"),
+        ("token", &*token),
+        ("order", "M-1"),
+        ("reference", "M-1"),
+        ("id", "pi_m"),
+        ("amount", "44000"),
+        ("again", "44000"),
+        ("by", "Mireille"),
+        ("note", "x"),
+    ];
+    let both = async || {
+        let mut bodies = Vec::new();
+        for path in ["?", "/orders/R-1?", "/orders?find=none&"] {
+            bodies.push(page(&process, &format!("{path}utc_offset=%2B01:00"), &[]).await.body);
+        }
+        bodies.push(post_form(&format!("{}?utc_offset=%2B01:00", process.admin_url), &[], &fields).await.body);
+        bodies
+    };
+    for body in both().await {
+        assert!(!body.contains("restored from a copy"), "{body}");
+    }
+    // 2026-11-27T06:00:00Z, and two hours later.
+    let restore = json!({"copied_at": 1795759200, "at": 1795766400, "who": "M", "why": "the disk", "is_read": true});
+    let before = orders.shared().await.unwrap();
+    let mut after = before.clone();
+    after.declare_restore(serde_json::from_value(restore.clone()).unwrap());
+    assert!(orders.replace_shared(&before, &after).await.unwrap());
+    for body in both().await {
+        for words in ["restored from a copy", "2026-11-27 07:00", "2026-11-27 09:00", "before you give anything back"] {
+            assert!(body.contains(words), "{words}: {body}");
+        }
+    }
+    let french = page(&process, "?lang=fr", &[]).await.body;
+    assert!(french.contains("restauré d’une copie") && french.contains("avant de rendre"), "{french}");
+    for list in ["refunds", "mismatches"] {
+        let (_, text) = shop.run(&[list, "list"], "", "").await;
+        assert!(
+            text.starts_with("what the ledger did from 2026-11-27T06:00:00Z to 2026-11-27T08:00:00Z is not known"),
+            "{text}"
+        );
+        assert!(text.contains("before you give anything back"), "{text}");
+        let (_, shown) = shop.run(&[list, "list", "--json"], "", "").await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!((&shown["restores"], shown[list].as_array().unwrap().len()), (&json!([restore]), 1));
+    }
 }
 
 #[tokio::test]
@@ -171,7 +289,7 @@ async fn a_form_without_its_own_token_changes_nothing() {
 
 #[tokio::test]
 async fn a_refund_that_was_made_is_in_the_history_and_due_no_more() {
-    let (shop, process, orders) = shop("admin = \"loopback\"").await;
+    let (shop, process, orders) = shop(OWN).await;
     paid_twice(&orders, "R-1", "pi_r").await;
     let shown = page(&process, "", &[]).await.body;
     assert!(
@@ -188,7 +306,7 @@ async fn a_refund_that_was_made_is_in_the_history_and_due_no_more() {
         ("note", "by bank transfer"),
     ];
     let done = form(&process, &[], &fields).await;
-    assert_eq!((done.status, done.header("location")), (303, Some("/guichet/admin?done=decided")));
+    assert_eq!((done.status, done.header("location")), (303, Some("/admin?done=decided")));
     let shown = page(&process, "?done=decided", &[]).await.body;
     assert!(shown.contains("No refund is due.") && shown.contains("stored in the order&#39;s history"), "{shown}");
     let order = page(&process, "/orders/R%2D1", &[]).await.body;
@@ -206,9 +324,15 @@ async fn a_refund_that_was_made_is_in_the_history_and_due_no_more() {
     let (_, day) = shop.run(&["day", "--json"], "", "").await;
     let day: Value = serde_json::from_str(&day).unwrap();
     let row = json!([{"method": "mobile_money", "currency": "XAF", "count": 1, "total": "45000"}]);
-    assert_eq!((&day["paid"], &day["given_back"], &day["refunds_due"]), (&row, &row, &json!([])));
+    assert_eq!((&day["paid"], &day["besides"]), (&row, &row), "given back since: the day does not change");
     let (_, text) = shop.run(&["day", "--utc-offset", "+01:00"], "", "").await;
-    assert!(text.contains("UTC+01:00\npaid  mobile_money  45 000 XAF  1 payment\ngiven back"), "{text}");
+    assert!(
+        text.contains("UTC+01:00\npaid  mobile_money  45 000 XAF  1 payment\npaid besides, to be given back"),
+        "{text}"
+    );
+    assert!(text.ends_with("What came in is both together.\n"), "{text}");
+    let (code, text) = shop.run(&["day", "--date", "30.11.2026"], "", "").await;
+    assert!(code == Some(2) && text.contains("YYYY-MM-DD, such as 2026-11-30"), "{text}");
     let (_, text) = shop.run(&["day", "--date", "2001-01-01"], "", "").await;
     assert_eq!(text, "2001-01-01, UTC+00:00\nNothing was paid.\n");
 }
@@ -226,16 +350,20 @@ async fn the_ledger_lists_what_the_page_shows() {
     assert_eq!((listed.len(), &*listed[0].order, listed[0].why), (1, "M-1", MismatchReason::Different));
     let now = ledger.now().await.unwrap();
     let day = ledger.day(now - 60, now + 60).await.unwrap();
-    assert_eq!((day.paid[0].count, day.besides[0].count), (1, 1));
+    assert_eq!((day.paid[0].count, day.besides[0].count, day.besides.len()), (1, 1, 1));
     assert_eq!(ledger.day(0, now - 60).await.unwrap(), Day::default());
 }
 
 #[tokio::test]
 async fn a_sum_is_paid_only_after_its_confirmation() {
-    let (shop, process, orders) = shop("admin = \"loopback\"").await;
+    let (shop, process, orders) = shop(OWN).await;
     let before = different(&orders, "M-1", "pi_m").await;
     let shown = page(&process, "", &[]).await.body;
     assert!(shown.contains("another payment by this reference"), "{shown}");
+    assert!(shown.contains("what was sent; the payment company has another sum"), "{shown}");
+    assert!(shown.contains("The payment company says</dt><dd>in progress"), "{shown}");
+    assert!(shown.contains("Cancel it at the payment company first"), "{shown}");
+    assert!(!shown.contains("value=\"accepted\"") && !shown.contains("value=\"given_back\""), "{shown}");
     let token = hidden(&shown, "token");
     let fields = |action, amount, again, confirmed| {
         [
@@ -258,6 +386,10 @@ async fn a_sum_is_paid_only_after_its_confirmation() {
     let asked = form(&process, &[], &fields("paid", "44000", "44000", "")).await;
     assert!(asked.status == 200 && asked.body.contains("44\u{a0}000\u{a0}XAF"), "{}", asked.body);
     assert!(asked.body.contains("not the sum that was asked for"), "{}", asked.body);
+    assert!(asked.body.contains("waits for a decision whether it is delivered"), "{}", asked.body);
+    assert!(!asked.body.contains("may deliver"), "{}", asked.body);
+    let whole = form(&process, &[], &fields("paid", "45000", "45000", "")).await.body;
+    assert!(whole.contains("may deliver") && !whole.contains("waits for a decision"), "{whole}");
     let confirmed = hidden(&asked.body, "confirmed");
     for (amount, confirmed) in [("44000", ""), ("44000", &*token), ("45000", &*confirmed)] {
         let refused = form(&process, &[], &fields("confirmed", amount, amount, confirmed)).await;
@@ -269,15 +401,130 @@ async fn a_sum_is_paid_only_after_its_confirmation() {
     let order = orders.order("M-1").await.unwrap().unwrap();
     let paid = order.changed().paid_by.unwrap();
     assert_eq!((paid.sum.amount.to_string(), order.entries[0].who.as_deref()), ("44000".to_owned(), Some("Mireille")));
-    assert_eq!(mismatches(&order, 0), []);
+    assert_eq!(
+        mismatches(&order, 0)[0].why,
+        MismatchReason::OtherSum,
+        "it waits for a decision whether it is delivered"
+    );
     let sent = shop.application.messages("order_changed").pop().unwrap();
-    assert_eq!(sent.body["state"], "paid", "the application learns it");
+    assert_eq!(sent.body["state"], "paid_other_sum", "the application learns it");
+    let shown = page(&process, "", &[]).await.body;
+    assert!(shown.contains("with another sum than the shop named last"), "{shown}");
+    assert!(!shown.contains("value=\"paid\"") && !shown.contains("value=\"ended\""), "{shown}");
+    let shown = page(&process, "/orders/M-1", &[]).await.body;
+    assert!(shown.contains("paid with another sum · 44\u{a0}000\u{a0}XAF"), "{shown}");
+    assert!(shown.contains("The shop asked for</dt><dd>45\u{a0}000\u{a0}XAF"), "{shown}");
+    let (_, listed) = shop.run(&["orders", "list"], "", "").await;
+    assert_eq!(listed, "M-1  paid_other_sum  45 000 XAF  M-1  paid 44 000 XAF\n");
+    let (_, text) = shop.run(&["orders", "show", "M-1"], "", "").await;
+    assert!(text.starts_with("M-1  paid_other_sum  45 000 XAF  paid 44 000 XAF\n"), "{text}");
+    let (_, json) = shop.run(&["orders", "show", "M-1", "--json"], "", "").await;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["paid"], json!({"amount": "44000", "currency": "XAF"}));
+
+    // A form of before it was paid decides nothing now, and no sum is typed any more.
+    for (action, status) in [("ended", 409), ("paid", 409), ("confirmed", 409), ("other", 400)] {
+        let refused = form(&process, &[], &fields(action, "44000", "44000", &confirmed)).await;
+        assert!(refused.status == status && refused.body.contains("Nothing was changed"), "{}", refused.body);
+    }
+    let accepted = form(&process, &[], &fields("accepted", "", "", "")).await;
+    assert_eq!(accepted.status, 303, "{}", accepted.body);
+    let order = orders.order("M-1").await.unwrap().unwrap();
+    assert_eq!(json!(order.changed().state), "paid");
+    assert_eq!(order.entries[1].what, "accepted: seen in the statement");
+    let sent = shop.application.messages("order_changed").pop().unwrap();
+    assert_eq!((&sent.body["state"], &sent.body["paid_by"]["amount"]), (&json!("paid"), &json!("44000")));
+    assert!(page(&process, "", &[]).await.body.contains("Nothing is to be decided."));
+    let again = form(&process, &[], &fields("accepted", "", "", "")).await;
+    assert!(again.status == 409 && again.body.contains("no longer to be decided"), "{}", again.body);
+}
+
+/// An order that was paid in another way than the shop sells it: with another sum, or after its end.
+async fn paid_otherwise(orders: &AnyOrders, name: &str, members: Value) {
+    let paid = payment(name, &format!("pi_{name}"), json!({"paid": {"at": 1}}), 1);
+    let mut order = json!({"name": name, "version": 7, "paid_by": format!("pi_{name}"), "payments": [paid]});
+    order.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    store(orders, order, false).await;
+}
+
+#[tokio::test]
+async fn what_has_paid_otherwise_is_accepted_or_given_back() {
+    let (shop, process, orders) = shop(OWN).await;
+    let other_sum = json!({"asked": {"amount": "50000", "currency": "XAF"}});
+    let after_end = json!({"asked": {"amount": "45000", "currency": "XAF"}, "has_ended": true});
+    for (name, members) in [("S-1", &other_sum), ("S-2", &other_sum), ("E-1", &after_end), ("E-2", &after_end)] {
+        paid_otherwise(&orders, name, members.clone()).await;
+    }
+    let shown = page(&process, "", &[]).await.body;
+    assert_eq!(shown.matches("value=\"accepted\"").count(), 4, "{shown}");
+    assert_eq!(shown.matches("value=\"given_back\"").count(), 4, "{shown}");
+    assert!(!shown.contains("value=\"paid\"") && !shown.contains("value=\"ended\""), "{shown}");
+    assert!(shown.contains("The order was paid after the shop had ended it."), "{shown}");
+    let token = hidden(&shown, "token");
+    let fields = |action, name, id| {
+        [
+            ("action", action),
+            ("token", &*token),
+            ("order", name),
+            ("reference", name),
+            ("id", id),
+            ("by", "M"),
+            ("note", "agreed"),
+        ]
+    };
+    let mut unsigned = fields("given_back", "S-1", "pi_S-1");
+    unsigned[6] = ("note", "");
+    assert_eq!(form(&process, &[], &unsigned).await.status, 422, "a note is required");
+    let back = form(&process, &[], &fields("given_back", "S-1", "pi_S-1")).await;
+    assert_eq!(back.status, 303, "{}", back.body);
+    let order = orders.order("S-1").await.unwrap().unwrap();
+    assert_eq!((json!(order.changed().state), order.waits_for_a_person()), (json!("paid_other_sum"), None));
+    assert_eq!(order.entries[0].what, "refunded: agreed");
+    assert_eq!(form(&process, &[], &fields("given_back", "S-1", "pi_S-1")).await.status, 409);
+    let accepted = form(&process, &[], &fields("accepted", "E-1", "pi_E-1")).await;
+    assert_eq!(accepted.status, 303, "{}", accepted.body);
+    let sent = shop.application.messages("order_changed").pop().unwrap();
+    assert_eq!((&sent.body["name"], &sent.body["state"]), (&json!("E-1"), &json!("paid")));
+
+    // The same by the command, which refuses what is not listed, and what is decided in another way.
+    let key = "sk_test_0123456789abcdefghijklmn";
+    let nowhere = "http://127.0.0.1:9";
+    let resolve = async |arguments: &[&str]| {
+        let all = [&["mismatches", "resolve"][..], arguments, &["--by", "M", "--note", "agreed"]].concat();
+        shop.run(&all, key, nowhere).await
+    };
+    for (arguments, code, words) in [
+        (&["S-2", "--id", "pi_S-2"][..], 2, "--given-back"),
+        (&["S-2", "--id", "pi_S-2", "--accept", "--given-back"], 2, "cannot be used with"),
+        (&["S-2", "--accept"], 2, "--id"),
+        (&["S-2", "--id", "pi_S-2", "--ended"], 1, "by --accept or --given-back"),
+        (&["S-2", "--id", "pi_S-2", "--paid", "1", "--confirm", "1"], 1, "another sum than the shop named last"),
+        (&["S-2", "--id", "pi_other", "--accept"], 1, "as `mismatches list` shows them"),
+        (&["S-1", "--id", "pi_S-1", "--given-back"], 1, "Nothing is to be decided about this payment"),
+        (&["none", "--id", "pi_none", "--accept"], 1, "No order has a payment of this reference"),
+    ] {
+        let (found, output) = resolve(arguments).await;
+        assert!(found == Some(code) && output.contains(words), "{arguments:?}: {output}");
+    }
+    different(&orders, "M-1", "pi_m").await;
+    let (code, output) = resolve(&["M-1", "--id", "pi_m", "--accept"]).await;
+    assert!(code == Some(1) && output.contains("by --ended or --paid"), "{output}");
+    for arguments in [
+        &["S-2", "--id", "pi_S-2", "--accept"][..],
+        &["E-2", "--id", "pi_E-2", "--given-back"],
+        &["M-1", "--id", "pi_m", "--ended"],
+    ] {
+        let (code, output) = resolve(arguments).await;
+        assert_eq!(code, Some(0), "{arguments:?}: {output}");
+    }
+    let state = async |name: &str| json!(orders.order(name).await.unwrap().unwrap().changed().state);
+    assert_eq!((state("S-2").await, state("E-2").await), (json!("paid"), json!("paid_after_end")));
     assert!(page(&process, "", &[]).await.body.contains("Nothing is to be decided."));
 }
 
 #[tokio::test]
 async fn what_was_left_and_what_will_not_be_paid_is_decided_by_its_form() {
-    let (_shop, process, orders) = shop("admin = \"loopback\"").await;
+    let (shop, process, orders) = shop(OWN).await;
     let now = orders.now().await.unwrap();
     let left = |name: &str| json!({"reference": name, "created_at": now, "closed": {"at": now, "why": "left"}});
     for name in ["L-1", "L-2"] {
@@ -304,13 +551,15 @@ async fn what_was_left_and_what_will_not_be_paid_is_decided_by_its_form() {
     paid[0] = ("action", "confirmed");
     paid.push(("confirmed", &*confirmed));
     assert_eq!(form(&process, &[], &paid).await.status, 303);
+    let (_, text) = shop.run(&["orders", "show", "L-2"], "", "").await;
+    assert!(text.contains("pi_found  decided\n"), "no reading has shown it: {text}");
     assert_eq!(orders.order("L-2").await.unwrap().unwrap().paid_by.as_deref(), Some("pi_found"));
     assert!(page(&process, "", &[]).await.body.contains("Nothing is to be decided."));
 }
 
 #[tokio::test]
 async fn what_the_application_has_not_received_is_delivered_by_a_button() {
-    let (shop, process, orders) = shop("admin = \"loopback\"").await;
+    let (shop, process, orders) = shop(OWN).await;
     shop.application.answers("order_changed", || StatusCode::SERVICE_UNAVAILABLE.into_response());
     let paid = payment("E-1", "pi_e", json!({"paid": {"at": 1}}), 1);
     let asked = json!({"amount": "50000", "currency": "XAF"});
@@ -322,10 +571,10 @@ async fn what_the_application_has_not_received_is_delivered_by_a_button() {
     let token = hidden(&shown, "token");
     let deliver = [("action", "deliver"), ("token", &*token)];
     let failed = form(&process, &[], &deliver).await;
-    assert_eq!((failed.status, failed.header("location")), (303, Some("/guichet/admin?done=waiting")));
+    assert_eq!((failed.status, failed.header("location")), (303, Some("/admin?done=waiting")));
     shop.application.answers_well();
     let done = form(&process, &[], &deliver).await;
-    assert_eq!((done.status, done.header("location")), (303, Some("/guichet/admin?done=delivered")));
+    assert_eq!((done.status, done.header("location")), (303, Some("/admin?done=delivered")));
     let (_, listed) = shop.run(&["orders", "list", "--state", "paid_other_sum"], "", "").await;
     assert!(listed.starts_with("E-1  paid_other_sum"), "{listed}");
     let (_, listed) = shop.run(&["orders", "list", "--state", "paid"], "", "").await;
@@ -336,7 +585,7 @@ async fn what_the_application_has_not_received_is_delivered_by_a_button() {
 
 #[tokio::test]
 async fn hostile_names_are_text_and_no_page_has_a_secret() {
-    let (_shop, process, orders) = shop("admin = \"loopback\"").await;
+    let (_shop, process, orders) = shop(OWN).await;
     let names = [
         "<script>alert(1)</script>".to_owned(),
         "\"'><img src=x onerror=alert(1)>{{7*7}}&amp;".to_owned(),
@@ -359,7 +608,7 @@ async fn hostile_names_are_text_and_no_page_has_a_secret() {
         assert!(by_path.status == 200 && by_path.body.contains(&format!("pi_{number}-2")), "{name}: {}", by_path.body);
         // The links of the page are of this kind.
         let link = first.match_indices("href=\"").filter_map(|(at, found)| first[at + found.len()..].split('"').next());
-        let links: Vec<_> = link.filter(|link| link.starts_with("/guichet/admin/orders/")).collect();
+        let links: Vec<_> = link.filter(|link| link.starts_with("/admin/orders/")).collect();
         assert_eq!(links.len(), 2 * names.len());
         shown.extend([found.body, by_path.body]);
     }
@@ -396,7 +645,7 @@ async fn hostile_names_are_text_and_no_page_has_a_secret() {
 
 #[tokio::test]
 async fn the_page_is_in_french_and_keeps_its_language_and_clock() {
-    let (_shop, process, orders) = shop("admin = \"loopback\"").await;
+    let (_shop, process, orders) = shop(OWN).await;
     let french = page(&process, "", &["Accept-Language: fr-CM, en;q=0.5"]).await.body;
     for words in [
         "<html lang=\"fr\">",
@@ -408,8 +657,11 @@ async fn the_page_is_in_french_and_keeps_its_language_and_clock() {
     }
     paid_twice(&orders, "R-1", "pi_r").await;
     let chosen = page(&process, "?lang=fr&utc_offset=%2B01:00&date=2026-11-30", &[]).await.body;
-    assert!(chosen.contains("UTC+01:00") && chosen.contains("Montants") | chosen.contains("montants"), "{chosen}");
-    assert!(chosen.contains("/guichet/admin/orders/R%2D1?lang=fr&#38;utc_offset=%2B01%3A00"), "{chosen}");
+    assert!(
+        chosen.contains("<caption>2026-11-30, UTC+01:00") && chosen.contains("Montants") | chosen.contains("montants"),
+        "{chosen}"
+    );
+    assert!(chosen.contains("/admin/orders/R%2D1?lang=fr&#38;utc_offset=%2B01%3A00"), "{chosen}");
     let token = hidden(&chosen, "token");
     let body = url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs([
@@ -421,11 +673,11 @@ async fn the_page_is_in_french_and_keeps_its_language_and_clock() {
             ("note", "x"),
         ])
         .finish();
-    let url = format!("{}/guichet/admin?lang=fr&utc_offset=%2B01:00", process.url);
+    let url = format!("{}?lang=fr&utc_offset=%2B01:00", process.admin_url);
     let done = post(&url, &["Content-Type: application/x-www-form-urlencoded"], &body).await;
     let back = done.header("location").unwrap().to_owned();
-    assert_eq!(back, "/guichet/admin?lang=fr&utc_offset=%2B01%3A00&done=decided");
-    let shown = page(&process, back.strip_prefix("/guichet/admin").unwrap(), &[]).await.body;
+    assert_eq!(back, "/admin?lang=fr&utc_offset=%2B01%3A00&done=decided");
+    let shown = page(&process, back.strip_prefix("/admin").unwrap(), &[]).await.body;
     assert!(shown.contains("C’est noté dans l’historique"), "{shown}");
     let history = page(&process, "/orders/R-1?lang=fr", &[]).await.body;
     assert!(history.contains("M · remboursé: x"), "{history}");

@@ -161,6 +161,8 @@ impl Application {
 pub(crate) struct Process {
     pub(crate) child: Child,
     pub(crate) url: String,
+    /// The bookkeeper's page; empty if it is not served.
+    pub(crate) admin_url: String,
     service: String,
     key: String,
 }
@@ -224,7 +226,8 @@ impl Shop {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it starts: {}", self.log()));
         let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
-        Process { child, url: text("shop_url"), service: text("base_url"), key: text("secret_key") }
+        let [url, admin_url, service, key] = ["shop_url", "admin_url", "base_url", "secret_key"].map(text);
+        Process { child, url, admin_url, service, key }
     }
 
     /// A file in its folder.

@@ -66,9 +66,10 @@ pub async fn paid_twice(orders: &AnyOrders, name: &str, id: &str) -> Order {
     store(orders, order, false).await
 }
 
-/// An order whose payment is not what was sent, and not paid yet.
+/// An order of 45,000 whose payment is not what was sent, and not paid yet.
 pub async fn different(orders: &AnyOrders, name: &str, id: &str) -> Order {
     let mut payment = payment(name, id, json!("different"), 1);
     payment["found"][0]["status"] = json!("processing");
-    store(orders, json!({"name": name, "payments": [payment]}), false).await
+    let asked = json!({"amount": "45000", "currency": "XAF"});
+    store(orders, json!({"name": name, "asked": asked, "payments": [payment]}), false).await
 }
