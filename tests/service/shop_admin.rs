@@ -210,7 +210,7 @@ async fn an_open_restore_is_named_on_every_page_and_list() {
     for list in ["refunds", "mismatches"] {
         let (_, text) = shop.run(&[list, "list"], "", "").await;
         assert!(
-            text.starts_with("what the ledger did from 2026-11-27T06:00:00Z to 2026-11-27T08:00:00Z is not known"),
+            text.starts_with("what the ledger did from 2026-11-27T06:00:00Z to 2026-11-27T08:00:00Z is lost"),
             "{text}"
         );
         assert!(text.contains("before you give anything back"), "{text}");

@@ -223,8 +223,8 @@ pub(super) async fn mismatches(command: MismatchesCommand) -> Result<(), Box<dyn
                     "Nothing is to be decided about this payment: see `mismatches list`. Nothing was changed.".into()
                 );
             }
-            // The service's id of a payment that it was not known to have is that which was paid there.
-            let is_it = |one: &&Mismatch| one.id == id || (one.id.is_none() && paid.is_some());
+            // Of a payment that the service is not known to have, a person may know the id.
+            let is_it = |one: &&Mismatch| one.id == id || one.id.is_none();
             let mismatch = listed.iter().find(is_it).ok_or(
                 "Nothing is to be decided about a payment with this reference and this id. Name both as \
                  `mismatches list` shows them.",
