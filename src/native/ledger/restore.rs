@@ -137,7 +137,7 @@ fn refused(message: &'static str) -> Refused {
 }
 
 /// Receives nothing: while orders are restored, nothing is delivered. The process does that.
-struct NoReceiver;
+pub(super) struct NoReceiver;
 
 impl Receiver for NoReceiver {
     async fn order_changed(&self, _: &Changed) -> Result<(), Refused> {
