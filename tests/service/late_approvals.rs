@@ -189,9 +189,10 @@ impl World {
             self.settle().await;
             let order = self.ledger.order(ORDER).await.unwrap().unwrap();
             if order.payments[0].found[0].is_over {
-                // What the shop could not store comes again.
+                // What the shop could not store comes again, also before its pause is over.
                 for _ in 0..4 {
                     self.ledger.settle_due(&self.shop).await.unwrap();
+                    self.ledger.deliver_all(&self.shop).await.unwrap();
                 }
                 return;
             }
