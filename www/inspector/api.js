@@ -30,9 +30,12 @@ export function el(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false && value !== null) element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== ""));
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== ""));
   return element;
 }
 
+/** A word of the service, which a narrow column may break at its underscores. */
+export const code = (text, attributes) => el("code", attributes, text.split(/(?<=_)/).map((part) => [part, el("wbr")]));
+
 /** A status, as the service writes it. */
-export const pill = (status, tone = status) => el("code", { class: "pill", "data-tone": tone }, status);
+export const pill = (status, tone = status) => code(status, { class: "pill", "data-tone": tone });

@@ -1,6 +1,6 @@
 // The inspector: the list of purchases, live, and one purchase as one thread. It only uses the control API.
 import { begin, call, el, pill } from "./api.js";
-import { thread } from "./thread.js";
+import { thread, twice } from "./thread.js";
 import { copy, tools } from "./tools.js";
 import { amount, date, language, setLanguage, time, word } from "./words.js";
 
@@ -75,7 +75,7 @@ function draw() {
   replace("list", [state.purchases, id], () => state.purchases.map((purchase) => entry(purchase, purchase.id === id)));
   replace("tools", [state.faults, state.purchases.map(({ due }) => due), date(state.now), Math.floor(state.now / 60)], () => tools(state, act));
   $("thread").hidden = !named();
-  const missing = () => [el("a", { href: `/inspector${location.search}`, class: "back", "data-list": true }, `← ${word("purchases")}`), el("h2", { id: "title" }, word("not_found"))];
+  const missing = () => [el("a", { href: `/inspector${location.search}`, class: "back", "data-list": true }, `← ${word("purchases")}`), el("h1", { id: "title" }, word("not_found"))];
   replace("thread", [named(), state.shown], () => (state.shown ? [...thread(state.shown, (work) => (work ? act(work) : redraw())), ...copy(state.shown, say)] : missing()));
   const title = state.shown?.purchase.merchant_reference;
   document.title = title ? `${title} · guichet` : word("title");
@@ -105,8 +105,8 @@ function redraw() {
 function entry({ id, merchant_reference: reference, customer, status, told, differs, created_at, duplicates, ...purchase }, isShown) {
   return el("li", {}, el("a", { href: `/inspector/${encodeURIComponent(id)}${location.search}`, id: `to-${id}`, "aria-current": isShown && "true", "data-differs": differs },
     el("b", {}, reference), el("span", { class: "sum" }, amount(purchase)),
-    el("span", { class: "soft" }, customer), el("span", { class: "soft" }, [purchase.operator, `${date(created_at)} ${time(created_at)}`].filter(Boolean).join(" · ")),
-    el("span", {}, pill(status), duplicates ? el("b", { class: "bad" }, ` ${word("paid_twice", { n: duplicates })}`) : ""),
+    el("span", { class: "soft" }, customer), el("span", { class: "soft" }, [purchase.operator, date(created_at) === date(state.now) ? time(created_at) : `${date(created_at)} ${time(created_at)}`].filter(Boolean).join(" · ")),
+    el("span", {}, pill(status), twice(duplicates)),
     differs ? el("span", { class: "bad" }, `≠ ${word("shop_knows")} `, told ? pill(told.status, "bad") : word("told_nothing")) : ""));
 }
 

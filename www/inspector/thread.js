@@ -1,5 +1,5 @@
 // One purchase as one thread: the money in one column, what its shop was told in the next.
-import { el, pill } from "./api.js";
+import { code, el, pill } from "./api.js";
 import { handset } from "./tools.js";
 import { amount, date, time, word } from "./words.js";
 
@@ -20,18 +20,22 @@ export function thread(shown, act) {
   };
   return [
     el("a", { href: `/inspector${location.search}`, class: "back", "data-list": true }, `← ${word("purchases")}`),
-    el("h2", { id: "title" }, purchase.merchant_reference),
-    el("p", { class: "amount" }, amount(purchase)),
-    el("p", { class: "soft" }, [purchase.customer, purchase.email, purchase.phone].filter(Boolean).join(" · ")),
-    el("dl", { class: "now", "data-differs": differs },
-      el("div", {}, el("dt", {}, word("money")), el("dd", {}, pill(status), duplicates ? el("b", { class: "bad" }, ` ${word("paid_twice", { n: duplicates })}`) : "")),
-      el("div", {}, el("dt", {}, word("told")), el("dd", {}, told ? pill(told.status) : word("told_nothing"), told?.duplicates ? ` ${word("paid_twice", { n: told.duplicates })}` : "")),
+    el("div", { class: "top" },
+      el("div", { class: "facts" },
+        el("h1", { id: "title" }, purchase.merchant_reference),
+        el("p", { class: "amount" }, amount(purchase)),
+        el("p", { class: "soft" }, [purchase.customer, purchase.email, purchase.phone].filter(Boolean).join(" · ")),
+        el("dl", { class: "now", "data-differs": differs },
+          el("div", {}, el("dt", {}, word("money")), el("dd", {}, pill(status), twice(duplicates))),
+          el("div", {}, el("dt", {}, word("told")), el("dd", {}, told ? pill(told.status) : word("told_nothing"), twice(told?.duplicates))),
+        ),
+        differs ? el("p", { class: "differs" }, `≠ ${word("differs")}`) : "",
+      ),
+      shown.handset ? handset(shown, act) : "",
     ),
-    differs ? el("p", { class: "differs" }, `≠ ${word("differs")}`) : "",
-    shown.handset ? handset(shown, act) : "",
     el("details", { id: "fields" }, el("summary", {}, word("fields", { n: fields.length })),
       el("dl", { class: "fields" }, fields.map(({ field, value, source }) => el("div", {},
-        el("dt", {}, el("code", {}, field), el("small", {}, word(source))), el("dd", {}, value))))),
+        el("dt", {}, code(field), el("small", {}, word(source))), el("dd", {}, value))))),
     hidden ? el("button", { type: "button", id: "all", onclick: all }, word("earlier", { n: hidden })) : "",
     el("table", {},
       el("caption", {}, word("thread")),
@@ -39,6 +43,9 @@ export function thread(shown, act) {
       el("tbody", {}, drawn(rows).slice(hidden))),
   ];
 }
+
+/** How many duplicate payments there are, if any. */
+export const twice = (n) => (n ? el("b", { class: "bad" }, ` ${word("paid_twice", { n })}`) : "");
 
 /** The entries, with each run of equal requests as one: a page reads every few seconds. */
 function joined(entries) {
@@ -72,10 +79,10 @@ function drawn(rows) {
 function request({ by, operation, http_status, fault, told, times }) {
   return [
     by === "customer" ? el("span", { class: "who" }, word("customer")) : "",
-    el("code", {}, operation), ` → ${http_status ?? word("no_response")} `,
+    code(operation), ` → ${http_status ?? word("no_response")} `,
     told ? pill(told.status) : "",
-    told?.duplicates ? el("span", { class: "bad" }, ` ${word("paid_twice", { n: told.duplicates })}`) : "",
-    fault ? el("b", { class: "fault" }, ` ${word("fault")} ${fault}`) : "",
+    twice(told?.duplicates),
+    fault ? el("b", { class: "fault" }, ` ${word("fault")} `, code(fault)) : "",
     times > 1 ? el("span", { class: "soft" }, ` × ${times}`) : "",
   ];
 }
@@ -83,7 +90,7 @@ function request({ by, operation, http_status, fault, told, times }) {
 function money({ kind, status, attempt, reason, method, decision }) {
   if (kind === "created") return [word("created"), " ", pill(status)];
   if (kind === "page_opened") return [el("span", { class: "who" }, word("customer")), word("page_opened")];
-  if (kind === "handset") return [el("span", { class: "who" }, word("phone")), word("decided", { n: attempt }), " ", el("code", {}, decision)];
+  if (kind === "handset") return [el("span", { class: "who" }, word("phone")), word("decided", { n: attempt }), " ", code(decision)];
   if (kind === "duplicate") return el("b", { class: "bad" }, word("duplicate", { n: attempt }));
   if (kind === "late_approval") return [el("b", {}, word("late_approval", { n: attempt })), " ", pill(status)];
   if (method) {
@@ -91,5 +98,5 @@ function money({ kind, status, attempt, reason, method, decision }) {
     return [word("attempt", { n: attempt }), ` ${paidBy} `, pill(status)];
   }
   const text = reason ? (attempt ? word("declined", { n: attempt }) : word("because")) : attempt ? word("paid", { n: attempt }) : "";
-  return [text, reason ? [" ", el("code", {}, reason)] : "", " ", pill(status)].flat();
+  return [text, reason ? [" ", code(reason)] : "", " ", pill(status)].flat();
 }

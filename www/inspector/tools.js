@@ -72,11 +72,11 @@ export function handset({ purchase, handset: shown }, act) {
   const decisions = (shown.open ? ["approve", "refuse", "ignore", "approve_late"] : ["approve"]).map(decide);
   return el("section", { class: "handset", "aria-labelledby": "handset-title" },
     el("div", { class: "phone", "data-operator": shown.operator },
-      el("h3", { id: "handset-title" }, NAMES[shown.operator] ?? word("operator")),
+      el("h2", { id: "handset-title" }, NAMES[shown.operator] ?? word("operator")),
       el("p", { class: "soft" }, shown.phone),
       el("p", {}, word(shown.open ? "handset_asks" : "handset_late", { payee: shown.payee })),
       el("p", { class: "amount" }, amount(shown)),
-      el("p", { class: "field" }, el("label", { for: "pin" }, word("pin")), el("input", { id: "pin", type: "password", inputmode: "numeric", maxlength: 6, autocomplete: "off", "aria-describedby": "pin-help" })),
+      el("p", { class: "field" }, el("label", { for: "pin" }, word("pin")), el("input", { id: "pin", inputmode: "numeric", maxlength: 6, autocomplete: "off", "aria-describedby": "pin-help" })),
       el("p", { class: "help", id: "pin-help" }, word("pin_help")),
       decisions.map(({ pressed }) => pressed)),
     el("details", { id: "handset-how" }, el("summary", {}, word("commands")), decisions.map(({ how }) => how)));
