@@ -7,6 +7,9 @@ import { amount, date, language, setLanguage, time, word } from "./words.js";
 const $ = (id) => document.getElementById(id);
 /** How long typing has to pause before a search, and how long a lost connection is left alone. */
 const [TYPING_MS, RETRY_MS] = [200, 2_000];
+/** How long the page waits between two readings: a test may change much at once. */
+const PAUSE_MS = 100;
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** The longest time until a due change for which the page waits. */
 const LONGEST_TIMER = 24 * 60 * 60;
 
@@ -29,6 +32,7 @@ function refresh() {
     while (isStale) {
       isStale = false;
       await read().then(() => trouble(), trouble);
+      if (isStale) await pause(PAUSE_MS);
     }
     reading = undefined;
   })();
@@ -143,7 +147,7 @@ async function watch() {
       if (error.status === 401) return trouble(error);
       trouble(error);
       after = undefined;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      await pause(RETRY_MS);
     }
     if (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
   }

@@ -15,7 +15,8 @@ function button(id, text, read, done, attributes = {}) {
   const how = el("p", { class: "how", id: `${id}-how` });
   const explain = () => {
     const { command, method, path, fields } = read();
-    const body = method === "POST" ? ` ${JSON.stringify({ ...fields, merchant })}` : "";
+    const named = merchant ? `?merchant=${merchant}` : "";
+    const body = method === "POST" ? ` ${JSON.stringify({ ...fields, merchant })}` : named;
     how.replaceChildren(el("code", {}, `guichet ${command}${merchant ? ` --merchant ${merchant}` : ""}`), el("code", {}, `${method} /sandbox/${path}${body}`));
   };
   explain();
