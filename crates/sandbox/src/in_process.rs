@@ -100,7 +100,9 @@ impl InProcess {
         });
         let access = Arc::new(Access::default());
         let token = control_token.clone();
-        let control = Arc::new(ControlApi { service: Arc::clone(&service), token, hosts, access: Arc::clone(&access) });
+        let site = inspector::site(&config.package);
+        let control =
+            Arc::new(ControlApi { service: Arc::clone(&service), token, hosts, access: Arc::clone(&access), site });
         let router = http::routes()
             .with_state(Arc::clone(&service))
             .merge(control::routes(Arc::clone(&control)))

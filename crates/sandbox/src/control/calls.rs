@@ -56,13 +56,15 @@ impl Declared {
 }
 
 /// An example of a payment.
+const PURCHASE: &str = r#"{
+    "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17", "payment_ref": "gch_6h6rAoXcBZyqAo9gZTkBzi", "amount": "5000",
+    "currency": "XAF", "customer": "Awa Ngono", "email": "awa@example.com", "phone": null, "status": "succeeded", "attempts": 1,
+    "duplicates": 0, "operator": "mtn_cm", "created_at": 1795257000, "differs": true, "due": null,
+    "told": { "at": 1795257000, "operation": "create_payment_intent", "status": "requires_action", "duplicates": 0 }
+}"#;
+
 fn purchase() -> Value {
-    json!({
-        "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17", "payment_ref": "gch_6h6rAoXcBZyqAo9gZTkBzi", "amount": "5000",
-        "currency": "XAF", "customer": "Awa Ngono", "email": "awa@example.com", "phone": null, "status": "succeeded", "attempts": 1,
-        "duplicates": 0, "operator": "mtn_cm", "created_at": 1_795_257_000, "differs": true, "due": null,
-        "told": { "at": 1_795_257_000, "operation": "create_payment_intent", "status": "requires_action", "duplicates": 0 },
-    })
+    serde_json::from_str(PURCHASE).unwrap_or_default()
 }
 
 /// Declares the calls: of each its summary, its name, its method and path, the schema of its reply, its command, and what else it has.

@@ -18,6 +18,7 @@ use crate::redact::redacted;
 use crate::requests::Request;
 use crate::rules::{HandsetDecision, OPERATORS, Operator, OperatorStatus};
 use crate::server::host;
+use crate::server::site::Site;
 use crate::service::{Merchant, Service};
 use crate::tokens::{id, same};
 use axum::Router;
@@ -44,6 +45,8 @@ pub(crate) struct ControlApi {
     pub(crate) hosts: Vec<String>,
     /// The links and cookies of the inspector.
     pub(crate) access: Arc<Access>,
+    /// The inspector's page.
+    pub(crate) site: Arc<Site>,
 }
 
 /// Finds a call by its method and its path.

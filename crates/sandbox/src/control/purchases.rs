@@ -1,18 +1,28 @@
 //! A payment as the inspector shows it: in a list, and as one thread in time with what its shop was told.
 
-use crate::openapi::openapi;
+use crate::openapi;
 use crate::redact::redacted;
 use crate::requests::{MAX_REQUESTS, Request, Shown};
 use crate::rules::{Intent, PayingWith, Status};
 use crate::service::{Merchant, Service};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::LazyLock;
 
-/// The sources of the fields of a creation.
-static SOURCES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+/// An object of JSON. `json!` is the same with more code for each member, and the npm package has a limit.
+macro_rules! object {
+    ({ $($name:literal: $value:expr),* $(,)? }) => { object(vec![$(($name, Value::from($value))),*]) };
+}
+
+fn object(members: Vec<(&str, Value)>) -> Value {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The schemas of the fields of a creation. From the description's text: a second caller of `openapi` would double its code in the wasm.
+static FIELDS: LazyLock<Value> = LazyLock::new(|| {
     let create = "/paths/~1v1~1payment-intents/post/requestBody/content/application~1json/schema/properties";
-    openapi().pointer(create).and_then(Value::as_object).cloned().unwrap_or_default()
+    let described: Value = serde_json::from_slice(&openapi::text()).unwrap_or_default();
+    described.pointer(create).cloned().unwrap_or_default()
 });
 
 /// Payments as entries of the list.
@@ -43,14 +53,14 @@ fn purchase(intent: &Intent, told: Option<(&Request, &Shown)>, is_complete: bool
     };
     let told = told.map(|(request, shown)| {
         let status = shown.status.into_str();
-        json!({ "at": request.at.unix(), "operation": request.operation, "status": status, "duplicates": shown.duplicates })
+        object!({ "at": request.at.unix(), "operation": request.operation, "status": status, "duplicates": shown.duplicates })
     });
-    json!({
-        "id": id, "merchant_reference": terms.merchant_reference, "payment_ref": payment_ref, "amount": terms.amount.to_string(),
-        "currency": terms.currency.to_string(), "customer": format!("{} {}", terms.firstname, terms.lastname), "email": terms.email,
-        "phone": terms.phone, "status": state.status.into_str(), "attempts": state.attempts, "duplicates": duplicates,
+    object!({
+        "id": id.as_str(), "merchant_reference": &*terms.merchant_reference, "payment_ref": &**payment_ref, "amount": terms.amount.to_string(),
+        "currency": terms.currency.to_string(), "customer": format!("{} {}", terms.firstname, terms.lastname), "email": terms.email.as_deref(),
+        "phone": terms.phone.as_deref(), "status": state.status.into_str(), "attempts": state.attempts, "duplicates": duplicates,
         "operator": state.paying_with.as_ref().and_then(PayingWith::operator), "created_at": created_at.unix(), "told": told,
-        "differs": differs, "due": state.due(*expires_at).map(|(at, what)| json!({ "at": at, "what": what })),
+        "differs": differs, "due": state.due(*expires_at).map(|(at, what)| object!({ "at": at, "what": what })),
     })
 }
 
@@ -60,10 +70,10 @@ pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent) ->
     let body: Value = serde_json::from_str(&intent.body).unwrap_or_default();
     let body = redacted(body).as_object().cloned().unwrap_or_default();
     let fields = body.into_iter().filter(|(_, value)| !value.is_null()).map(|(field, value)| {
-        let source = SOURCES.get(&field).and_then(|schema| schema["x-guichet-source"].as_str()).unwrap_or("decision");
+        let source = FIELDS[&field]["x-guichet-source"].as_str().unwrap_or("decision");
         // A text for every value: the page shows it as it is.
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        json!({ "field": field, "value": value, "source": source })
+        object!({ "field": field, "value": value, "source": source })
     });
     let attempt =
         (1..=intent.state.attempts).rev().find(|attempt| intent.state.is_on_handset(*attempt, merchant.now()));
@@ -71,12 +81,12 @@ pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent) ->
         let with = &intent.state.attempt_log[attempt as usize - 1].with;
         let amount = intent.amount_with(with, &service.fees).map_or_else(|| intent.terms.amount.to_string(), |units| units.to_string());
         let is_open = attempt == intent.state.attempts && intent.state.status == Status::Processing;
-        json!({
+        object!({
             "attempt": attempt, "payee": merchant.name(), "amount": amount, "currency": intent.terms.currency.to_string(),
             "phone": phone(with), "operator": with.operator(), "open": is_open,
         })
     });
-    json!({
+    object!({
         "purchase": list(merchant, std::slice::from_ref(intent)).pop(), "fields": fields.collect::<Vec<_>>(), "entries": entries,
         "handset": handset,
     })
@@ -92,7 +102,7 @@ fn phone(with: &PayingWith) -> Option<&str> {
 /// What has happened to the money, and each request about it, in order.
 fn entries(intent: &Intent, requests: &VecDeque<Request>) -> Vec<Value> {
     let id = intent.id.as_str();
-    let mut entries = vec![json!({ "at": intent.created_at.unix(), "kind": "created", "status": "requires_action" })];
+    let mut entries = vec![object!({ "at": intent.created_at.unix(), "kind": "created", "status": "requires_action" })];
     let mut money = money(intent).into_iter().peekable();
     let (mut written, mut known) = (0, 0);
     for request in requests.iter().filter(|request| request.is_about(id)) {
@@ -114,16 +124,17 @@ fn entries(intent: &Intent, requests: &VecDeque<Request>) -> Vec<Value> {
 fn entry(request: &Request, id: &str) -> Value {
     let at = request.at.unix();
     if request.is_page {
-        return json!({ "at": at, "kind": "page_opened" });
+        return object!({ "at": at, "kind": "page_opened" });
     }
     if let Some((attempt, decision)) = request.decision {
-        return json!({ "at": at, "kind": "handset", "decision": decision.into_str(), "attempt": attempt });
+        return object!({ "at": at, "kind": "handset", "decision": decision.into_str(), "attempt": attempt });
     }
-    let told =
-        request.received(id).map(|shown| json!({ "status": shown.status.into_str(), "duplicates": shown.duplicates }));
-    json!({
+    let told = request
+        .received(id)
+        .map(|shown| object!({ "status": shown.status.into_str(), "duplicates": shown.duplicates }));
+    object!({
         "at": at, "kind": "request", "by": if is_shops(request) { "shop" } else { "customer" }, "operation": request.operation,
-        "http_status": request.status, "fault": request.fault, "request_id": request.request_id, "told": told,
+        "http_status": request.status, "fault": request.fault, "request_id": &*request.request_id, "told": told,
     })
 }
 
@@ -138,7 +149,7 @@ fn money(intent: &Intent) -> Vec<(i64, Value)> {
         .map(|approval| {
             let logged = state.attempt_log.get(approval.attempt as usize - 1);
             let after = logged.map_or(state.status_history.len(), |attempt| attempt.approved_after);
-            let entry = json!({ "at": approval.approved_at, "kind": "duplicate", "attempt": approval.attempt });
+            let entry = object!({ "at": approval.approved_at, "kind": "duplicate", "attempt": approval.attempt });
             (after, (approval.approved_at, entry))
         })
         .peekable();
@@ -146,25 +157,27 @@ fn money(intent: &Intent) -> Vec<(i64, Value)> {
         while let Some((_, duplicate)) = duplicates.next_if(|(after, _)| *after <= index) {
             money.push(duplicate);
         }
-        let mut entry = json!({ "at": at, "kind": "status", "status": status.into_str() });
+        let mut entry = object!({ "at": *at, "kind": "status", "status": status.into_str() });
         attempt += usize::from(*status == Status::Processing);
         let logged = attempt.checked_sub(1).and_then(|index| state.attempt_log.get(index));
-        let late = state.attempt_log.iter().position(|one| one.approved_at == Some(*at));
+        let is_duplicate = |attempt: usize| state.duplicate_payments.iter().any(|one| one.attempt as usize == attempt);
+        let late = state.attempt_log.iter().position(|one| one.approved_at.is_some() && one.approved_after == index);
+        let late = late.map(|index| index + 1).filter(|attempt| !is_duplicate(*attempt));
         match (status, logged, late) {
             (Status::Processing, Some(logged), _) => {
                 let (kind, with) = (logged.with.kind(), &logged.with);
-                let last4 = if let PayingWith::Card { last4, .. } = with { Some(last4) } else { None };
+                let last4 = if let PayingWith::Card { last4, .. } = with { Some(&**last4) } else { None };
                 entry["attempt"] = attempt.into();
                 entry["method"] =
-                    json!({ "type": kind, "phone": phone(with), "last4": last4, "operator": with.operator() });
+                    object!({ "type": kind, "phone": phone(with), "last4": last4, "operator": with.operator() });
             }
             (Status::Succeeded, _, Some(late)) => {
-                (entry["kind"], entry["attempt"]) = ("late_approval".into(), (late + 1).into())
+                (entry["kind"], entry["attempt"]) = ("late_approval".into(), late.into())
             }
-            (Status::Canceled, ..) => entry["reason"] = json!(state.cancellation.map(|reason| reason.into_str())),
+            (Status::Canceled, ..) => entry["reason"] = state.cancellation.map(|reason| reason.into_str()).into(),
             (_, Some(logged), _) if logged.ended_at == Some(*at) => {
                 (entry["attempt"], entry["reason"]) =
-                    (attempt.into(), json!(logged.decline.map(|decline| decline.into_str())));
+                    (attempt.into(), logged.decline.map(|decline| decline.into_str()).into());
             }
             _ => {}
         }

@@ -148,7 +148,6 @@ pub(super) fn schemas(operations: &[&str]) -> Map<String, Value> {
     };
     let text = |description: &str| json!({ "type": "string", "description": description });
     let integer = |description: &str| json!({ "type": "integer", "description": description });
-    let or_null = |kind: &str, description: &str| json!({ "type": [kind, "null"], "description": description });
     let list = |of: &str| json!({ "type": "array", "items": reference(of) });
     let moment = integer("In Unix seconds, by the merchant's clock.");
     let schemas = json!({
@@ -211,100 +210,11 @@ pub(super) fn schemas(operations: &[&str]) -> Map<String, Value> {
             "id": text("The payment intent, subscription or eSIM order."),
             "merchant_reference": text("The reference of a payment intent."),
         })),
-        "Purchases": object("A page of a merchant's payments.", &[], json!({
-            "now": moment,
-            "purchases": list("Purchase"),
-            "next_cursor": or_null("string", "Where the next page starts after. Null on the last page."),
-        })),
-        "DecidedPurchase": object("A payment that the customer's phone has decided.", &[], json!({ "purchase": reference("Purchase") })),
-        "Purchase": object("A payment, and what its shop was told.", &[], json!({
-            "id": text("Its id."),
-            "merchant_reference": text("Its reference."),
-            "payment_ref": text("The reference that the customer sees."),
-            "amount": text("Its amount."),
-            "currency": text("Its currency."),
-            "customer": text("The customer's name."),
-            "email": or_null("string", "The customer's e-mail."),
-            "phone": or_null("string", "The customer's phone."),
-            "status": text("Its status now."),
-            "attempts": integer("The number of its attempts."),
-            "duplicates": integer("The number of its duplicate payments."),
-            "operator": or_null("string", "The mobile money operator of the last attempt."),
-            "created_at": moment,
-            "told": { "anyOf": [reference("ToldShop"), { "type": "null" }] },
-            "differs": { "type": "boolean", "description": "Whether the shop does not know the status or all duplicate payments." },
-            "due": { "anyOf": [reference("DueChange"), { "type": "null" }] },
-        })),
-        "ToldShop": object("What the shop was told of a payment last.", &[], json!({
-            "at": moment,
-            "operation": text("The operation whose response had it."),
-            "status": text("The status in it."),
-            "duplicates": integer("The number of duplicate payments in it."),
-        })),
-        "DueChange": object("The next change that time alone makes.", &[], json!({
-            "at": moment,
-            "what": { "type": "string", "enum": ["settlement", "late_approval", "expiry"], "description": "What changes." },
-        })),
-        "Thread": object("A payment as one thread in time.", &[], json!({
-            "now": moment,
-            "purchase": reference("Purchase"),
-            "fields": list("CreatedField"),
-            "entries": list("ThreadEntry"),
-            "handset": { "anyOf": [reference("Handset"), { "type": "null" }] },
-        })),
-        "CreatedField": object("A field of the creation.", &[], json!({
-            "field": text("Its name."),
-            "value": text("Its value; JSON if it is no text. Without secrets."),
-            "source": { "type": "string", "enum": ["decision", "documented"], "description": "The service's document, or our choice." },
-        })),
-        "ThreadEntry": object(
-            "A change of the money, or a request about it.",
-            &["status", "attempt", "decision", "reason", "method", "by", "operation", "http_status", "fault", "request_id", "told"],
-            json!({
-                "at": moment,
-                "kind": {
-                    "type": "string", "description": "What it is.",
-                    "enum": ["created", "duplicate", "handset", "late_approval", "page_opened", "request", "status"],
-                },
-                "status": text("The status from now on."),
-                "attempt": integer("The number of the attempt, from 1."),
-                "decision": text("What was decided on the customer's phone."),
-                "reason": or_null("string", "Why the attempt was declined or the payment canceled."),
-                "method": reference("AttemptMethod"),
-                "by": { "type": "string", "enum": ["customer", "shop"], "description": "Who sent the request." },
-                "operation": text("The operation of the request."),
-                "http_status": or_null("integer", "The status of the response. Null if there was none."),
-                "fault": { "anyOf": [reference("FaultKind"), { "type": "null" }] },
-                "request_id": request_id(),
-                "told": { "anyOf": [reference("ToldNow"), { "type": "null" }] },
-            }),
-        ),
-        "ToldNow": object("What a response said of the payment.", &[], json!({
-            "status": text("The status in it."),
-            "duplicates": integer("The number of duplicate payments in it."),
-        })),
-        "AttemptMethod": object("How an attempt pays.", &[], json!({
-            "type": text("`mobile_money` or `card`."),
-            "phone": or_null("string", "The phone."),
-            "last4": or_null("string", "The last digits of the card."),
-            "operator": or_null("string", "The mobile money operator."),
-        })),
-        "Handset": object("What the customer's phone shows.", &[], json!({
-            "attempt": integer("The number of the attempt."),
-            "payee": text("Who is paid."),
-            "amount": text("How much the customer pays."),
-            "currency": text("The currency."),
-            "phone": or_null("string", "The phone."),
-            "operator": or_null("string", "The mobile money operator."),
-            "open": { "type": "boolean", "description": "Whether the operator waits. Otherwise it has reported a timeout, and may approve." },
-        })),
-        "Changes": object("The number of changes of a merchant.", &[], json!({
-            "changes": integer("It is greater after each change, and starts anew with the sandbox."),
-        })),
-        "InspectorAddress": object("An address of the inspector.", &[], json!({
-            "inspector_url": text("The address, which opens the page once."),
-        })),
         "Description": { "type": "object", "description": "An OpenAPI 3.1 description." },
     });
-    serde_json::from_value(schemas).unwrap_or_default()
+    let mut schemas: Map<String, Value> = serde_json::from_value(schemas).unwrap_or_default();
+    // As text, because the same as code is five times as large in the wasm.
+    let inspector: Map<String, Value> = serde_json::from_str(include_str!("inspector.json")).unwrap_or_default();
+    schemas.extend(inspector);
+    schemas
 }
