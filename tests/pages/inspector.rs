@@ -4,15 +4,13 @@
 use crate::accessible::Accessibility;
 use crate::support::api::{Merchant, order};
 use crate::support::browser::Browser;
-use crate::support::engine::{Engine, in_chromium, only_in_chromium};
+use crate::support::engine::{Engine, in_chromium, in_every_browser, only_in_chromium};
 use guichet_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-in_chromium!(
-    a_decline_a_late_approval_and_a_duplicate_are_followed_in_the_thread,
-    what_the_page_does_is_the_control_api,
-    every_text_of_a_payment_is_text,
-);
+in_every_browser!(a_decline_a_late_approval_and_a_duplicate_are_followed_in_the_thread);
+
+in_chromium!(what_the_page_does_is_the_control_api, every_text_of_a_payment_is_text,);
 
 only_in_chromium!(
     "it uses Chromium's DevTools protocol":
