@@ -222,6 +222,12 @@ async fn every_view_of_the_inspector_is_accessible(engine: Engine) {
     look.once("inspector-phone-fr").await;
     opened.show("ORDER-17").await;
     look.once("inspector-late-fr").await;
+    browser.click("#handset-approve").await;
+    shop.tenant.clock().advance(245).await.unwrap();
+    opened.wait_for_row("en retard").await;
+    browser.click("[data-language='en']").await;
+    look.once("inspector-duplicate").await;
+    browser.click("[data-language='fr']").await;
     browser.open(&format!("{}/inspector?merchant={}", sandbox.base_url(), shop.tenant.id())).await;
     browser.wait_for("#list a").await;
     browser.run("for (const one of document.querySelectorAll('#tools details')) one.open = true; document.querySelector('#reset').click()").await;
