@@ -1,4 +1,5 @@
-//! The inspector in a browser: a purchase is followed in the thread, the customer's phone decides it, and every text stays text.
+//! The inspector in a browser: a purchase is followed in the thread, the customer's phone decides it, and every text
+//! stays text.
 //! `GUICHET_PICTURES` writes pictures of each view.
 
 use crate::accessible::Accessibility;
@@ -62,8 +63,8 @@ fn phone(number: &str) -> Value {
     json!({ "payment_method": { "type": "mobile_money", "phone": number } })
 }
 
-/// Makes the purchase of the pictures: a timeout, a second attempt that is refused, a late approval of the first, and a third that
-/// is approved late too.
+/// Makes the purchase of the pictures: a timeout, and a second attempt that the payer will refuse and the operator
+/// approve late.
 async fn eventful(opened: &Opened, reference: &str) -> Value {
     let Opened { shop, browser, .. } = opened;
     let intent = shop.create_intent(reference).await;
@@ -172,8 +173,10 @@ async fn every_text_of_a_payment_is_text(engine: Engine) {
     let opened = Opened::start(engine, "inspector-hostile").await;
     let Opened { shop, browser, .. } = &opened;
     let fields = json!({
-        "firstname": HOSTILE, "lastname": HOSTILE, "email": "awa@example.com", "phone": "237670000000", "amount": "5000",
-        "description": HOSTILE, "merchant_reference": "javascript:hacked()//<b>'", "metadata": { "<b onclick=hacked()>": HOSTILE },
+        "firstname": HOSTILE, "lastname": HOSTILE, "email": "awa@example.com", "phone": "237670000000",
+        "amount": "5000",
+        "description": HOSTILE, "merchant_reference": "javascript:hacked()//<b>'", "metadata": {
+        "<b onclick=hacked()>": HOSTILE },
         "items": [{ "name": HOSTILE, "price": 5, "currency": "XAF", "quantity": 1 }],
     });
     let created = shop.call("POST", "/v1/payment-intents", fields).await;
@@ -208,7 +211,8 @@ async fn every_view_of_the_inspector_is_accessible(engine: Engine) {
     shop.read_intent(&paid).await;
     eventful(&opened, "ORDER-17").await;
     look.once("inspector-late").await;
-    let long = json!({ "firstname": "Donaudampfschifffahrtsgesellschaftskapitän", "merchant_reference": "0123456789".repeat(10), "amount": "999999999999999" });
+    let long = json!({ "firstname": "Donaudampfschifffahrtsgesellschaftskapitän",
+    "merchant_reference": "0123456789".repeat(10), "amount": "999999999999999" });
     let mut fields = order("ORDER-18");
     fields.as_object_mut().unwrap().extend(long.as_object().unwrap().clone());
     let long = shop.call("POST", "/v1/payment-intents", fields).await.body["data"].clone();

@@ -185,7 +185,8 @@ async fn the_phone_decides_the_payment_that_waits_for_it_and_no_other() {
     assert_eq!(
         handset,
         json!({
-            "attempt": 1, "payee": "Boutique Awa", "amount": "5000", "currency": "XAF", "phone": "237670000020", "operator": "mtn_cm",
+            "attempt": 1, "payee": "Boutique Awa", "amount": "5000", "currency": "XAF", "phone": "237670000020",
+            "operator": "mtn_cm",
             "open": true,
         })
     );
@@ -210,10 +211,12 @@ async fn no_secret_is_in_a_list_or_a_thread() {
     ];
     let [key, card, password, nonce, token] = planted;
     let fields = json!({
-        "firstname": format!("Awa {key}"), "lastname": card, "email": "awa@example.com", "phone": "237670000000", "amount": "5000",
+        "firstname": format!("Awa {key}"), "lastname": card, "email": "awa@example.com", "phone": "237670000000",
+        "amount": "5000",
         "description": format!("plain-text {token}"), "merchant_reference": "ORDER-17",
         "redirect_url": format!("https://shop.example/paid?guichet_return={nonce}#{nonce}"),
-        "metadata": { "Password": password, "note": format!("see https://shop.example/a?b={nonce}"), "deep": [{ "api_token": password }] },
+        "metadata": { "Password": password, "note": format!("see https://shop.example/a?b={nonce}"), "deep": [{
+        "api_token": password }] },
     });
     let created = shop.call("POST", "/v1/payment-intents", fields).await;
     assert_eq!(created.status, 201, "{}", created.text);

@@ -104,8 +104,8 @@ pub(super) struct ThreadArgs {
 pub(super) struct HandsetArgs {
     /// The payment's reference or id, or `latest`.
     payment: String,
-    /// What the phone decides: `approve`, `refuse`, `ignore` (the operator reports a timeout) or `approve_late` (it approves 60 seconds
-    /// after that).
+    /// What the phone decides: `approve`, `refuse`, `ignore` (the operator reports a timeout) or `approve_late` (it
+    /// approves 60 seconds after that).
     decision: String,
     /// The number of the attempt; default: the newest that can be decided.
     #[arg(long)]

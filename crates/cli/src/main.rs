@@ -47,8 +47,9 @@ struct Guichet {
 const AFTER: &str = "\
 The secret key comes from GUICHET_SECRET_KEY or --key-file, the address of the service from GUICHET_BASE_URL or --base-url
 (default: the sandbox on this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input. The
-commands clock, events, faults, handset, inspector, merchants, operators, purchases, requests, reset and thread call the control API
-of a sandbox, with the token in GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url (default: the sandbox on this machine).
+commands clock, events, faults, handset, inspector, merchants, operators, purchases, requests, reset and thread call the
+control API of a sandbox, with the token in GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url (default: the
+sandbox on this machine).
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 invalid arguments, nothing was sent; 3 the service could not
 be reached in time; 4 uncertain: the call may have been executed, read the object before you repeat it; 5 the reply cannot be

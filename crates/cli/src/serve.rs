@@ -18,7 +18,8 @@ If the file of --keys does not exist, it is created with the variables that are 
 variable that differs from it is refused.
 
 The control token is new at each start, unless GUICHET_CONTROL_TOKEN is set (ctl_ and at least 16 letters and digits). The commands
-clock, events, faults, handset, inspector, merchants, operators, purchases, requests, reset and thread read it from there.";
+clock, events, faults, handset, inspector, merchants, operators, purchases, requests, reset and thread read it from
+there.";
 
 #[derive(Args)]
 #[command(after_long_help = KEYS)]
@@ -99,7 +100,8 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
         println!(
             "{}",
             json!({
-                "base_url": base_url, "secret_key": secret_key, "control_url": control_url, "control_token": control_token,
+                "base_url": base_url, "secret_key": secret_key, "control_url": control_url,
+                "control_token": control_token,
                 "inspector_url": sandbox.inspector_url(),
             })
         );

@@ -1,5 +1,5 @@
-//! The inspector: a page at `/inspector` over the control API. Its printed address has a token that is used once, in the fragment, which no
-//! request has. The page exchanges it for a cookie.
+//! The inspector: a page at `/inspector` over the control API. Its printed address has a token that is used once, in
+//! the fragment, which no request has. The page exchanges it for a cookie.
 
 use crate::control::ControlApi;
 use crate::http::{plain, read_body, read_object, refuse};
@@ -21,14 +21,16 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The page's content security policy: that of the hosted page, without wasm, and without markup from a script.
-const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'none'; \
-                      base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; \
+                      form-action 'none'; base-uri 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
 const PAGE: &str = "inspector.html";
 /// The path of the page's files, after that of the page.
 const ASSETS: &str = "/assets/";
 /// The beginning of the cookie's name. The port follows, because the sandboxes of one host share its cookies.
 const COOKIE: &str = "guichet_inspector_";
-/// The header of the page's requests. Another site's page cannot send it without a preflight, which the control API refuses.
+/// The header of the page's requests. Another site's page cannot send it without a preflight, which the control API
+/// refuses.
 const HEADER: &str = "guichet-inspector";
 /// The beginning of the tokens.
 const TOKEN: &str = "ins_";
@@ -101,7 +103,8 @@ fn add(tokens: &Mutex<VecDeque<String>>) -> String {
     token.expose().to_owned()
 }
 
-/// Whether a request comes from a page of this origin. `SameSite` alone would admit the pages of the other ports of this host.
+/// Whether a request comes from a page of this origin. `SameSite` alone would admit the pages of the other ports of
+/// this host.
 fn is_own(parts: &Parts) -> bool {
     let text = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let is_origin = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| host == host::requested(parts));

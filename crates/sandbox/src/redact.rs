@@ -10,8 +10,8 @@ const SECRET_NAMES: [&str; 8] = ["authorization", "cvc", "cvv", "otp", "password
 /// What secrets of the service begin with or contain.
 const SECRET_PARTS: [&str; 5] = ["_secret_", "cst_", "ctl_", "eyJ", "ins_"];
 
-/// A value of JSON without secrets: keys, tokens, client secrets, card numbers, and members whose names are those of secrets. Addresses
-/// lose their query and their fragment.
+/// A value of JSON without secrets: keys, tokens, client secrets, card numbers, and members whose names are those of
+/// secrets. Addresses lose their query and their fragment.
 pub(crate) fn redacted(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(without_secrets(&text)),

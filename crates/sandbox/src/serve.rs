@@ -112,7 +112,8 @@ impl Sandbox {
         self.in_process.control_token()
     }
 
-    /// An address of the inspector, a page that shows each payment as one thread. It opens the page once; a second call makes another.
+    /// An address of the inspector, a page that shows each payment as one thread. It opens the page once; a second call
+    /// makes another.
     #[must_use]
     pub fn inspector_url(&self) -> String {
         self.in_process.inspector_url()

@@ -174,7 +174,8 @@ impl std::fmt::Debug for Clock {
     }
 }
 
-/// The customer's phone, which waits until a test decides: [`Tenant::handset`]. A payment is named by its reference, or its id.
+/// The customer's phone, which waits until a test decides: [`Tenant::handset`]. A payment is named by its reference, or
+/// its id.
 ///
 /// ```no_run
 /// # async fn approve(shop: guichet_sandbox::Tenant) -> Result<(), guichet_sandbox::HandsetError> {
@@ -186,7 +187,8 @@ impl std::fmt::Debug for Clock {
 pub struct Handset<'a>(&'a Clock);
 
 impl Handset<'_> {
-    /// The payer approves: the payment succeeds. If the operator has reported a timeout before, this is a late approval.
+    /// The payer approves: the payment succeeds. If the operator has reported a timeout before, this is a late
+    /// approval.
     ///
     /// # Errors
     /// If no attempt of the payment waits for it, or the database cannot be used.

@@ -57,8 +57,9 @@ impl Declared {
 
 /// An example of a payment.
 const PURCHASE: &str = r#"{
-    "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17", "payment_ref": "gch_6h6rAoXcBZyqAo9gZTkBzi", "amount": "5000",
-    "currency": "XAF", "customer": "Awa Ngono", "email": "awa@example.com", "phone": null, "status": "succeeded", "attempts": 1,
+    "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17", "payment_ref": "gch_6h6rAoXcBZyqAo9gZTkBzi",
+    "amount": "5000", "currency": "XAF", "customer": "Awa Ngono", "email": "awa@example.com", "phone": null,
+    "status": "succeeded", "attempts": 1,
     "duplicates": 0, "operator": "mtn_cm", "created_at": 1795257000, "differs": true, "due": null,
     "told": { "at": 1795257000, "operation": "create_payment_intent", "status": "requires_action", "duplicates": 0 }
 }"#;
@@ -199,15 +200,20 @@ calls! {
     }
     /// Lists the payments of a merchant, newest first, each with what its shop was told last.
     ListPurchases: "list_purchases" get "/sandbox/purchases" -> "Purchases", command "purchases" {
-        description: "`differs` is true if the shop does not know the payment's status or all of its duplicate payments. Secrets are \
-                      removed. What the shop was told is known of the newest 1,000 requests.",
+        description: "`differs` is true if the shop does not know the payment's status or all of its duplicate \
+                      payments. Secrets are removed. What the shop was told is known of the newest 1,000 requests.",
         fields: || json!({
             "search": {
-                "type": ["string", "null"], "maxLength": 200, "description": "A part of a reference, an id, an e-mail, a phone or a name.",
+                "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
+                "description": "A part of a reference, an id, an e-mail, a phone or a name.",
             },
-            "starting_after": { "type": ["string", "null"], "maxLength": 200, "description": "The `next_cursor` of the page before." },
+            "starting_after": {
+                "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
+                "description": "The `next_cursor` of the page before.",
+            },
             "limit": {
-                "type": ["integer", "null"], "minimum": 1, "maximum": 100, "default": 50, "description": "The most payments of a page.",
+                "type": ["integer", "null"], "minimum": 1, "maximum": 100, "default": 50,
+                "description": "The most payments of a page.",
             },
         }),
         replied: || json!({ "now": 1_795_257_000, "purchases": [purchase()], "next_cursor": null }),
@@ -215,9 +221,10 @@ calls! {
     }
     /// Reads a payment as one thread in time: what happened to the money, and what the shop was told.
     ReadThread: "read_thread" get "/sandbox/thread" -> "Thread", command "thread" {
-        description: "`fields` is the body of the creation: each field is in the service's document, or our choice. Secrets are removed.",
+        description: "`fields` is the body of the creation: each field is in the service's document, or our choice. \
+                      Secrets are removed.",
         fields: || json!({ "payment": {
-            "type": ["string", "null"], "maxLength": 200, "default": "latest",
+            "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200, "default": "latest",
             "description": "The payment's reference or id, or `latest`: the newest one.",
         } }),
         replied: || json!({
@@ -239,10 +246,14 @@ calls! {
     }
     /// Decides a payment on the customer's phone, if it waits there.
     DecideOnHandset: "decide_on_handset" post "/sandbox/handset" -> "DecidedPurchase", command "handset" {
-        description: "A phone that ends in 0000020 waits. `approve` pays, `refuse` declines, `ignore` lets the operator report a timeout, \
-                      and `approve_late` lets it approve 60 seconds after that. After a timeout only `approve` is possible: a late approval.",
+        description: "A phone that ends in 0000020 waits. `approve` pays, `refuse` declines, `ignore` lets the \
+                      operator report a timeout, and `approve_late` lets it approve 60 seconds after that. After a timeout only \
+                      `approve` is possible: a late approval.",
         fields: || json!({
-            "payment": { "type": "string", "maxLength": 200, "description": "The payment's reference or id, or `latest`." },
+            "payment": {
+                "type": "string", "pattern": NOT_BLANK, "maxLength": 200,
+                "description": "The payment's reference or id, or `latest`.",
+            },
             "decision": {
                 "type": "string", "enum": HandsetDecision::words(), "description": "What the phone decides.",
             },

@@ -13,7 +13,8 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The fields of a call. Refuses a mistyped field or query parameter: without it, a test would go on with the default.
+    /// The fields of a call. Refuses a mistyped field or query parameter: without it, a test would go on with the
+    /// default.
     pub(super) fn of(call: Call, mut values: Map<String, Value>, query: &[(String, String)]) -> Result<Self, Problem> {
         let schemas = (call.declared().fields)();
         let merchant = call.declared().has_merchant.then_some("merchant");

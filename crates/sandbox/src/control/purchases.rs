@@ -18,7 +18,8 @@ fn object(members: Vec<(&str, Value)>) -> Value {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The schemas of the fields of a creation. From the description's text: a second caller of `openapi` would double its code in the wasm.
+/// The schemas of the fields of a creation. From the description's text: a second caller of `openapi` would double its
+/// code in the wasm.
 static FIELDS: LazyLock<Value> = LazyLock::new(|| {
     let create = "/paths/~1v1~1payment-intents/post/requestBody/content/application~1json/schema/properties";
     let described: Value = serde_json::from_slice(&openapi::text()).unwrap_or_default();
@@ -43,7 +44,8 @@ fn is_shops(request: &Request) -> bool {
     request.credential == "secret_key"
 }
 
-/// A payment, with what its shop was told last. `is_complete`: whether every request is known, so that the shop without one knows nothing.
+/// A payment, with what its shop was told last. `is_complete`: whether every request is known, so that the shop without
+/// one knows nothing.
 fn purchase(intent: &Intent, told: Option<(&Request, &Shown)>, is_complete: bool) -> Value {
     let Intent { id, payment_ref, terms, state, created_at, expires_at, .. } = intent;
     let duplicates = state.duplicate_payments.len();
@@ -53,13 +55,16 @@ fn purchase(intent: &Intent, told: Option<(&Request, &Shown)>, is_complete: bool
     };
     let told = told.map(|(request, shown)| {
         let status = shown.status.into_str();
-        object!({ "at": request.at.unix(), "operation": request.operation, "status": status, "duplicates": shown.duplicates })
+        let (at, operation, duplicates) = (request.at.unix(), request.operation, shown.duplicates);
+        object!({ "at": at, "operation": operation, "status": status, "duplicates": duplicates })
     });
     object!({
-        "id": id.as_str(), "merchant_reference": &*terms.merchant_reference, "payment_ref": &**payment_ref, "amount": terms.amount.to_string(),
-        "currency": terms.currency.to_string(), "customer": format!("{} {}", terms.firstname, terms.lastname), "email": terms.email.as_deref(),
-        "phone": terms.phone.as_deref(), "status": state.status.into_str(), "attempts": state.attempts, "duplicates": duplicates,
-        "operator": state.paying_with.as_ref().and_then(PayingWith::operator), "created_at": created_at.unix(), "told": told,
+        "id": id.as_str(), "merchant_reference": &*terms.merchant_reference, "payment_ref": &**payment_ref,
+        "amount": terms.amount.to_string(), "currency": terms.currency.to_string(),
+        "customer": format!("{} {}", terms.firstname, terms.lastname), "email": terms.email.as_deref(),
+        "phone": terms.phone.as_deref(), "status": state.status.into_str(), "attempts": state.attempts,
+        "duplicates": duplicates, "operator": state.paying_with.as_ref().and_then(PayingWith::operator),
+        "created_at": created_at.unix(), "told": told,
         "differs": differs, "due": state.due(*expires_at).map(|(at, what)| object!({ "at": at, "what": what })),
     })
 }
@@ -79,15 +84,19 @@ pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent) ->
         (1..=intent.state.attempts).rev().find(|attempt| intent.state.is_on_handset(*attempt, merchant.now()));
     let handset = attempt.map(|attempt| {
         let with = &intent.state.attempt_log[attempt as usize - 1].with;
-        let amount = intent.amount_with(with, &service.fees).map_or_else(|| intent.terms.amount.to_string(), |units| units.to_string());
+        let amount = intent
+            .amount_with(with, &service.fees)
+            .map_or_else(|| intent.terms.amount.to_string(), |units| units.to_string());
         let is_open = attempt == intent.state.attempts && intent.state.status == Status::Processing;
         object!({
-            "attempt": attempt, "payee": merchant.name(), "amount": amount, "currency": intent.terms.currency.to_string(),
+            "attempt": attempt, "payee": merchant.name(), "amount": amount,
+            "currency": intent.terms.currency.to_string(),
             "phone": phone(with), "operator": with.operator(), "open": is_open,
         })
     });
     object!({
-        "purchase": list(merchant, std::slice::from_ref(intent)).pop(), "fields": fields.collect::<Vec<_>>(), "entries": entries,
+        "purchase": list(merchant, std::slice::from_ref(intent)).pop(), "fields": fields.collect::<Vec<_>>(),
+        "entries": entries,
         "handset": handset,
     })
 }
@@ -133,7 +142,8 @@ fn entry(request: &Request, id: &str) -> Value {
         .received(id)
         .map(|shown| object!({ "status": shown.status.into_str(), "duplicates": shown.duplicates }));
     object!({
-        "at": at, "kind": "request", "by": if is_shops(request) { "shop" } else { "customer" }, "operation": request.operation,
+        "at": at, "kind": "request", "by": if is_shops(request) { "shop" } else { "customer" },
+        "operation": request.operation,
         "http_status": request.status, "fault": request.fault, "request_id": &*request.request_id, "told": told,
     })
 }

@@ -42,7 +42,8 @@ fn generator() -> SchemaGenerator {
     settings.into_generator()
 }
 
-/// The same of a request with this schema. It is no part of [`of`], so that the wasm has it once and not for each operation.
+/// The same of a request with this schema. It is no part of [`of`], so that the wasm has it once and not for each
+/// operation.
 fn taken(mut schema: Value, spec: &Spec, example: &Value) -> Taken {
     label(&mut schema, spec.source, &mark);
     without_bits(&mut schema);

@@ -215,8 +215,8 @@ impl Service {
         Err(Unavailable::contended().into())
     }
 
-    /// Decides an attempt of this payment that waits for the customer's phone, as a test does. `attempt` is its number; `None`: the newest
-    /// that can be decided.
+    /// Decides an attempt of this payment that waits for the customer's phone, as a test does. `attempt` is its number;
+    /// `None`: the newest that can be decided.
     pub(crate) async fn decide_on_handset(
         &self,
         merchant: &Merchant,
@@ -229,7 +229,8 @@ impl Service {
             let now = merchant.now();
             let decided = intent.state.decide_on_handset(attempt, decision, now);
             let (attempt, state) = decided.ok_or_else(|| {
-                let why = "and no attempt of it waits for this decision of the customer's phone. A phone that ends in 0000020 waits.";
+                let why = "and no attempt of it waits for this decision of the customer's phone. \
+                           A phone that ends in 0000020 waits.";
                 Problem::state(ErrorCode::IntentNotConfirmable, Conflict { status: intent.state.status, why })
             })?;
             intent.state = state;

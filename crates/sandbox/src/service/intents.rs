@@ -138,8 +138,8 @@ impl Service {
         self.current_intent(found, merchant.now()).await?.ok_or_else(missing)
     }
 
-    /// A merchant's payments after this one, newest first, at most `limit`; and whether others follow. `search` is a part of a reference, an
-    /// id, an e-mail, a phone or a name.
+    /// A merchant's payments after this one, newest first, at most `limit`; and whether others follow. `search` is a
+    /// part of a reference, an id, an e-mail, a phone or a name.
     pub(crate) async fn search_intents(
         &self,
         merchant: &Merchant,

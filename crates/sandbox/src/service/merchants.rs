@@ -148,7 +148,8 @@ impl Merchant {
         }
     }
 
-    /// Records the response of a request: its status, unless the connection ends without it, and the payment intents in it.
+    /// Records the response of a request: its status, unless the connection ends without it, and the payment intents in
+    /// it.
     pub(crate) fn record_response(&self, request_id: &str, status: Option<u16>, shown: Vec<Shown>) {
         let mut requests = self.lock_requests();
         if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {

@@ -365,8 +365,8 @@ impl IntentState {
         Ok(Some(Self { settlement: Some(abandoned), ..self.clone() }))
     }
 
-    /// Decides an attempt that waits for the customer's phone: this one, or else the newest that can be decided. Returns its number and the
-    /// next state. `None`: there is none.
+    /// Decides an attempt that waits for the customer's phone: this one, or else the newest that can be decided.
+    /// Returns its number and the next state. `None`: there is none.
     ///
     /// Only an approval decides an attempt that the operator has declined, as long as the operator may approve it.
     pub(crate) fn decide_on_handset(
