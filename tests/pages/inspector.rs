@@ -47,7 +47,7 @@ impl Opened {
         self.browser.wait_for("#title").await;
     }
 
-    /// The rows of the thread: what happened to the money, what the shop was told, and whether they differ.
+    /// The rows of the thread: what happened to the money, what was reported to the shop, and whether they differ.
     async fn rows(&self) -> Vec<String> {
         let rows = "return [...document.querySelectorAll('tbody tr')].map((row) =>
             [...row.querySelectorAll('td')].map(({ textContent }) => textContent.trim()).join(' | ') + (row.hasAttribute('data-differs') ? ' !' : ''))";

@@ -114,7 +114,7 @@ async fn a_thread_has_a_decline_a_late_approval_and_a_duplicate_beside_what_the_
     let line = |entry: &Value| {
         let text = |name: &str| entry[name].as_str().map(str::to_owned);
         let attempt = entry["attempt"].as_u64().map(|attempt| attempt.to_string());
-        let told = entry["told"]["status"].as_str().map(|told| format!("told {told}"));
+        let reported = entry["reported"]["status"].as_str().map(|reported| format!("reported {reported}"));
         let parts = [
             text("kind"),
             attempt,
@@ -123,7 +123,7 @@ async fn a_thread_has_a_decline_a_late_approval_and_a_duplicate_beside_what_the_
             text("status"),
             text("reason"),
             text("decision"),
-            told,
+            reported,
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
@@ -131,20 +131,20 @@ async fn a_thread_has_a_decline_a_late_approval_and_a_duplicate_beside_what_the_
         entries.iter().map(line).collect::<Vec<_>>(),
         [
             "created requires_action",
-            "request shop create_payment_intent told requires_action",
-            "request customer attach_payment_method told processing",
+            "request shop create_payment_intent reported requires_action",
+            "request customer attach_payment_method reported processing",
             "status 1 processing",
             "handset 1 ignore",
             "status 1 requires_action payer_timeout",
-            "request shop read_payment_intent told requires_action",
-            "request customer attach_payment_method told processing",
+            "request shop read_payment_intent reported requires_action",
+            "request customer attach_payment_method reported processing",
             "status 2 processing",
-            "request shop read_payment_intent told processing",
+            "request shop read_payment_intent reported processing",
             "handset 1 approve",
             "duplicate 1",
             "handset 2 refuse",
             "status 2 requires_action rejected_by_payer",
-            "request customer attach_payment_method told failed",
+            "request customer attach_payment_method reported failed",
             "status 3 processing",
             "status 3 failed provider_unavailable",
             "duplicate 3",
@@ -152,24 +152,24 @@ async fn a_thread_has_a_decline_a_late_approval_and_a_duplicate_beside_what_the_
     );
     let purchase = &thread["purchase"];
     assert_eq!((&purchase["status"], &purchase["differs"]), (&json!("failed"), &json!(true)));
-    assert_eq!(purchase["told"]["status"], "processing");
+    assert_eq!(purchase["reported"]["status"], "processing");
     let source = |name: &str| {
         thread["fields"].as_array().unwrap().iter().find(|field| field["field"] == name).unwrap()["source"].clone()
     };
     assert_eq!((source("amount"), source("merchant_reference")), (json!("documented"), json!("documented")));
     shop.read_intent(&intent).await;
     let listed = call(&sandbox, &shop, "/purchases").await.body["purchases"][0].clone();
-    assert_eq!((&listed["differs"], &listed["told"]["duplicates"]), (&json!(false), &json!(2)), "{listed}");
+    assert_eq!((&listed["differs"], &listed["reported"]["duplicates"]), (&json!(false), &json!(2)), "{listed}");
 
     shop.tenant.fault(guichet_sandbox::Fault::lost_response::<guichet::operations::CancelPaymentIntent>()).await;
     let other = shop.create_intent("ORDER-18").await;
     let path = format!("/v1/payment-intents/{}/cancel", other["id"].as_str().unwrap());
     assert!(shop.try_call("POST", &path, json!({})).await.is_err());
     let thread = call(&sandbox, &shop, "/thread").await.body;
-    assert_eq!(thread["purchase"]["told"]["status"], "requires_action", "the response was lost");
+    assert_eq!(thread["purchase"]["reported"]["status"], "requires_action", "the response was lost");
     assert_eq!(thread["purchase"]["status"], "canceled", "latest is the newest");
     let lost = thread["entries"].as_array().unwrap().iter().find(|entry| entry["fault"] == "lost_response").unwrap();
-    assert_eq!((&lost["http_status"], &lost["told"]), (&Value::Null, &Value::Null));
+    assert_eq!((&lost["http_status"], &lost["reported"]), (&Value::Null, &Value::Null));
 }
 
 async fn the_phone_decides_the_payment_that_waits_for_it_and_no_other() {
@@ -264,7 +264,7 @@ async fn purchases_are_found_by_what_a_person_knows_of_them() {
     }
     ids.reverse();
     assert_eq!(listed, ids, "newest first");
-    assert_eq!(call(&sandbox, &shop, "/purchases?search=nobody").await.body["purchases"], json!([]));
+    assert_eq!(call(&sandbox, &shop, "/purchases?search=unknown").await.body["purchases"], json!([]));
     for (query, code) in
         [("limit=0", "parameter_invalid"), ("limit=x", "parameter_invalid"), ("serach=x", "parameter_unknown")]
     {

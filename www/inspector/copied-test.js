@@ -11,7 +11,7 @@ export function copiedTest({ purchase, fields, entries }) {
   const steps = [];
   let at = entries[0].at;
   entries.forEach((entry, index) => {
-    const { kind, by, operation, attempt, method, fault, told } = entry;
+    const { kind, by, operation, attempt, method, fault, reported } = entry;
     const step = (text) => {
       if (entry.at > at) steps.push(`await shop.clock.advance(${entry.at - at});`);
       at = entry.at;
@@ -22,8 +22,8 @@ export function copiedTest({ purchase, fields, entries }) {
     const end = fault ? ".catch(() => {})" : "";
     if (kind === "status" && method) methods[attempt] = method;
     if (operation === "attach_payment_method") {
-      const asked = entries.slice(index).find((later) => later.method)?.method ?? { type: "mobile_money", phone: "237670000000" };
-      const { type, phone, last4, operator } = asked;
+      const attempted = entries.slice(index).find((later) => later.method)?.method ?? { type: "mobile_money", phone: "237670000000" };
+      const { type, phone, last4, operator } = attempted;
       const card = { number: CARDS[last4], exp_month: 12, exp_year: 2034, cvc: "123" };
       const body = type === "card" ? { type, card } : { type, phone, operator: operator ?? undefined };
       step(`await call("POST", \`\${path}/payment-method\`, ${key}, ${json({ payment_method: body })})${end};`);
@@ -32,7 +32,7 @@ export function copiedTest({ purchase, fields, entries }) {
     } else if (CHANGES[operation]) {
       step(`await call("POST", \`\${path}/${CHANGES[operation][0]}\`, ${key}, ${json(CHANGES[operation][1])})${end};`);
     } else if (operation === "read_payment_intent" && by === "shop") {
-      step(told ? `expect((await read()).status).toBe(${json(told.status)});` : `await read()${end};`);
+      step(reported ? `expect((await read()).status).toBe(${json(reported.status)});` : `await read()${end};`);
     } else if (kind === "handset") {
       const decide = entry.decision === "approve_late" ? "approveLate" : entry.decision;
       step(`await shop.handset.${decide}(${json(purchase.merchant_reference)}, ${attempt});`);

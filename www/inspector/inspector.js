@@ -106,12 +106,12 @@ function redraw() {
   draw();
 }
 
-function entry({ id, merchant_reference: reference, customer, status, told, differs, created_at, duplicates, ...purchase }, isShown) {
+function entry({ id, merchant_reference: reference, customer, status, reported, differs, created_at, duplicates, ...purchase }, isShown) {
   return el("li", {}, el("a", { href: `/inspector/${encodeURIComponent(id)}${location.search}`, id: `to-${id}`, "aria-current": isShown && "true", "data-differs": differs },
     el("b", {}, reference), el("span", { class: "sum" }, amount(purchase)),
     el("span", { class: "soft" }, customer), el("span", { class: "soft" }, [purchase.operator, date(created_at) === date(state.now) ? time(created_at) : `${date(created_at)} ${time(created_at)}`].filter(Boolean).join(" · ")),
     el("span", {}, pill(status), twice(duplicates)),
-    differs ? el("span", { class: "bad" }, `≠ ${word("shop_knows")} `, told ? pill(told.status, "bad") : word("told_nothing")) : ""));
+    differs ? el("span", { class: "bad" }, `≠ ${word("shop_knows")} `, reported ? pill(reported.status, "bad") : word("nothing_reported")) : ""));
 }
 
 /** Does something by the control API, and reads again. */

@@ -1,4 +1,4 @@
-// One purchase as one thread: the money in one column, what its shop was told in the next.
+// One purchase as one thread: the money in one column, what was reported to its shop in the next.
 import { code, el, pill } from "./api.js";
 import { handset } from "./tools.js";
 import { amount, date, time, word } from "./words.js";
@@ -11,7 +11,7 @@ let drawsAll = false;
 
 export function thread(shown, act) {
   const { purchase, fields, entries } = shown;
-  const { status, told, duplicates, differs } = purchase;
+  const { status, reported, duplicates, differs } = purchase;
   const rows = joined(entries);
   const hidden = drawsAll ? 0 : Math.max(0, rows.length - MOST);
   const all = () => {
@@ -27,7 +27,7 @@ export function thread(shown, act) {
         el("p", { class: "soft" }, [purchase.customer, purchase.email, purchase.phone].filter(Boolean).join(" · ")),
         el("dl", { class: "now", "data-differs": differs },
           el("div", {}, el("dt", {}, word("money")), el("dd", {}, pill(status), twice(duplicates))),
-          el("div", {}, el("dt", {}, word("told")), el("dd", {}, told ? pill(told.status) : word("told_nothing"), twice(told?.duplicates))),
+          el("div", {}, el("dt", {}, word("reported")), el("dd", {}, reported ? pill(reported.status) : word("nothing_reported"), twice(reported?.duplicates))),
         ),
         differs ? el("p", { class: "differs" }, `≠ ${word("differs")}`) : "",
       ),
@@ -39,7 +39,7 @@ export function thread(shown, act) {
     hidden ? el("button", { type: "button", id: "all", onclick: all }, word("earlier", { n: hidden })) : "",
     el("table", {},
       el("caption", {}, word("thread")),
-      el("thead", {}, el("tr", {}, ["time", "money", "told"].map((name) => el("th", { scope: "col" }, word(name))))),
+      el("thead", {}, el("tr", {}, ["time", "money", "reported"].map((name) => el("th", { scope: "col" }, word(name))))),
       el("tbody", {}, drawn(rows).slice(hidden))),
   ];
 }
@@ -49,7 +49,7 @@ export const twice = (n) => (n ? el("b", { class: "bad" }, ` ${word("paid_twice"
 
 /** The entries, with each run of equal requests as one: a page reads every few seconds. */
 function joined(entries) {
-  const key = ({ kind, by, operation, http_status, fault, told }) => kind === "request" && operation.startsWith("read_") && [by, operation, http_status, fault, told?.status, told?.duplicates].join();
+  const key = ({ kind, by, operation, http_status, fault, reported }) => kind === "request" && operation.startsWith("read_") && [by, operation, http_status, fault, reported?.status, reported?.duplicates].join();
   return entries.reduce((rows, entry) => {
     const last = rows.at(-1);
     if (last && key(entry) && key(last) === key(entry)) last.times += 1;
@@ -65,23 +65,23 @@ function drawn(rows) {
     if (row.status) status = row.status;
     if (row.kind === "duplicate") duplicates += 1;
     const isShops = row.by === "shop";
-    if (isShops && row.told) known = row.told;
+    if (isShops && row.reported) known = row.reported;
     const differs = known ? known.status !== status || known.duplicates !== duplicates : status !== "requires_action";
     const today = date(row.at);
     const at = el("th", { scope: "row" }, el("time", {}, today === day ? "" : el("span", { class: "day" }, today), time(row.at)));
     day = today;
-    const shop = isShops ? request(row) : row.by || STILL.has(row.kind) || !differs ? "" : [el("span", { class: "bad" }, `≠ ${known ? word("still") : word("told_nothing")} `), known ? pill(known.status, "bad") : ""];
+    const shop = isShops ? request(row) : row.by || STILL.has(row.kind) || !differs ? "" : [el("span", { class: "bad" }, `≠ ${known ? word("still") : word("nothing_reported")} `), known ? pill(known.status, "bad") : ""];
     return el("tr", { "data-kind": row.kind, "data-by": row.by, "data-differs": differs && (isShops || !row.by) && !STILL.has(row.kind) },
       at, el("td", {}, isShops ? "" : row.by ? request(row) : money(row)), el("td", {}, shop));
   });
 }
 
-function request({ by, operation, http_status, fault, told, times }) {
+function request({ by, operation, http_status, fault, reported, times }) {
   return [
     by === "customer" ? el("span", { class: "who" }, word("customer")) : "",
     code(operation), ` → ${http_status ?? word("no_response")} `,
-    told ? pill(told.status) : "",
-    twice(told?.duplicates),
+    reported ? pill(reported.status) : "",
+    twice(reported?.duplicates),
     fault ? el("b", { class: "fault" }, ` ${word("fault")} `, code(fault)) : "",
     times > 1 ? el("span", { class: "soft" }, ` × ${times}`) : "",
   ];

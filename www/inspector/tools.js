@@ -47,10 +47,10 @@ export function tools(state, act) {
   const set = button("set", word("operator_set"), () => ({ command: `operators ${operator.value} ${status.value}`, method: "POST", path: "operators", fields: { code: operator.value, status: status.value } }), act);
 
   const reset = button("reset-yes", word("reset_yes"), () => ({ command: "reset", method: "POST", path: "reset", fields: {} }), act, { class: "danger" });
-  const asked = el("div", { hidden: true }, el("p", {}, word("reset_asked")), reset.pressed, el("button", { type: "button", id: "reset-no", onclick: () => ask(false) }, word("reset_no")), reset.how);
-  const ask = (isAsked) => {
-    asked.hidden = !isAsked;
-    document.getElementById(isAsked ? "reset-no" : "reset").focus();
+  const question = el("div", { hidden: true }, el("p", {}, word("reset_asked")), reset.pressed, el("button", { type: "button", id: "reset-no", onclick: () => ask(false) }, word("reset_no")), reset.how);
+  const ask = (isOpen) => {
+    question.hidden = !isOpen;
+    document.getElementById(isOpen ? "reset-no" : "reset").focus();
   };
   const part = (id, ...children) => el("details", { id }, el("summary", {}, word(id)), children);
   return [
@@ -58,7 +58,7 @@ export function tools(state, act) {
     part("clock", el("p", {}, `${word("clock_now")} ${date(now)} ${time(now)}`), due ? [due.pressed, due.how] : el("p", { class: "soft" }, word("clock_none")), hour.pressed, hour.how),
     part("faults", el("ul", {}, faults.map((fault) => el("li", {}, el("code", {}, `${fault.operation} ${fault.kind}`), ` × ${fault.count}`))), labelled(word("operation"), operation), labelled(word("kind"), kind), add.pressed, add.how, clear.pressed, clear.how),
     part("operators", labelled(word("operator"), operator), labelled(word("operator_status"), status), set.pressed, set.how),
-    part("reset-part", el("button", { type: "button", id: "reset", onclick: () => ask(true) }, word("reset")), asked),
+    part("reset-part", el("button", { type: "button", id: "reset", onclick: () => ask(true) }, word("reset")), question),
   ].flat();
 }
 

@@ -217,11 +217,11 @@ pub(super) async fn purchases(args: PurchasesArgs) -> Result<(), Failure> {
     let reply = merchant.call(ControlCall::ListPurchases, fields).await?;
     merchant.control_api.print(&reply, |reply| {
         let names =
-            ["created_at", "merchant_reference", "amount", "currency", "customer", "status", "operator", "told"];
+            ["created_at", "merchant_reference", "amount", "currency", "customer", "status", "operator", "reported"];
         table(&reply["purchases"], "No purchases.", names, |purchase| {
             names.map(|name| match name {
                 "created_at" => moment(&purchase[name]),
-                "told" => text(&purchase["told"]["status"]),
+                "reported" => text(&purchase["reported"]["status"]),
                 _ => text(&purchase[name]),
             })
         })
@@ -231,11 +231,12 @@ pub(super) async fn purchases(args: PurchasesArgs) -> Result<(), Failure> {
 pub(super) async fn thread(args: ThreadArgs) -> Result<(), Failure> {
     let reply = args.merchant.call(ControlCall::ReadThread, json!({ "payment": args.payment })).await?;
     args.merchant.control_api.print(&reply, |reply| {
-        let names = ["at", "kind", "status", "attempt", "reason", "by", "operation", "http_status", "fault", "told"];
+        let names =
+            ["at", "kind", "status", "attempt", "reason", "by", "operation", "http_status", "fault", "reported"];
         table(&reply["entries"], "No entries.", names, |entry| {
             names.map(|name| match name {
                 "at" => moment(&entry[name]),
-                "told" => text(&entry["told"]["status"]),
+                "reported" => text(&entry["reported"]["status"]),
                 _ => text(&entry[name]),
             })
         })

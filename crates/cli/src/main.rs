@@ -72,7 +72,7 @@ enum Command {
     Merchants(control_api::MerchantsArgs),
     /// List the newest requests that a sandbox received.
     Requests(control_api::RequestsArgs),
-    /// List the payments in a sandbox, each with what its shop was told.
+    /// List the payments in a sandbox, each with what was reported to its shop.
     Purchases(control_api::PurchasesArgs),
     /// Print a payment of a sandbox as one thread in time.
     Thread(control_api::ThreadArgs),

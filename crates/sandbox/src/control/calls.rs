@@ -61,7 +61,7 @@ const PURCHASE: &str = r#"{
     "amount": "5000", "currency": "XAF", "customer": "Awa Ngono", "email": "awa@example.com", "phone": null,
     "status": "succeeded", "attempts": 1,
     "duplicates": 0, "operator": "mtn_cm", "created_at": 1795257000, "differs": true, "due": null,
-    "told": { "at": 1795257000, "operation": "create_payment_intent", "status": "requires_action", "duplicates": 0 }
+    "reported": { "at": 1795257000, "operation": "create_payment_intent", "status": "requires_action", "duplicates": 0 }
 }"#;
 
 fn purchase() -> Value {
@@ -198,10 +198,10 @@ calls! {
             "data": { "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17" }
         }] }),
     }
-    /// Lists the payments of a merchant, newest first, each with what its shop was told last.
+    /// Lists the payments of a merchant, newest first, each with what was last reported to its shop.
     ListPurchases: "list_purchases" get "/sandbox/purchases" -> "Purchases", command "purchases" {
         description: "`differs` is true if the shop does not know the payment's status or all of its duplicate \
-                      payments. Secrets are removed. What the shop was told is known of the newest 1,000 requests.",
+                      payments. Secrets are removed. What was reported to the shop is known of the newest 1,000 requests.",
         fields: || json!({
             "search": {
                 "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
@@ -219,7 +219,7 @@ calls! {
         replied: || json!({ "now": 1_795_257_000, "purchases": [purchase()], "next_cursor": null }),
         codes: &[ErrorCode::ParameterInvalid],
     }
-    /// Reads a payment as one thread in time: what happened to the money, and what the shop was told.
+    /// Reads a payment as one thread in time: what happened to the money, and what was reported to the shop.
     ReadThread: "read_thread" get "/sandbox/thread" -> "Thread", command "thread" {
         description: "`fields` is the body of the creation: each field is in the service's document, or our choice. \
                       Secrets are removed.",

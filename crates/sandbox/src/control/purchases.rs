@@ -1,4 +1,4 @@
-//! A payment as the inspector shows it: in a list, and as one thread in time with what its shop was told.
+//! A payment as the inspector shows it: in a list, and as one thread in time with what was reported to its shop.
 
 use crate::openapi;
 use crate::redact::redacted;
@@ -29,14 +29,14 @@ static FIELDS: LazyLock<Value> = LazyLock::new(|| {
 /// Payments as entries of the list.
 pub(super) fn list(merchant: &Merchant, intents: &[Intent]) -> Vec<Value> {
     merchant.read_requests(|requests| {
-        let mut told: HashMap<&str, (&Request, &Shown)> = HashMap::new();
+        let mut reported: HashMap<&str, (&Request, &Shown)> = HashMap::new();
         for request in requests.iter().filter(|request| is_shops(request)) {
             for shown in request.shown.iter().filter_map(|shown| request.received(&shown.id)) {
-                told.insert(&shown.id, (request, shown));
+                reported.insert(&shown.id, (request, shown));
             }
         }
         let is_complete = requests.len() < MAX_REQUESTS;
-        intents.iter().map(|intent| purchase(intent, told.get(intent.id.as_str()).copied(), is_complete)).collect()
+        intents.iter().map(|intent| purchase(intent, reported.get(intent.id.as_str()).copied(), is_complete)).collect()
     })
 }
 
@@ -44,16 +44,16 @@ fn is_shops(request: &Request) -> bool {
     request.credential == "secret_key"
 }
 
-/// A payment, with what its shop was told last. `is_complete`: whether every request is known, so that the shop without
+/// A payment, with what was last reported to its shop. `is_complete`: whether every request is known, so that the shop without
 /// one knows nothing.
-fn purchase(intent: &Intent, told: Option<(&Request, &Shown)>, is_complete: bool) -> Value {
+fn purchase(intent: &Intent, reported: Option<(&Request, &Shown)>, is_complete: bool) -> Value {
     let Intent { id, payment_ref, terms, state, created_at, expires_at, .. } = intent;
     let duplicates = state.duplicate_payments.len();
-    let differs = match told {
+    let differs = match reported {
         Some((_, shown)) => (shown.status, shown.duplicates) != (state.status, duplicates),
         None => is_complete && state.status != Status::RequiresAction,
     };
-    let told = told.map(|(request, shown)| {
+    let reported = reported.map(|(request, shown)| {
         let status = shown.status.into_str();
         let (at, operation, duplicates) = (request.at.unix(), request.operation, shown.duplicates);
         object!({ "at": at, "operation": operation, "status": status, "duplicates": duplicates })
@@ -64,7 +64,7 @@ fn purchase(intent: &Intent, told: Option<(&Request, &Shown)>, is_complete: bool
         "customer": format!("{} {}", terms.firstname, terms.lastname), "email": terms.email.as_deref(),
         "phone": terms.phone.as_deref(), "status": state.status.into_str(), "attempts": state.attempts,
         "duplicates": duplicates, "operator": state.paying_with.as_ref().and_then(PayingWith::operator),
-        "created_at": created_at.unix(), "told": told,
+        "created_at": created_at.unix(), "reported": reported,
         "differs": differs, "due": state.due(*expires_at).map(|(at, what)| object!({ "at": at, "what": what })),
     })
 }
@@ -138,13 +138,13 @@ fn entry(request: &Request, id: &str) -> Value {
     if let Some((attempt, decision)) = request.decision {
         return object!({ "at": at, "kind": "handset", "decision": decision.into_str(), "attempt": attempt });
     }
-    let told = request
+    let reported = request
         .received(id)
         .map(|shown| object!({ "status": shown.status.into_str(), "duplicates": shown.duplicates }));
     object!({
         "at": at, "kind": "request", "by": if is_shops(request) { "shop" } else { "customer" },
         "operation": request.operation,
-        "http_status": request.status, "fault": request.fault, "request_id": &*request.request_id, "told": told,
+        "http_status": request.status, "fault": request.fault, "request_id": &*request.request_id, "reported": reported,
     })
 }
 
