@@ -35,9 +35,17 @@ fn main() {
     let served = out.join("www");
     let pages = copy_without_comments(&own, &served).and_then(|()| embedded(&served));
     let pages = pages.map_err(|error| error.to_string()).and_then(|list| write("pages.rs", list));
+    let inspector = linked("inspector");
+    println!("cargo::rerun-if-changed={}", inspector.display());
+    let served = out.join("inspector");
+    // The npm package has the files beside its wasm.
+    let is_wasm = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|name| name == "wasm32");
+    let inspector = copy_without_comments(&inspector, &served)
+        .and_then(|()| if is_wasm { Ok("&[]".to_owned()) } else { embedded(&served) });
+    let inspector = inspector.map_err(|error| error.to_string()).and_then(|list| write("inspector.rs", list));
     let package = listing(named.as_deref()).and_then(|list| write("package.rs", list));
     let words = sentences(&words).and_then(|list| write("words.rs", list));
-    if let Err(why) = pages.and(package).and(words) {
+    if let Err(why) = pages.and(inspector).and(package).and(words) {
         println!("cargo::error={why}");
     }
 }

@@ -80,15 +80,16 @@ function read(args) {
   return { host, port, publicUrl, allowHosts, allowOrigins, publicMethods, profile: profileIn(profile), ...rest };
 }
 
-const asJson = ({ baseUrl, controlToken, secretKey }) =>
-  JSON.stringify({ base_url: baseUrl, control_token: controlToken, control_url: `${baseUrl}/sandbox`, secret_key: secretKey });
+const asJson = ({ baseUrl, controlToken, inspectorUrl, secretKey }) =>
+  JSON.stringify({ base_url: baseUrl, control_token: controlToken, control_url: `${baseUrl}/sandbox`, inspector_url: inspectorUrl, secret_key: secretKey });
 
-const asText = ({ baseUrl, controlToken, secretKey }) => `\
+const asText = ({ baseUrl, controlToken, inspectorUrl, secretKey }) => `\
 The sandbox is running: the whole service on this machine. No real money moves.
 
   The service          ${baseUrl}/v1
   The secret key       ${secretKey}    (a test key: for your server, never for a page)
   The control API      ${baseUrl}/sandbox
   The control token    ${controlToken}
+  The inspector        ${inspectorUrl}    (opens it once)
 
 It was ready after ${Math.round(performance.now())} ms. It keeps nothing after it stops. Ctrl-C stops it.`;

@@ -47,6 +47,8 @@ export class Tenant {
       list: () => faults(about("faults.list", "GET", "faults")),
       clear: async () => void (await about("faults.clear", "DELETE", "faults")),
     };
+    const decide = (decision) => async (payment, attempt) => void (await about(`handset.${decision}`, "POST", "handset", { payment, decision, attempt }));
+    this.handset = { approve: decide("approve"), refuse: decide("refuse"), ignore: decide("ignore"), approveLate: decide("approve_late") };
     this.operators = {
       set: async (operator) => (await about("operators.set", "POST", "operators", operator)).operators,
     };

@@ -42,12 +42,17 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 /** The bytes of a file of this package. */
 export const file = (name) => readFileSync(join(here, name));
 
-/** The modules of the npm package `guichet`, which the hosted page loads: a name, its content, a name, its content. */
-export function packageFiles() {
-  const folder = join(here, "guichet");
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(({ name }) => /\.(js|wasm)$/.test(name));
+/**
+ * The modules of the npm package `guichet`, which the hosted page loads, and the files of the inspector: a name, its content, a name, its
+ * content.
+ */
+export const packageFiles = () => [...filesIn("guichet", /\.(js|wasm)$/), ...filesIn("inspector", /\.\w+$/, "inspector/")];
+
+function filesIn(name, ends, prefix = "") {
+  const folder = join(here, name);
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(({ name }) => ends.test(name));
   return files.flatMap((entry) => {
     const path = join(entry.parentPath ?? entry.path, entry.name);
-    return [path.slice(folder.length + 1).replaceAll(sep, "/"), readFileSync(path)];
+    return [prefix + path.slice(folder.length + 1).replaceAll(sep, "/"), readFileSync(path)];
   });
 }

@@ -109,6 +109,7 @@ export interface Tenant {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly operators: Operators;
+  readonly handset: Handset;
   /**
    * The newest 1,000 requests of this merchant and its customers, oldest first.
    *
@@ -194,6 +195,44 @@ export interface Faults {
    * afterEach(() => shop.faults.clear());
    */
   readonly clear: () => Promise<void>;
+}
+
+/**
+ * The customer's phone. A phone that ends in 0000020 waits until it decides. A payment is named by its reference or its id; `attempt` is the
+ * number of the attempt, by default the newest that can be decided.
+ *
+ * @example
+ * const approve = (handset: Handset) => handset.approve("ORDER-17");
+ */
+export interface Handset {
+  /**
+   * The payer approves: the payment succeeds. After a timeout this is a late approval. Rejects if no attempt waits for it.
+   *
+   * @example
+   * await shop.handset.approve("ORDER-17");
+   */
+  readonly approve: (payment: string, attempt?: number) => Promise<void>;
+  /**
+   * The payer refuses.
+   *
+   * @example
+   * await shop.handset.refuse("ORDER-17");
+   */
+  readonly refuse: (payment: string, attempt?: number) => Promise<void>;
+  /**
+   * The payer does not react, and the operator reports a timeout.
+   *
+   * @example
+   * await shop.handset.ignore("ORDER-17");
+   */
+  readonly ignore: (payment: string, attempt?: number) => Promise<void>;
+  /**
+   * The operator reports a timeout, and approves 60 seconds later.
+   *
+   * @example
+   * await shop.handset.approveLate("ORDER-17");
+   */
+  readonly approveLate: (payment: string, attempt?: number) => Promise<void>;
 }
 
 /**

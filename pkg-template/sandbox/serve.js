@@ -44,7 +44,8 @@ export async function serve({ host, port, requestMs = REQUEST_MS, ...options }, 
     closeIfDone();
     setTimeout(() => server.closeAllConnections(), STOP_MS).unref();
   };
-  return { baseUrl, secretKey: service.secretKey, controlToken: service.controlToken, stop };
+  const { secretKey, controlToken, inspectorUrl } = service;
+  return { baseUrl, secretKey, controlToken, inspectorUrl, stop };
 }
 
 /** Listens on a port, which this option of the command sets. Resolves with the server's address. */

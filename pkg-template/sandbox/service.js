@@ -35,6 +35,11 @@ export class Service {
     this.controlToken = wasm.controlToken;
   }
 
+  /** An address of the inspector, which opens it once. */
+  get inspectorUrl() {
+    return this.#wasm.inspectorUrl();
+  }
+
   get isClosed() {
     return this.#isClosed;
   }

@@ -17,6 +17,7 @@ mod example_page;
 mod given;
 mod hosted;
 mod init;
+mod inspector;
 mod lost_network;
 mod next;
 mod npx_demo;

@@ -16,7 +16,7 @@ async fn the_sandbox_prints_one_line_of_json_and_stops_on_sigterm() {
     let mut sandbox = Running::start(&["sandbox", "--listen", "127.0.0.1:0", "--database", "memory:", "--json"]);
     let ready = sandbox.line();
     let names: Vec<&str> = ready.as_object().expect("an object").keys().map(String::as_str).collect();
-    assert_eq!(names, ["base_url", "control_token", "control_url", "secret_key"]);
+    assert_eq!(names, ["base_url", "control_token", "control_url", "inspector_url", "secret_key"]);
     let base_url = ready["base_url"].as_str().expect("an address");
     assert!(!base_url.ends_with("/v1"));
     assert_eq!(ready["control_url"], format!("{base_url}/sandbox"));

@@ -23,6 +23,7 @@ mod generated_clients;
 mod generated_files;
 mod hosted_without_script;
 mod in_process;
+mod inspector;
 mod interface;
 mod late_approvals;
 mod ledger;

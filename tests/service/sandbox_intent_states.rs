@@ -283,7 +283,7 @@ async fn every_phone_of_the_decisions_table_does_what_its_row_says() {
             tried.push(number);
         }
     }
-    assert_eq!(tried.len(), 15 * 2 + 2, "{tried:?}");
+    assert_eq!(tried.len(), 16 * 2 + 2, "{tried:?}");
 }
 
 async fn a_late_approval_succeeds_while_nothing_is_processing() {

@@ -238,13 +238,17 @@ impl SandboxProcess {
 const MERCHANTS: usize = 5;
 
 /// The calls of the control API about one merchant, and where they name it.
-const ABOUT_A_MERCHANT: [(&str, &str); 9] = [
+const ABOUT_A_MERCHANT: [(&str, &str); 13] = [
     ("read_clock", "query.merchant"),
     ("advance_clock", "body.merchant"),
     ("list_faults", "query.merchant"),
     ("add_fault", "body.merchant"),
     ("clear_faults", "query.merchant"),
     ("set_operator", "body.merchant"),
+    ("list_purchases", "query.merchant"),
+    ("read_thread", "query.merchant"),
+    ("await_changes", "query.merchant"),
+    ("decide_on_handset", "body.merchant"),
     ("list_requests", "query.merchant"),
     ("list_events", "query.merchant"),
     ("reset_merchant", "body.merchant"),

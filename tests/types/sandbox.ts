@@ -48,6 +48,7 @@ export async function aTest(): Promise<(number | string | null | undefined)[]> {
   await faults.set({ operation: "create_intent", kind: "drop" });
   const lengths = (await faults.list()).map((one) => (one.kind === "delay" ? one.milliseconds : one.count));
   await faults.clear();
+  await shop.handset.approve("ORDER-17");
   const operators: Operators = shop.operators;
   const [mtn]: Operator[] = await operators.set({ code: "mtn_cm", status: "delayed" });
   // @ts-expect-error: no such status

@@ -59,6 +59,10 @@ fn open_shop(args: &[String]) -> Result<()> {
     }
     let mut running = Running(Vec::new());
     let service = running.sandbox(program("guichet")?, &packed.folder)?;
+    // Not under `--json`, which prints one line.
+    if let Some(inspector) = service["inspector_url"].as_str().filter(|_| !args.iter().any(|arg| arg == "--json")) {
+        println!("  The inspector        {inspector}    (opens it once)\n");
+    }
     running.shop(program("guichet-shop")?.arg("--package").arg(&packed.folder).args(args), &service)?;
     running.until(&stop)
 }

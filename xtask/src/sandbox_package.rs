@@ -1,6 +1,6 @@
 //! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`, under `core/`
 //! the sandbox as wasm and its glue, under `guichet/` and `server/` the packages `guichet` and `guichet-server`, under `demo/pages/` the
-//! pages of the demo's shop, and under `examples/` the shops that `init` writes: all of it must run from this package alone.
+//! pages of the demo's shop, under `inspector/` the inspector's page, and under `examples/` the shops that `init` writes: all of it must run from this package alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ const MODULE: &str = "guichet_sandbox";
 /// The package.json of a package in this one, where `init` finds it. A second package.json would be taken for that of this package.
 const MANIFEST: &str = "manifest.json";
 /// The limit of the wasm in bytes after brotli. The hosted page without a script has 28,000 of them: its sentences, its templates and
-/// what its forms do; a profile has 30,000.
-const LIMIT: usize = 995_000;
+/// what its forms do; a profile has 30,000, and the inspector 20,000.
+const LIMIT: usize = 1_010_000;
 
 /// Builds the package around the packages `guichet` and `guichet-server`, or keeps the one that is up to date.
 pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed, server: &Packed) -> Result<Packed> {
@@ -34,8 +34,11 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
     let guichet_files = with_extensions(guichet, &["js", "json", "ts", "wasm"])?;
     let server_files = with_extensions(server, &["js", "json", "ts"])?;
     let (pages, examples) = (shop_pages()?, examples()?);
-    let files =
-        [&package::files(&template)?, &guichet_files, &server_files, &pages, &examples].map(|files| &**files).concat();
+    let inspector_folder = root().join("www/inspector");
+    let inspector = package::files(&inspector_folder)?;
+    let files = [&package::files(&template)?, &guichet_files, &server_files, &pages, &inspector, &examples]
+        .map(|files| &**files)
+        .concat();
     let stamp = package::stamp(&[wasm], version, &files)?;
     package::up_to_date(root().join("target/npm/sandbox"), &[stamp], |new| {
         package::write_template(&template, new, version)?;
@@ -46,6 +49,7 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
             fs::rename(folder.join("package.json"), folder.join(MANIFEST))?;
         }
         package::copy(&pages, &shop_folder(), &new.join("demo/pages"))?;
+        package::copy(&inspector, &inspector_folder, &new.join("inspector"))?;
         package::copy(&examples, &root(), new)?;
         let core = new.join("core");
         let mut bindgen = package::bindgen(false)?;

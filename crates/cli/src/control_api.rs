@@ -1,5 +1,5 @@
-//! The commands that call a sandbox's control API: `clock`, `events`, `faults`, `merchants`,
-//! `operators`, `requests` and `reset`.
+//! The commands that call a sandbox's control API: `clock`, `events`, `faults`, `handset`, `inspector`, `merchants`,
+//! `operators`, `purchases`, `requests`, `reset` and `thread`.
 
 use super::connection::variable;
 use super::failure::Failure;
@@ -77,6 +77,47 @@ pub(super) struct OperatorsArgs {
     status: String,
     #[command(flatten)]
     merchant: OneMerchant,
+}
+
+#[derive(Args)]
+pub(super) struct PurchasesArgs {
+    /// A part of a reference, an id, an e-mail, a phone or a name.
+    #[arg(long)]
+    search: Option<String>,
+    /// Where the page starts: after this payment's id.
+    #[arg(long, value_name = "ID")]
+    starting_after: Option<String>,
+    #[command(flatten)]
+    merchant: OneMerchant,
+}
+
+#[derive(Args)]
+pub(super) struct ThreadArgs {
+    /// The payment's reference or id, or `latest`.
+    #[arg(default_value = "latest")]
+    payment: String,
+    #[command(flatten)]
+    merchant: OneMerchant,
+}
+
+#[derive(Args)]
+pub(super) struct HandsetArgs {
+    /// The payment's reference or id, or `latest`.
+    payment: String,
+    /// What the phone decides: `approve`, `refuse`, `ignore` (the operator reports a timeout) or `approve_late` (it
+    /// approves 60 seconds after that).
+    decision: String,
+    /// The number of the attempt; default: the newest that can be decided.
+    #[arg(long)]
+    attempt: Option<u32>,
+    #[command(flatten)]
+    merchant: OneMerchant,
+}
+
+#[derive(Args)]
+pub(super) struct InspectorArgs {
+    #[command(flatten)]
+    control_api: ControlApi,
 }
 
 #[derive(Args)]
@@ -170,6 +211,53 @@ pub(super) async fn operators(args: OperatorsArgs) -> Result<(), Failure> {
     })
 }
 
+pub(super) async fn purchases(args: PurchasesArgs) -> Result<(), Failure> {
+    let PurchasesArgs { search, starting_after, merchant } = args;
+    let fields = json!({ "search": search, "starting_after": starting_after });
+    let reply = merchant.call(ControlCall::ListPurchases, fields).await?;
+    merchant.control_api.print(&reply, |reply| {
+        let names =
+            ["created_at", "merchant_reference", "amount", "currency", "customer", "status", "operator", "reported"];
+        table(&reply["purchases"], "No purchases.", names, |purchase| {
+            names.map(|name| match name {
+                "created_at" => moment(&purchase[name]),
+                "reported" => text(&purchase["reported"]["status"]),
+                _ => text(&purchase[name]),
+            })
+        })
+    })
+}
+
+pub(super) async fn thread(args: ThreadArgs) -> Result<(), Failure> {
+    let reply = args.merchant.call(ControlCall::ReadThread, json!({ "payment": args.payment })).await?;
+    args.merchant.control_api.print(&reply, |reply| {
+        let names =
+            ["at", "kind", "status", "attempt", "reason", "by", "operation", "http_status", "fault", "reported"];
+        table(&reply["entries"], "No entries.", names, |entry| {
+            names.map(|name| match name {
+                "at" => moment(&entry[name]),
+                "reported" => text(&entry["reported"]["status"]),
+                _ => text(&entry[name]),
+            })
+        })
+    })
+}
+
+pub(super) async fn handset(args: HandsetArgs) -> Result<(), Failure> {
+    let HandsetArgs { payment, decision, attempt, merchant } = args;
+    let fields = json!({ "payment": payment, "decision": decision, "attempt": attempt });
+    let reply = merchant.call(ControlCall::DecideOnHandset, fields).await?;
+    merchant.control_api.print(&reply, |reply| {
+        let (reference, status) = (text(&reply["purchase"]["merchant_reference"]), text(&reply["purchase"]["status"]));
+        format!("{} is {}.", printable(reference), printable(status))
+    })
+}
+
+pub(super) async fn inspector(args: InspectorArgs) -> Result<(), Failure> {
+    let reply = args.control_api.call(ControlCall::OpenInspector, "", Some(json!({}))).await?;
+    args.control_api.print(&reply, |reply| printable(text(&reply["inspector_url"])).to_string())
+}
+
 pub(super) async fn merchants(args: MerchantsArgs) -> Result<(), Failure> {
     let reply = args.control_api.call(ControlCall::CreateMerchant, "", Some(json!({ "name": args.name }))).await?;
     args.control_api.print(&reply, |reply| {
@@ -220,16 +308,21 @@ pub(super) async fn reset(args: ResetArgs) -> Result<(), Failure> {
 }
 
 impl OneMerchant {
-    /// Makes a call for this merchant: the body of a `POST` names it, otherwise the query.
+    /// Makes a call for this merchant. The fields, which name it, are the body of a `POST`, and otherwise the query.
     async fn call(&self, call: ControlCall, mut fields: Value) -> Result<Bytes, Failure> {
         let has_body = call.spec().method == Method::Post;
-        let mut query = String::new();
-        match &self.merchant {
-            Some(merchant) if has_body => fields["merchant"] = merchant.as_str().into(),
-            Some(merchant) => query = format!("?merchant={}", utf8_percent_encode(merchant, NON_ALPHANUMERIC)),
-            None => {}
+        if let Some(merchant) = &self.merchant {
+            fields["merchant"] = merchant.as_str().into();
         }
-        self.control_api.call(call, &query, has_body.then_some(fields)).await
+        if has_body {
+            return self.control_api.call(call, "", Some(fields)).await;
+        }
+        let given = fields.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let query =
+            given.map(|(name, value)| format!("{name}={}", utf8_percent_encode(&text(value), NON_ALPHANUMERIC)));
+        let query: Vec<String> = query.collect();
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        self.control_api.call(call, &query, None).await
     }
 }
 

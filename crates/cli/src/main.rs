@@ -47,8 +47,9 @@ struct Guichet {
 const AFTER: &str = "\
 The secret key comes from GUICHET_SECRET_KEY or --key-file, the address of the service from GUICHET_BASE_URL or --base-url
 (default: the sandbox on this machine). A session token comes from GUICHET_SESSION_TOKEN or the standard input. The
-commands clock, events, faults, merchants, operators, requests and reset call the control API of a sandbox, with the token in
-GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url (default: the sandbox on this machine).
+commands clock, events, faults, handset, inspector, merchants, operators, purchases, requests, reset and thread call the
+control API of a sandbox, with the token in GUICHET_CONTROL_TOKEN, at GUICHET_CONTROL_URL or --control-url (default: the
+sandbox on this machine).
 
 Exit codes: 0 done; 1 refused by the service, or not possible here; 2 invalid arguments, nothing was sent; 3 the service could not
 be reached in time; 4 uncertain: the call may have been executed, read the object before you repeat it; 5 the reply cannot be
@@ -71,6 +72,14 @@ enum Command {
     Merchants(control_api::MerchantsArgs),
     /// List the newest requests that a sandbox received.
     Requests(control_api::RequestsArgs),
+    /// List the payments in a sandbox, each with what was reported to its shop.
+    Purchases(control_api::PurchasesArgs),
+    /// Print a payment of a sandbox as one thread in time.
+    Thread(control_api::ThreadArgs),
+    /// Decide a payment on the customer's phone in a sandbox. A phone that ends in 0000020 waits for it.
+    Handset(control_api::HandsetArgs),
+    /// Print an address of a sandbox's inspector, which opens it once.
+    Inspector(control_api::InspectorArgs),
     /// List what has changed in a sandbox: payments, subscriptions, eSIM orders.
     Events(control_api::EventsArgs),
     /// Delete everything of a sandbox's merchant but its name and key.
@@ -135,6 +144,10 @@ async fn dispatch(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Command::Operators(args) => control_api::operators(args).await?,
         Command::Merchants(args) => control_api::merchants(args).await?,
         Command::Requests(args) => control_api::requests(args).await?,
+        Command::Purchases(args) => control_api::purchases(args).await?,
+        Command::Thread(args) => control_api::thread(args).await?,
+        Command::Handset(args) => control_api::handset(args).await?,
+        Command::Inspector(args) => control_api::inspector(args).await?,
         Command::Events(args) => control_api::events(args).await?,
         Command::Reset(args) => control_api::reset(args).await?,
         Command::Probe(args) => probe::probe(args).await?,

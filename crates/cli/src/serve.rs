@@ -18,7 +18,8 @@ If the file of --keys does not exist, it is created with the variables that are 
 variable that differs from it is refused.
 
 The control token is new at each start, unless GUICHET_CONTROL_TOKEN is set (ctl_ and at least 16 letters and digits). The commands
-clock, events, faults, merchants, operators, requests and reset read it from there.";
+clock, events, faults, handset, inspector, merchants, operators, purchases, requests, reset and thread read it from
+there.";
 
 #[derive(Args)]
 #[command(after_long_help = KEYS)]
@@ -98,7 +99,11 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
     if args.json {
         println!(
             "{}",
-            json!({"base_url": base_url, "secret_key": secret_key, "control_url": control_url, "control_token": control_token})
+            json!({
+                "base_url": base_url, "secret_key": secret_key, "control_url": control_url,
+                "control_token": control_token,
+                "inspector_url": sandbox.inspector_url(),
+            })
         );
     } else {
         println!("The sandbox is running: the whole service on this machine. No real money moves.\n");
@@ -106,6 +111,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
         println!("  The secret key       {secret_key}    (a test key: for your server, never for a page)");
         println!("  The control API      {control_url}");
         println!("  The control token    {control_token}");
+        println!("  The inspector        {}    (opens it once)", sandbox.inspector_url());
         println!("\nCtrl-C stops it.");
     }
     stop.await;

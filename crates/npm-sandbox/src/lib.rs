@@ -78,6 +78,12 @@ impl Sandbox {
         self.0.control_token().expose().to_owned()
     }
 
+    /// An address of the inspector, which opens it once.
+    #[wasm_bindgen(js_name = inspectorUrl)]
+    pub fn inspector_url(&self) -> String {
+        self.0.inspector_url()
+    }
+
     /// Answers a request, whose headers are lines: a name, its value, a name, its value. Returns `[status, header lines, body, whether
     /// the body is whole]`; `undefined` if a fault drops the connection; an `Execution` if the response has to wait.
     pub fn respond(&self, method: &str, target: &str, headers: &str, body: Vec<u8>) -> JsValue {

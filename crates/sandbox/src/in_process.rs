@@ -4,6 +4,7 @@ use super::clock::ServiceClock;
 use super::config::Config;
 use super::control::{self, ControlApi};
 use super::http;
+use super::inspector::{self, Access};
 use super::keys::control_token;
 use super::open::open;
 use super::pages::{self, Pages};
@@ -30,6 +31,7 @@ use tower_service::Service as _;
 #[derive(Clone)]
 pub struct InProcess {
     pub(super) service: Arc<Service>,
+    access: Arc<Access>,
     router: Router,
     pub(super) base_url: String,
     pub(super) control_token: Secret,
@@ -96,13 +98,19 @@ impl InProcess {
             strict: config.strict,
             allow_origins,
         });
-        let control = ControlApi { service: Arc::clone(&service), token: control_token.clone(), hosts };
+        let access = Arc::new(Access::default());
+        let token = control_token.clone();
+        let site = inspector::site(&config.package);
+        let control =
+            Arc::new(ControlApi { service: Arc::clone(&service), token, hosts, access: Arc::clone(&access), site });
         let router = http::routes()
             .with_state(Arc::clone(&service))
-            .merge(control::routes(Arc::new(control)))
+            .merge(control::routes(Arc::clone(&control)))
+            .merge(inspector::routes(control))
             .merge(pages::routes(Pages::new(Arc::clone(&service), config.package)));
         Ok(Self {
             service,
+            access,
             router,
             base_url,
             control_token,
@@ -149,6 +157,12 @@ impl InProcess {
     #[must_use]
     pub fn control_token(&self) -> &Secret {
         &self.control_token
+    }
+
+    /// An address of the inspector, which opens it once.
+    #[must_use]
+    pub fn inspector_url(&self) -> String {
+        self.access.address(&self.base_url.replacen("//0.0.0.0:", "//127.0.0.1:", 1).replacen("//[::]:", "//[::1]:", 1))
     }
 
     /// The first merchant's secret key.

@@ -27,6 +27,7 @@
 //! /v1/…        the service, as documented and decided
 //! /checkout/…  the hosted checkout page, which uses the npm package like any page
 //! /sandbox/…   the control API: merchants, their clocks, and faults
+//! /inspector   a page over the control API: each payment as one thread
 //! /            a page that says what runs here
 //! ```
 //!
@@ -41,6 +42,7 @@ mod events;
 mod faults;
 mod http;
 mod in_process;
+mod inspector;
 mod keys;
 mod open;
 mod openapi;
@@ -49,6 +51,7 @@ mod pages;
 mod private_file;
 mod problem;
 mod profile;
+mod redact;
 mod replies;
 mod requests;
 mod rules;
@@ -85,5 +88,5 @@ pub use server::serve;
 pub use start_error::StartError;
 pub use surroundings::{Sleep, Surroundings};
 #[cfg(feature = "serve")]
-pub use tenant::{Clock, Tenant};
+pub use tenant::{Clock, Handset, HandsetError, Tenant};
 pub use unavailable::Unavailable;

@@ -1,5 +1,6 @@
 //! The newest requests of a merchant, for tests. No credential, query, body or card is stored.
 
+use super::rules::{HandsetDecision, Intent, Status};
 use guichet::protocol::{CredentialKind, Spec};
 use guichet::values::Moment;
 use serde_json::{Value, json};
@@ -38,6 +39,30 @@ pub struct Request {
     pub status: Option<u16>,
     /// The injected fault: `lost_response`.
     pub fault: Option<&'static str>,
+    /// The payment intents in the response.
+    pub(super) shown: Vec<Shown>,
+    /// Whether a customer opened the hosted page, which is no request to the service.
+    pub(super) is_page: bool,
+    /// What a test decided on the customer's phone, and of which attempt: no request to the service either.
+    pub(super) decision: Option<(u32, HandsetDecision)>,
+}
+
+/// A payment intent in a response.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Shown {
+    pub(super) id: String,
+    pub(super) status: Status,
+    /// The number of its duplicate payments.
+    pub(super) duplicates: usize,
+    /// The number of its statuses and duplicate payments so far.
+    pub(super) history: usize,
+}
+
+impl Shown {
+    pub(super) fn of(intent: &Intent) -> Self {
+        let (status, duplicates) = (intent.state.status, intent.state.duplicate_payments.len());
+        Self { id: intent.id.to_string(), status, duplicates, history: intent.state.status_history.len() + duplicates }
+    }
 }
 
 impl Request {
@@ -68,7 +93,54 @@ impl Request {
             request_id: request_id.to_owned(),
             status: None,
             fault: None,
+            shown: Vec::new(),
+            is_page: false,
+            decision: None,
         }
+    }
+
+    /// A customer opened the hosted page of this payment.
+    pub(super) fn visit(at: Moment, id: &str) -> Self {
+        Self { is_page: true, ..Self::beside(at, id) }
+    }
+
+    /// A test decided this attempt on the customer's phone.
+    pub(super) fn decided(at: Moment, intent: &Intent, attempt: u32, decision: HandsetDecision) -> Self {
+        let shown = vec![Shown::of(intent)];
+        Self { shown, decision: Some((attempt, decision)), ..Self::beside(at, intent.id.as_str()) }
+    }
+
+    /// Whether it reached the service.
+    pub(super) fn is_to_service(&self) -> bool {
+        !self.is_page && self.decision.is_none()
+    }
+
+    fn beside(at: Moment, id: &str) -> Self {
+        Self {
+            at,
+            operation: "",
+            method: "",
+            path: "",
+            intent: Some(id.to_owned()),
+            credential: "none",
+            request_id: String::new(),
+            status: None,
+            fault: None,
+            shown: Vec::new(),
+            is_page: false,
+            decision: None,
+        }
+    }
+
+    /// What this request showed the caller of a payment. `None` if it showed nothing, or a fault lost it.
+    pub(super) fn received(&self, id: &str) -> Option<&Shown> {
+        let is_lost = self.fault.is_some_and(|fault| fault != "delay");
+        self.shown.iter().find(|shown| shown.id == id).filter(|_| !is_lost)
+    }
+
+    /// Whether it is about a payment.
+    pub(super) fn is_about(&self, id: &str) -> bool {
+        self.intent.as_deref() == Some(id) || self.shown.iter().any(|shown| shown.id == id)
     }
 
     /// The request as JSON, as the control API writes it.

@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::in_process::InProcess;
+use super::service::Merchant;
 use super::start_error::StartError;
 use super::store::Backend;
 use super::tenant::{Clock, Tenant, run_on};
@@ -111,6 +112,13 @@ impl Sandbox {
         self.in_process.control_token()
     }
 
+    /// An address of the inspector, a page that shows each payment as one thread. It opens the page once; a second call
+    /// makes another.
+    #[must_use]
+    pub fn inspector_url(&self) -> String {
+        self.in_process.inspector_url()
+    }
+
     /// The first merchant's secret key.
     #[must_use]
     pub fn secret_key(&self) -> &Secret {
@@ -191,8 +199,16 @@ async fn run(
         async move { in_process.answer(request).await }
     };
     if ready.send(Ok(started)).is_ok() {
+        let (stop, ended) = oneshot::channel();
+        let answer_waiting_calls = async {
+            let _ = stopped.await;
+            service.merchants.all().iter().for_each(Merchant::changed);
+            drop(stop);
+            std::future::pending::<()>().await;
+        };
         tokio::select! {
-            () = serve_within(limits, listener, respond, stopped) => {}
+            () = serve_within(limits, listener, respond, ended) => {}
+            () = answer_waiting_calls => {}
             () = repeat(BILLING_INTERVAL, || service.bill_all()) => {}
             () = repeat(DELETION_INTERVAL, || service.delete_expired_keys()) => {}
         }

@@ -3,6 +3,7 @@
 use super::events::Event;
 use super::faults::{AddFaultError, Fault};
 use super::requests::Request;
+use super::rules::HandsetDecision;
 use super::service::{Merchant, Service};
 use super::unavailable::Unavailable;
 use guichet::values::{Moment, Secret};
@@ -108,6 +109,12 @@ impl Tenant {
         self.clock.run(events).await
     }
 
+    /// The customer's phone of this merchant's payments: it decides those by a test phone that ends in 0000020.
+    #[must_use]
+    pub fn handset(&self) -> Handset<'_> {
+        Handset(&self.clock)
+    }
+
     /// Deletes everything of this merchant but its name and its key, and sets its clock to the service's time.
     ///
     /// # Errors
@@ -164,6 +171,75 @@ impl Clock {
 impl std::fmt::Debug for Clock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Clock").field("merchant", &self.merchant.id()).finish_non_exhaustive()
+    }
+}
+
+/// The customer's phone, which waits until a test decides: [`Tenant::handset`]. A payment is named by its reference, or
+/// its id.
+///
+/// ```no_run
+/// # async fn approve(shop: guichet_sandbox::Tenant) -> Result<(), guichet_sandbox::HandsetError> {
+/// // The customer pays ORDER-17 by the phone 237670000020.
+/// shop.handset().approve("ORDER-17").await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Handset<'a>(&'a Clock);
+
+impl Handset<'_> {
+    /// The payer approves: the payment succeeds. If the operator has reported a timeout before, this is a late
+    /// approval.
+    ///
+    /// # Errors
+    /// If no attempt of the payment waits for it, or the database cannot be used.
+    pub async fn approve(&self, payment: &str) -> Result<(), HandsetError> {
+        self.decide(payment, HandsetDecision::Approve).await
+    }
+
+    /// The operator reports a timeout, and approves 60 seconds later.
+    ///
+    /// # Errors
+    /// As [`Handset::approve`].
+    pub async fn approve_late(&self, payment: &str) -> Result<(), HandsetError> {
+        self.decide(payment, HandsetDecision::ApproveLate).await
+    }
+
+    /// The payer does not react, and the operator reports a timeout.
+    ///
+    /// # Errors
+    /// As [`Handset::approve`].
+    pub async fn ignore(&self, payment: &str) -> Result<(), HandsetError> {
+        self.decide(payment, HandsetDecision::Ignore).await
+    }
+
+    /// The payer refuses.
+    ///
+    /// # Errors
+    /// As [`Handset::approve`].
+    pub async fn refuse(&self, payment: &str) -> Result<(), HandsetError> {
+        self.decide(payment, HandsetDecision::Refuse).await
+    }
+
+    async fn decide(&self, payment: &str, decision: HandsetDecision) -> Result<(), HandsetError> {
+        let payment = payment.to_owned();
+        self.0
+            .run(|service, merchant| async move {
+                service.catch_up().await;
+                let decided = service.decide_on_handset(&merchant, &payment, None, decision).await;
+                decided.map(drop).map_err(|problem| HandsetError(problem.message))
+            })
+            .await
+    }
+}
+
+/// Why the customer's phone decides nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct HandsetError(String);
+
+impl From<Unavailable> for HandsetError {
+    fn from(error: Unavailable) -> Self {
+        Self(error.to_string())
     }
 }
 

@@ -71,14 +71,15 @@ function loopback(text, option) {
   throw new CommandError(1, `${text} is not a loopback address, and the demo serves this machine only. Give one: --${option} 127.0.0.1:${at.port}.`);
 }
 
-const asJson = ({ url }, { baseUrl, controlToken }) =>
-  JSON.stringify({ shop_url: url, base_url: baseUrl, control_url: `${baseUrl}/sandbox`, control_token: controlToken });
+const asJson = ({ url }, { baseUrl, controlToken, inspectorUrl }) =>
+  JSON.stringify({ shop_url: url, base_url: baseUrl, control_url: `${baseUrl}/sandbox`, control_token: controlToken, inspector_url: inspectorUrl });
 
-const asText = ({ url }, { baseUrl }) => `\
+const asText = ({ url }, { baseUrl, inspectorUrl }) => `\
 The shop is running. Put a pair of shoes in the basket and pay; no real money moves.
 
   The shop             ${url}
   The service          ${baseUrl}
+  The inspector        ${inspectorUrl}    (opens it once)
 
   A phone that pays    237670000000
   A phone that fails   237670000009

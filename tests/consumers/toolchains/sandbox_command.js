@@ -47,7 +47,7 @@ async function start(args) {
 
 async function aPurchase() {
   const { ready, ms, call, stop } = await start([]);
-  assert.deepEqual(Object.keys(ready).sort(), ["base_url", "control_token", "control_url", "secret_key"]);
+  assert.deepEqual(Object.keys(ready).sort(), ["base_url", "control_token", "control_url", "inspector_url", "secret_key"]);
   assert.deepEqual([ready.control_url, ready.secret_key], [`${ready.base_url}/sandbox`, env.GUICHET_SECRET_KEY]);
   const order = { firstname: "Awa", lastname: "Ngono", email: "awa@example.com", merchant_reference: "ORDER-1", amount: "5000", description: "Shoes" };
   const created = await call("/v1/payment-intents", "POST", order);

@@ -112,7 +112,7 @@ async function untilOrderIs(wanted, headers, order) {
 }
 
 async function thePagesAndWhatTheyAreTold() {
-  assert.deepEqual(Object.keys(ready).sort(), ["base_url", "control_token", "control_url", "shop_url"]);
+  assert.deepEqual(Object.keys(ready).sort(), ["base_url", "control_token", "control_url", "inspector_url", "shop_url"]);
   for (const path of ["/", "/return?payment_intent=pi_1", "/assets/shop.js", "/assets/package/words.js", "/assets/pictures/boots.svg"]) {
     const { status, headers } = await call("GET", path);
     assert.equal(status, 200, path);

@@ -1,4 +1,4 @@
-//! The commands of a sandbox's control API: `merchants`, `requests`, `events` and `reset`. `clock` and `faults` are in `operations`.
+//! The commands of a sandbox's control API. `clock` and `faults` are in `operations`.
 
 use super::guichet;
 use super::operations::Terminal;
@@ -65,9 +65,36 @@ fn requests_and_events_are_tables_without_secrets_and_reset_deletes_them() {
 }
 
 #[test]
+fn a_purchase_is_listed_decided_on_the_phone_and_printed_as_a_thread() {
+    let sandbox = Terminal::open();
+    assert!(sandbox.control(&["purchases"]).stdout.contains("No purchases."));
+    let order =
+        "intents create --amount 45000 --description Shoes --firstname Awa --lastname Ngono --email awa@example.com";
+    let order: Vec<&str> = order.split(' ').chain(["--merchant-reference", "ORDER-17", "--json"]).collect();
+    let created = json(&sandbox.run(&order).stdout);
+    let id = created["data"]["id"].as_str().expect("an id");
+    let early = sandbox.control(&["handset", "ORDER-17", "approve"]);
+    assert_eq!(early.code, 1, "{}", early.stdout);
+    assert!(early.stderr.starts_with("guichet: handset: ") && early.stderr.contains("0000020"), "{}", early.stderr);
+    let phone = r#"{"type":"mobile_money","phone":"237670000020"}"#;
+    assert_eq!(sandbox.run_with(&["intents", "pay", id, "--payment-method", "-"], &[], phone).code, 0);
+    let approved = sandbox.control(&["handset", "latest", "approve"]);
+    assert!(approved.stdout.contains("ORDER-17 is succeeded."), "{}{}", approved.stdout, approved.stderr);
+    for search in ["ngono", "order-17", id] {
+        let listed = sandbox.control(&["purchases", "--search", search]).stdout;
+        assert!(listed.contains("ORDER-17") && listed.contains("succeeded"), "{listed}");
+    }
+    assert!(sandbox.control(&["purchases", "--search", "other & more"]).stdout.contains("No purchases."));
+    let thread = sandbox.control(&["thread", "ORDER-17"]).stdout;
+    assert!(thread.contains("handset") && thread.contains("create_payment_intent"), "{thread}");
+    let inspector = sandbox.control(&["inspector"]).stdout;
+    assert!(inspector.starts_with("http://127.0.0.1:") && inspector.contains("/inspector#token=ins_"), "{inspector}");
+}
+
+#[test]
 fn every_command_of_the_control_api_says_what_is_missing() {
     let sandbox = Terminal::open();
-    for command in ["clock", "events", "faults", "merchants", "requests", "reset"] {
+    for command in ["clock", "events", "faults", "merchants", "purchases", "requests", "reset", "thread"] {
         let without = sandbox.run(&[command]);
         assert_eq!(without.code, 2, "{command}: {}", without.stderr);
         assert!(without.stderr.contains("GUICHET_CONTROL_TOKEN"), "{command}: {}", without.stderr);

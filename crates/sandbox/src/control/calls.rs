@@ -2,7 +2,7 @@
 //! the specifications that the commands send.
 
 use crate::faults::LONGEST_DELAY;
-use crate::rules::{Operator, OperatorStatus};
+use crate::rules::{HandsetDecision, Operator, OperatorStatus};
 use guichet::protocol::{ErrorCode, Spec};
 use guichet::values::NOT_BLANK;
 use serde_json::{Value, json};
@@ -53,6 +53,19 @@ impl Declared {
             codes: &[],
         }
     }
+}
+
+/// An example of a payment.
+const PURCHASE: &str = r#"{
+    "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17", "payment_ref": "gch_6h6rAoXcBZyqAo9gZTkBzi",
+    "amount": "5000", "currency": "XAF", "customer": "Awa Ngono", "email": "awa@example.com", "phone": null,
+    "status": "succeeded", "attempts": 1,
+    "duplicates": 0, "operator": "mtn_cm", "created_at": 1795257000, "differs": true, "due": null,
+    "reported": { "at": 1795257000, "operation": "create_payment_intent", "status": "requires_action", "duplicates": 0 }
+}"#;
+
+fn purchase() -> Value {
+    serde_json::from_str(PURCHASE).unwrap_or_default()
 }
 
 /// Declares the calls: of each its summary, its name, its method and path, the schema of its reply, its command, and what else it has.
@@ -184,6 +197,80 @@ calls! {
             "id": "evt_1aPzGzHvBpDlS6aVKdzUwW_0", "type": "payment_intent.created", "created_at": 1_795_257_000,
             "data": { "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17" }
         }] }),
+    }
+    /// Lists the payments of a merchant, newest first, each with what was last reported to its shop.
+    ListPurchases: "list_purchases" get "/sandbox/purchases" -> "Purchases", command "purchases" {
+        description: "`differs` is true if the shop does not know the payment's status or all of its duplicate \
+                      payments. Secrets are removed. What was reported to the shop is known of the newest 1,000 requests.",
+        fields: || json!({
+            "search": {
+                "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
+                "description": "A part of a reference, an id, an e-mail, a phone or a name.",
+            },
+            "starting_after": {
+                "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
+                "description": "The `next_cursor` of the page before.",
+            },
+            "limit": {
+                "type": ["integer", "null"], "minimum": 1, "maximum": 100, "default": 50,
+                "description": "The most payments of a page.",
+            },
+        }),
+        replied: || json!({ "now": 1_795_257_000, "purchases": [purchase()], "next_cursor": null }),
+        codes: &[ErrorCode::ParameterInvalid],
+    }
+    /// Reads a payment as one thread in time: what happened to the money, and what was reported to the shop.
+    ReadThread: "read_thread" get "/sandbox/thread" -> "Thread", command "thread" {
+        description: "`fields` is the body of the creation: each field is in the service's document, or our choice. \
+                      Secrets are removed.",
+        fields: || json!({ "payment": {
+            "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200, "default": "latest",
+            "description": "The payment's reference or id, or `latest`: the newest one.",
+        } }),
+        replied: || json!({
+            "now": 1_795_257_000, "purchase": purchase(), "handset": null,
+            "fields": [{ "field": "amount", "value": "5000", "source": "documented" }],
+            "entries": [{ "at": 1_795_257_000, "kind": "created", "status": "requires_action" }],
+        }),
+        codes: &[ErrorCode::ParameterInvalid],
+    }
+    /// Waits until something of a merchant has changed, at most 20 seconds.
+    AwaitChanges: "await_changes" get "/sandbox/changes" -> "Changes", command "changes" {
+        description: "What time alone changes is not counted: `due` of a payment says when it changes.",
+        fields: || json!({ "after": {
+            "type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX,
+            "description": "The number that an earlier call has returned. Without it the call does not wait.",
+        } }),
+        replied: || json!({ "changes": 17 }),
+        codes: &[ErrorCode::ParameterInvalid],
+    }
+    /// Decides a payment on the customer's phone, if it waits there.
+    DecideOnHandset: "decide_on_handset" post "/sandbox/handset" -> "DecidedPurchase", command "handset" {
+        description: "A phone that ends in 0000020 waits. `approve` pays, `refuse` declines, `ignore` lets the \
+                      operator report a timeout, and `approve_late` lets it approve 60 seconds after that. After a timeout only \
+                      `approve` is possible: a late approval.",
+        fields: || json!({
+            "payment": {
+                "type": "string", "pattern": NOT_BLANK, "maxLength": 200,
+                "description": "The payment's reference or id, or `latest`.",
+            },
+            "decision": {
+                "type": "string", "enum": HandsetDecision::words(), "description": "What the phone decides.",
+            },
+            "attempt": {
+                "type": ["integer", "null"], "minimum": 1, "maximum": 3,
+                "description": "The number of the attempt; default: the newest that can be decided.",
+            },
+        }),
+        required: &["payment", "decision"],
+        example: || json!({ "payment": "ORDER-17", "decision": "approve" }),
+        replied: || json!({ "purchase": purchase() }),
+        codes: &[ErrorCode::ParameterInvalid, ErrorCode::ParameterMissing, ErrorCode::IntentNotConfirmable],
+    }
+    /// Makes an address of the inspector, which opens it once.
+    OpenInspector: "open_inspector" post "/sandbox/inspector" -> "InspectorAddress", command "inspector" {
+        has_merchant: false,
+        replied: || json!({ "inspector_url": "http://127.0.0.1:4243/inspector#token=ins_1" }),
     }
     /// Deletes everything of a merchant but its name and its key.
     ResetMerchant: "reset_merchant" post "/sandbox/reset" -> "ResetMerchant", command "reset" {

@@ -1,26 +1,33 @@
-//! Reads the fields of a body by the declaration of its call.
+//! Reads the fields of a call by its declaration: those of a `GET` from its query, those of others from their body.
 
 use super::calls::Call;
 use crate::problem::Problem;
 use guichet::flow::nearest;
-use guichet::protocol::{ErrorCode, whole};
+use guichet::protocol::{ErrorCode, Method, whole};
 use serde_json::{Map, Value};
 
-/// The fields of a body, and their schemas.
+/// The fields of a call, and their schemas.
 pub(super) struct Fields {
     values: Map<String, Value>,
     schemas: Value,
 }
 
 impl Fields {
-    /// The fields of a call's body. Refuses a mistyped field or query parameter: without it, a test would go on with the default.
-    pub(super) fn of(call: Call, values: Map<String, Value>, query: &[(String, String)]) -> Result<Self, Problem> {
+    /// The fields of a call. Refuses a mistyped field or query parameter: without it, a test would go on with the
+    /// default.
+    pub(super) fn of(call: Call, mut values: Map<String, Value>, query: &[(String, String)]) -> Result<Self, Problem> {
         let schemas = (call.declared().fields)();
         let merchant = call.declared().has_merchant.then_some("merchant");
         let names = schemas.as_object().into_iter().flat_map(Map::keys);
         let known: Vec<&str> = names.map(String::as_str).chain(merchant).collect();
         refuse_others("field", values.keys(), &known)?;
-        refuse_others("query parameter", query.iter().map(|(name, _)| name), merchant.as_slice())?;
+        let in_query: &[&str] = if call.spec().method == Method::Get { &known } else { merchant.as_slice() };
+        refuse_others("query parameter", query.iter().map(|(name, _)| name), in_query)?;
+        for (name, text) in query.iter().filter(|(name, _)| name != "merchant") {
+            let is_number = schemas[name.as_str()]["type"].to_string().contains("integer");
+            let number = text.parse::<u64>().ok().filter(|_| is_number);
+            values.insert(name.clone(), number.map_or_else(|| text.as_str().into(), Value::from));
+        }
         Ok(Self { values, schemas })
     }
 

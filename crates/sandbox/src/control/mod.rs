@@ -3,6 +3,7 @@
 
 pub(crate) mod calls;
 mod fields;
+mod purchases;
 
 pub use calls::{Call, LONGEST_NAME};
 
@@ -10,11 +11,14 @@ use crate::auth::bearer;
 use crate::events::Event;
 use crate::faults::{AddFaultError, Fault, FaultKind, operation_named};
 use crate::http::{plain, read_body, read_object, refuse};
+use crate::inspector::Access;
 use crate::openapi;
 use crate::problem::Problem;
+use crate::redact::redacted;
 use crate::requests::Request;
-use crate::rules::{OPERATORS, Operator, OperatorStatus};
+use crate::rules::{HandsetDecision, OPERATORS, Operator, OperatorStatus};
 use crate::server::host;
+use crate::server::site::Site;
 use crate::service::{Merchant, Service};
 use crate::tokens::{id, same};
 use axum::Router;
@@ -28,6 +32,10 @@ use guichet::protocol::{Envelope, ErrorCode};
 use guichet::values::Secret;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a call waits for a change.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// The control API's state.
 pub(crate) struct ControlApi {
@@ -35,6 +43,10 @@ pub(crate) struct ControlApi {
     pub(crate) token: Secret,
     /// Host names under which it answers, besides loopback.
     pub(crate) hosts: Vec<String>,
+    /// The links and cookies of the inspector.
+    pub(crate) access: Arc<Access>,
+    /// The inspector's page.
+    pub(crate) site: Arc<Site>,
 }
 
 /// Finds a call by its method and its path.
@@ -71,23 +83,37 @@ async fn answer(State(control): State<Arc<ControlApi>>, request: Incoming) -> Re
 impl ControlApi {
     async fn answer(&self, request: Incoming) -> Result<Bytes, Problem> {
         let (parts, body) = request.into_parts();
-        // Against DNS rebinding: another site's page whose name resolves to this address.
-        if !host::is_known(host::requested(&parts), &self.hosts) {
-            let message = "The control API answers only under a loopback name, or one given with --allow-host.";
-            return Err(Problem::new(ErrorCode::HostNotAllowed, message));
-        }
+        self.check_host(&parts)?;
         let call = find(parts.method.as_str(), parts.uri.path());
         if parts.uri.path() == Call::ReadDescription.spec().path {
             return call.map(|_| openapi::text());
         }
-        self.check_token(bearer(&parts.headers))?;
+        let token = bearer(&parts.headers);
+        if token.is_some() || !self.access.admits(&parts) {
+            self.check_token(token)?;
+        }
         self.service.catch_up().await;
         let call = call?;
         let fields = read_object(&parts.headers, &read_body(body).await?)?;
         let query = query(&parts);
         let fields = Fields::of(call, fields, &query)?;
         let merchant = self.merchant(merchant_id(&fields, &query)?)?;
+        if call == Call::OpenInspector {
+            let host = host::requested(&parts);
+            let public = Some(&self.service.public_origin).filter(|origin| origin.ends_with(&format!("://{host}")));
+            let origin = public.map_or_else(|| format!("http://{host}"), String::clone);
+            return Ok(Bytes::from(json!({ "inspector_url": self.access.address(&origin) }).to_string()));
+        }
         self.dispatch(call, &merchant, &fields).await
+    }
+
+    /// Refuses an unknown host, against DNS rebinding: another site's page whose name resolves to this address.
+    pub(crate) fn check_host(&self, parts: &Parts) -> Result<(), Problem> {
+        if host::is_known(host::requested(parts), &self.hosts) {
+            return Ok(());
+        }
+        let message = "The control API answers only under a loopback name, or one given with --allow-host.";
+        Err(Problem::new(ErrorCode::HostNotAllowed, message))
     }
 
     fn check_token(&self, token: Option<&str>) -> Result<(), Problem> {
@@ -107,7 +133,7 @@ impl ControlApi {
 
     async fn dispatch(&self, call: Call, merchant: &Merchant, fields: &Fields) -> Result<Bytes, Problem> {
         let reply = match call {
-            Call::ReadDescription => return Ok(openapi::text()),
+            Call::ReadDescription | Call::OpenInspector => return Ok(openapi::text()),
             Call::CreateMerchant => {
                 let (merchant, secret_key) = self.service.merchants.make(fields.required("name")?).await?;
                 json!({ "merchant": merchant.id(), "secret_key": secret_key.expose() })
@@ -146,6 +172,37 @@ impl ControlApi {
             }
             Call::ListEvents => {
                 json!({ "events": self.service.events(merchant).await?.iter().map(Event::to_json).collect::<Vec<_>>() })
+            }
+            Call::ListPurchases => {
+                let invalid = "limit must be a whole number from 1 to 100.";
+                let limit = fields.whole("limit", invalid)?.ok_or_else(|| wrong("limit", invalid))?;
+                self.service.bill(merchant).await?;
+                let (search, after) = (fields.text("search")?, fields.text("starting_after")?);
+                let found = self.service.search_intents(merchant, search, after, limit as usize).await?;
+                let (intents, has_more) = found;
+                let last = intents.last().filter(|_| has_more).map(|intent| intent.id.to_string());
+                let purchases = purchases::list(merchant, &intents);
+                redacted(json!({ "now": merchant.now().unix(), "purchases": purchases, "next_cursor": last }))
+            }
+            Call::ReadThread => {
+                let intent = self.service.find_intent(merchant, fields.required("payment")?).await?;
+                let mut thread = redacted(purchases::thread(&self.service, merchant, &intent));
+                thread["now"] = merchant.now().unix().into();
+                thread
+            }
+            Call::AwaitChanges => {
+                let invalid = "after must be the number that an earlier call has returned.";
+                let after = fields.whole("after", invalid)?;
+                json!({ "changes": merchant.changes(after.map(u64::from), LONGEST_WAIT).await })
+            }
+            Call::DecideOnHandset => {
+                let decision = HandsetDecision::of_word(fields.required("decision")?);
+                let words = || format!("decision must be one of {}.", HandsetDecision::words().join(", "));
+                let decision = decision.ok_or_else(|| wrong("decision", words()))?;
+                let attempt = fields.whole("attempt", "attempt must be the number of an attempt, from 1.")?;
+                let payment = fields.required("payment")?;
+                let intent = self.service.decide_on_handset(merchant, payment, attempt, decision).await?;
+                redacted(json!({ "purchase": purchases::list(merchant, &[intent]).pop() }))
             }
             Call::ResetMerchant => {
                 self.service.merchants.reset(merchant).await?;
@@ -220,9 +277,9 @@ fn query(parts: &Parts) -> Vec<(String, String)> {
     url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes()).into_owned().collect()
 }
 
-/// Reads the merchant's id from the body or the query, which has no other parameter.
+/// Reads the merchant's id from the body or the query.
 fn merchant_id<'a>(fields: &'a Fields, query: &'a [(String, String)]) -> Result<Option<&'a str>, Problem> {
-    let in_query = query.iter().map(|(_, id)| id.as_str());
+    let in_query = query.iter().filter(|(name, _)| name == "merchant").map(|(_, id)| id.as_str());
     let mut ids = fields.text("merchant")?.into_iter().chain(in_query);
     let first = ids.next();
     if ids.any(|id| Some(id) != first) {

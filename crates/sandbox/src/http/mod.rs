@@ -26,6 +26,7 @@ use axum::response::Response;
 use axum::routing::any;
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Envelope, ErrorCode, Fields, Method, Operation, Role, Served, Spec};
+use respond::ShownIntents;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -190,14 +191,19 @@ pub(super) async fn observe(
     call: impl Future<Output = Response>,
 ) -> Response {
     let request_id = received.request_id.clone();
+    let mut shown = None;
     merchant.add_request(Received { fault: fault.map(FaultKind::as_str), ..received });
     let response = match fault_injection::before(fault, &request_id, envelope).await {
         Some(instead) => instead,
-        None => fault_injection::after(fault, call.await).await,
+        None => {
+            let mut response = call.await;
+            shown = response.extensions_mut().remove::<ShownIntents>();
+            fault_injection::after(fault, response).await
+        }
     };
-    if response.extensions().get::<DropConnection>().is_none() {
-        merchant.record_status(&request_id, response.status().as_u16());
-    }
+    let is_dropped = response.extensions().get::<DropConnection>().is_some();
+    let status = (!is_dropped).then(|| response.status().as_u16());
+    merchant.record_response(&request_id, status, shown.map_or_else(Vec::new, |ShownIntents(shown)| shown));
     response
 }
 

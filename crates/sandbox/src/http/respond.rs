@@ -1,6 +1,7 @@
 //! Builds responses: the two envelopes, and the headers that every response has.
 
 use crate::problem::Problem;
+use crate::requests::Shown;
 use crate::server::DropConnection;
 use crate::service::{Done, Page};
 use axum::body::Body;
@@ -15,6 +16,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// After how many seconds a request may be repeated that can succeed later.
 pub(crate) const RETRY_AFTER: &str = "1";
+
+/// The payment intents in a response, for the inspector.
+#[derive(Clone)]
+pub(super) struct ShownIntents(pub(super) Vec<Shown>);
 
 /// A response with the mark on which the server closes the connection instead of sending it.
 pub(super) fn drop_connection() -> Response<Body> {
@@ -34,8 +39,11 @@ pub(super) fn date(response: &mut Response<Body>, now: Moment) {
 /// The response of a successful operation.
 pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body> {
     let body = envelope(&done, spec);
-    let Done { status, replayed, page, .. } = done;
+    let Done { status, replayed, page, shown, .. } = done;
     let mut response = plain(status, body, request_id);
+    if !shown.is_empty() {
+        response.extensions_mut().insert(ShownIntents(shown));
+    }
     if replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }

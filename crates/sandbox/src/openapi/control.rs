@@ -39,6 +39,22 @@ fn operation(call: Call, responses: &mut Responses) -> Value {
         "name": "merchant", "in": "query", "required": false, "schema": { "type": "string" }, "description": MERCHANT,
         "x-guichet-source": "decision",
     });
+    let mut parameters = Vec::new();
+    if spec.method == Method::Get {
+        for (field, mut schema) in (declared.fields)().as_object().cloned().unwrap_or_default() {
+            let description = schema["description"].take();
+            schema.as_object_mut().into_iter().for_each(|schema| drop(schema.remove("description")));
+            // A query has no null.
+            if let Some(kind) = schema["type"].get(0).cloned() {
+                schema["type"] = kind;
+            }
+            parameters.push(json!({
+                "name": field, "in": "query", "required": false, "schema": schema, "description": description,
+                "x-guichet-source": "decision",
+            }));
+        }
+    }
+    parameters.extend((*has_merchant && !has_body).then_some(merchant));
     let mut operation = json!({
         "operationId": name,
         "summary": summary.trim(),
@@ -47,7 +63,7 @@ fn operation(call: Call, responses: &mut Responses) -> Value {
         "x-guichet-source": "decision",
         "x-guichet-role": "control",
         "security": if is_public { json!([]) } else { json!([{ SCHEME: [] }]) },
-        "parameters": if *has_merchant && !has_body { json!([merchant]) } else { json!([]) },
+        "parameters": parameters,
         "responses": {},
     });
     if has_body {
@@ -196,5 +212,9 @@ pub(super) fn schemas(operations: &[&str]) -> Map<String, Value> {
         })),
         "Description": { "type": "object", "description": "An OpenAPI 3.1 description." },
     });
-    serde_json::from_value(schemas).unwrap_or_default()
+    let mut schemas: Map<String, Value> = serde_json::from_value(schemas).unwrap_or_default();
+    // As text, because the same as code is five times as large in the wasm.
+    let inspector: Map<String, Value> = serde_json::from_str(include_str!("inspector.json")).unwrap_or_default();
+    schemas.extend(inspector);
+    schemas
 }

@@ -4,8 +4,8 @@ use super::{titles, word};
 use crate::rules::{Fees, OPERATORS, test_cards};
 use guichet::protocol::{FieldLocation, Method, Served, Source, Spec};
 use guichet::values::NOT_BLANK;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 /// The request of an operation, with its documentation.
@@ -31,12 +31,21 @@ impl Taken {
 /// Describes the request of the operation `O`, with the values of one request as examples.
 pub(super) fn of<O: Served + JsonSchema>(example: &O) -> Taken {
     let example = serde_json::to_value(example).expect("a request is written as JSON");
+    taken(generator().into_root_schema_for::<O>().to_value(), &O::SPEC, &example)
+}
+
+fn generator() -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<O>().to_value();
-    label(&mut schema, O::SPEC.source, &mark);
+    settings.into_generator()
+}
+
+/// The same of a request with this schema. It is no part of [`of`], so that the wasm has it once and not for each
+/// operation.
+fn taken(mut schema: Value, spec: &Spec, example: &Value) -> Taken {
+    label(&mut schema, spec.source, &mark);
     without_bits(&mut schema);
     complete(&mut schema);
     let (summary, description) = summary_and_description(schema["description"].as_str().unwrap_or_default());
@@ -47,21 +56,21 @@ pub(super) fn of<O: Served + JsonSchema>(example: &O) -> Taken {
     required.retain(|name| properties.get(name).is_some_and(|property| property.get("default").is_none()));
     let (mut parameters, mut body) = (Vec::new(), Map::new());
     for (name, property) in properties {
-        match O::SPEC.location(&name) {
-            FieldLocation::Path => parameters.push(parameter("path", &name, property, true, &example)),
+        match spec.location(&name) {
+            FieldLocation::Path => parameters.push(parameter("path", &name, property, true, example)),
             FieldLocation::Query => {
-                parameters.push(parameter("query", &name, property, required.contains(&name), &example))
+                parameters.push(parameter("query", &name, property, required.contains(&name), example))
             }
             FieldLocation::Header => {
-                parameters.push(parameter("header", &name, property, required.contains(&name), &example))
+                parameters.push(parameter("header", &name, property, required.contains(&name), example))
             }
             FieldLocation::Body if required.contains(&name) => drop(body.insert(name, property)),
             FieldLocation::Body => drop(body.insert(name, or_null(property))),
         }
     }
-    let order = |parameter: &Value| position_in(&O::SPEC, parameter["name"].as_str().unwrap_or_default());
+    let order = |parameter: &Value| position_in(spec, parameter["name"].as_str().unwrap_or_default());
     parameters.sort_by_key(order);
-    let body = (O::SPEC.method != Method::Get && !body.is_empty()).then(|| {
+    let body = (spec.method != Method::Get && !body.is_empty()).then(|| {
         let required: Vec<&String> = required.iter().filter(|name| body.contains_key(*name)).collect();
         let given = body.keys().filter(|name| !example[name.as_str()].is_null());
         let example = given.map(|name| (name.clone(), example[name.as_str()].clone())).collect();

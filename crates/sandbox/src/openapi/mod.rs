@@ -9,9 +9,9 @@ mod titles;
 
 use crate::service::{Described, Examples};
 use axum::body::Bytes;
-use fields::Body;
+use fields::{Body, Taken};
 use guichet::operations::*;
-use guichet::protocol::{CredentialKind, Role, Served, Source};
+use guichet::protocol::{CredentialKind, Role, Served, Source, Spec};
 use responses::Responses;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -64,19 +64,22 @@ impl Description {
         O: Described + Served + JsonSchema,
         O::Output: JsonSchema,
     {
-        let spec = O::SPEC;
-        self.operations.push(spec.name);
         let (request, done) = O::example(&self.examples);
         let fields = fields::of::<O>(&request);
         let responses = self.responses.of::<O>(fields.has_body(), &done);
+        self.insert(&O::SPEC, (O::Role::NAME, security::<O::Role>()), fields, responses);
+    }
+
+    fn insert(&mut self, spec: &Spec, (role, security): (&str, Value), fields: Taken, responses: Value) {
+        self.operations.push(spec.name);
         let mut operation = json!({
             "operationId": spec.name,
             "summary": fields.summary,
             "description": fields.description,
             "tags": [family(spec.path)],
             "x-guichet-source": word(spec.source),
-            "x-guichet-role": O::Role::NAME,
-            "security": security::<O::Role>(),
+            "x-guichet-role": role,
+            "security": security,
             "parameters": fields.parameters,
             "responses": responses,
         });

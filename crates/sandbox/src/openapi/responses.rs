@@ -7,12 +7,12 @@ use super::fields::{label, mark, without_bits, without_null};
 use super::refusals::{self, decided, request_id};
 use super::{titles, word};
 use crate::http;
-use crate::service::{Described, Done};
-use guichet::protocol::{Envelope, Operation, Source, is_retryable_status};
+use crate::service::{Described, Done, Outcomes};
+use guichet::protocol::{Envelope, Source, Spec, is_retryable_status};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The schemas and the error responses that operations share, collected so far.
 pub(super) struct Responses {
@@ -37,10 +37,24 @@ impl Responses {
         O: Described,
         O::Output: JsonSchema,
     {
-        let spec = O::SPEC;
-        let outcomes = O::OUTCOMES;
+        let (spec, outcomes) = (O::SPEC, O::OUTCOMES);
+        let data = self.outputs.subschema_for::<O::Output>().to_value();
+        let has_fields = has_body || spec.path.contains('{') || !spec.query.is_empty();
+        let refused = refusals::codes::<O::Role>(&spec, has_fields, has_body, outcomes.codes);
+        self.described(&spec, &outcomes, data, refused, done)
+    }
+
+    /// The same of a successful response with this data. It is no part of [`Self::of`], so that the wasm has it once.
+    fn described(
+        &mut self,
+        spec: &Spec,
+        outcomes: &Outcomes,
+        data: Value,
+        refused: BTreeMap<u16, Vec<&'static str>>,
+        done: &Done,
+    ) -> Value {
         let is_page = spec.query.contains(&"starting_after");
-        let envelope = self.envelope::<O>(is_page);
+        let envelope = self.envelope(spec, data, is_page);
         let mut responses = Map::new();
         for status in outcomes.statuses {
             let mut headers = common_headers();
@@ -59,12 +73,11 @@ impl Responses {
             let mut response = new_response("Success.", spec.source, headers, body);
             if *status == done.status.as_u16() {
                 response["content"]["application/json"]["example"] =
-                    serde_json::from_str(&http::envelope(done, &spec)).expect("a reply is JSON");
+                    serde_json::from_str(&http::envelope(done, spec)).expect("a reply is JSON");
             }
             responses.insert(status.to_string(), response);
         }
-        let has_fields = has_body || spec.path.contains('{') || !spec.query.is_empty();
-        for (status, codes) in refusals::codes::<O::Role>(&spec, has_fields, has_body, outcomes.codes) {
+        for (status, codes) in refused {
             self.add_codes(&codes);
             let is_of_session = spec.envelope == Envelope::Session;
             let mut body = refusals::body(status, &codes, is_of_session);
@@ -80,12 +93,7 @@ impl Responses {
     }
 
     /// A reference to the schema of an operation's successful response.
-    fn envelope<O>(&mut self, is_page: bool) -> Value
-    where
-        O: Operation,
-        O::Output: JsonSchema,
-    {
-        let data = self.outputs.subschema_for::<O::Output>().to_value();
+    fn envelope(&mut self, spec: &Spec, data: Value, is_page: bool) -> Value {
         let resource =
             |schema: &Value| schema["$ref"].as_str().and_then(|name| name.rsplit('/').next()).map(str::to_owned);
         let name = match resource(&data) {
@@ -93,7 +101,7 @@ impl Responses {
             None => format!("{}ListResponse", resource(&data["items"]).unwrap_or_default()),
         };
         let reference = json!({ "$ref": format!("#/components/schemas/{name}") });
-        self.envelopes.insert(name, envelope(O::SPEC.envelope, data, is_page));
+        self.envelopes.insert(name, envelope(spec.envelope, data, is_page));
         reference
     }
 

@@ -54,6 +54,7 @@ pub(super) async fn show(
     let mut response = match found {
         Ok(Some((caller, id))) if in_address.is_some() => exchange(&pages, &caller, &id, language).await,
         Ok(Some((caller, id))) => {
+            caller.known_merchant().into_iter().for_each(|merchant| merchant.add_visit(id.as_str()));
             let asked = Asked { choosing: query.contains_key("choose"), ..Asked::of(&headers, language) };
             page(&pages, &caller, &id, asked, headers).await
         }

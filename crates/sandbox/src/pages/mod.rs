@@ -95,14 +95,17 @@ fn language_of(uri: &Uri, headers: &HeaderMap) -> Language {
 
 /// The value of a cookie.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    cookies(headers).find_map(|(sent, value)| (sent == name).then_some(value))
+}
+
+/// The cookies of a request: their names and values.
+pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    sent.flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(sent, value)| (sent == name).then_some(value))
+    sent.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 /// Adds the security headers of the pages.
-async fn guarded(mut response: Response<Body>) -> Response<Body> {
+pub(super) async fn guarded(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));

@@ -34,6 +34,8 @@ pub(crate) enum Behaviour {
     RecoversAtTheThird { decline: Decline },
     /// Paid after `after` seconds.
     Succeeds { after: u32 },
+    /// Ends when the test decides on the customer's phone.
+    WaitsForHandset,
 }
 
 /// Why a charge was declined. Its words are its codes in the interface.
@@ -90,6 +92,7 @@ fn test_phone(last_seven: &str) -> Behaviour {
         "0000012" => Behaviour::ApprovedLate { after: 0, decline: Decline::ProviderUnavailable, approved_after: 600 },
         "0000013" => Behaviour::ApprovedLate { after: 5, decline: Decline::RejectedByPayer, approved_after: 240 },
         "0000014" => Behaviour::FailsThenSucceeds { succeeds_after: 60 },
+        "0000020" => Behaviour::WaitsForHandset,
         _ => Behaviour::Succeeds { after: 2 },
     }
 }

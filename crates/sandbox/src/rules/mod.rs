@@ -15,7 +15,9 @@ pub(super) use fees::{FeeProblem, Fees, MOBILE_MONEY, Method as ListedMethod};
 pub use idempotency::IdempotentRequest;
 pub(super) use instruments::{Behaviour, Decline, PayingWith, read_instrument, test_cards};
 pub use intent::Intent;
-pub(super) use intent::{Cancellation, Conflict, IntentState, LateApproval, MAX_ATTEMPTS, NextAction, Status, Terms};
+pub(super) use intent::{
+    Cancellation, Conflict, HandsetDecision, IntentState, LateApproval, MAX_ATTEMPTS, NextAction, Status, Terms,
+};
 pub(super) use operators::{CAMEROON, OPERATORS, Operator};
 pub use operators::{OperatorStatus, OperatorStatuses};
 pub use session::Session;

@@ -1,12 +1,13 @@
 //! The operations that change a payment intent: attach a method, confirm, answer with a code, decide at the card's issuer, cancel.
 
 use super::examples::{Examples, moved, valid};
-use super::{Described, Done, Handle, MAX_ROUNDS, Outcomes, Service};
+use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
 use crate::auth::{Caller, client_secret, role_required};
 use crate::problem::Problem;
 use crate::replies;
+use crate::requests::Request;
 use crate::rules::{
-    Cancellation, Conflict, Intent, IntentState, Operator, OperatorStatus, PayingWith, read_instrument,
+    Cancellation, Conflict, HandsetDecision, Intent, IntentState, Operator, OperatorStatus, PayingWith, read_instrument,
 };
 use crate::tokens::same;
 use crate::unavailable::Unavailable;
@@ -207,7 +208,36 @@ impl Service {
             }
             let onward = replies::checkout_url(&intent, &self.instance_key, &self.public_origin);
             if self.store.save_intent(intent.at(now)).await? {
+                caller.known_merchant().into_iter().for_each(Merchant::changed);
                 return Ok(onward);
+            }
+        }
+        Err(Unavailable::contended().into())
+    }
+
+    /// Decides an attempt of this payment that waits for the customer's phone, as a test does. `attempt` is its number;
+    /// `None`: the newest that can be decided.
+    pub(crate) async fn decide_on_handset(
+        &self,
+        merchant: &Merchant,
+        key: &str,
+        attempt: Option<u32>,
+        decision: HandsetDecision,
+    ) -> Result<Intent, Problem> {
+        for _ in 0..MAX_ROUNDS {
+            let mut intent = self.find_intent(merchant, key).await?;
+            let now = merchant.now();
+            let decided = intent.state.decide_on_handset(attempt, decision, now);
+            let (attempt, state) = decided.ok_or_else(|| {
+                let why = "and no attempt of it waits for this decision of the customer's phone. \
+                           A phone that ends in 0000020 waits.";
+                Problem::state(ErrorCode::IntentNotConfirmable, Conflict { status: intent.state.status, why })
+            })?;
+            intent.state = state;
+            let intent = intent.at(now);
+            if self.store.save_intent(intent.clone()).await? {
+                merchant.add_request(Request::decided(now, &intent, attempt, decision));
+                return Ok(intent);
             }
         }
         Err(Unavailable::contended().into())
@@ -226,13 +256,13 @@ impl Service {
             let (mut intent, now) = self.intent_of(caller, id).await?;
             let is_outdated = version.is_some_and(|version| version != intent.version);
             match if is_outdated { None } else { rule(&intent, now)? } {
-                None => return Ok(Done::ok(self.reply(&intent, caller))),
+                None => return Ok(Done::ok(self.reply(&intent, caller)).showing([&intent])),
                 Some(state) => intent.state = delayed(&intent.state, state, caller),
             }
             // Everything that follows at once, such as a final status, is stored in the same write.
             let intent = intent.at(now);
             if self.store.save_intent(intent.clone()).await? {
-                return Ok(Done::ok(self.reply(&intent, caller)));
+                return Ok(Done::ok(self.reply(&intent, caller)).showing([&intent]));
             }
         }
         Err(Unavailable::contended().into())

@@ -6,6 +6,7 @@ use crate::auth::Caller;
 use crate::events::Event;
 use crate::problem::Problem;
 use crate::replies::{self, Reply};
+use crate::requests::Shown;
 use crate::rules::{Intent, IntentState, Terms};
 use crate::store::{Customer, List, Write};
 use crate::tokens;
@@ -18,6 +19,8 @@ use std::collections::BTreeMap;
 
 /// How many of the newest payments, eSIM orders and subscription events the list of events covers.
 const MAX_EVENTS: i64 = 1000;
+/// How many of the newest payments a search reads.
+const MAX_SEARCHED: i64 = 50_000;
 
 impl Handle<CreatePaymentIntent> for Service {
     /// Creates the intent. `merchant_reference` is unique, so repeating the request returns the same intent.
@@ -29,7 +32,7 @@ impl Handle<CreatePaymentIntent> for Service {
         let mut existing = None;
         for _ in 0..MAX_ROUNDS {
             if self.store.add_intent(intent.clone(), customer.clone()).await? {
-                return Ok(Done::created(self.reply(&intent, &caller)));
+                return Ok(Done::created(self.reply(&intent, &caller)).showing([&intent]));
             }
             // If a reset has deleted the other intent meanwhile, the reference is free again.
             let reference = &intent.terms.merchant_reference;
@@ -42,7 +45,7 @@ impl Handle<CreatePaymentIntent> for Service {
         if existing.digest == intent.digest {
             let existing = self.current_intent(existing, merchant.now()).await?;
             let existing = existing.ok_or_else(Unavailable::contended)?;
-            return Ok(Done::created_or_replayed(self.reply(&existing, &caller), true));
+            return Ok(Done::created_or_replayed(self.reply(&existing, &caller), true).showing([&existing]));
         }
         let message = "This merchant_reference belongs to another payment. Give each payment its own, or send exactly what was sent first.";
         Err(Problem::new(ErrorCode::MerchantReferenceConflict, message).existing(existing.id.as_str()))
@@ -65,7 +68,7 @@ impl Described for CreatePaymentIntent {
 impl Handle<ReadPaymentIntent> for Service {
     async fn handle(&self, caller: Caller, operation: ReadPaymentIntent) -> Result<Done, Problem> {
         let (intent, _) = self.intent_of(&caller, &operation.id).await?;
-        Ok(Done::ok(self.reply(&intent, &caller)))
+        Ok(Done::ok(self.reply(&intent, &caller)).showing([&intent]))
     }
 }
 
@@ -84,7 +87,9 @@ impl Handle<ListPaymentIntents> for Service {
         let limit = operation.limit.unwrap_or_default();
         let intents = self.store.intents(merchant.id(), after, to_read(limit)).await?;
         let intents = self.current_intents(intents, merchant.now()).await?;
-        Ok(Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent, &caller)))
+        let shown: Vec<_> = intents.iter().take(usize::from(limit.entries())).map(Shown::of).collect();
+        let done = Done::list(intents, limit, |intent| intent.id.to_string(), |intent| self.reply(&intent, &caller));
+        Ok(Done { shown, ..done })
     }
 }
 
@@ -117,6 +122,49 @@ impl Service {
             return Err(missing());
         }
         Ok((intent, now))
+    }
+
+    /// A merchant's payment by its id, its reference, or `latest`; with its current state.
+    pub(crate) async fn find_intent(&self, merchant: &Merchant, key: &str) -> Result<Intent, Problem> {
+        let found = match key {
+            "latest" => self.store.intents(merchant.id(), None, 1).await?.pop(),
+            _ => match IntentId::new(key) {
+                Ok(id) if key.starts_with("pi_") => self.store.intent(&id).await?,
+                _ => self.store.intent_by_reference(merchant.id(), key).await?,
+            },
+        };
+        let missing = || Problem::missing("payment");
+        let found = found.filter(|intent| intent.merchant == merchant.id()).ok_or_else(missing)?;
+        self.current_intent(found, merchant.now()).await?.ok_or_else(missing)
+    }
+
+    /// A merchant's payments after this one, newest first, at most `limit`; and whether others follow. `search` is a
+    /// part of a reference, an id, an e-mail, a phone or a name.
+    pub(crate) async fn search_intents(
+        &self,
+        merchant: &Merchant,
+        search: Option<&str>,
+        starting_after: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<Intent>, bool), Problem> {
+        let mut after = self.after(List::Intents, merchant, starting_after).await?;
+        let search = search.map(|search| search.trim().to_lowercase()).filter(|search| !search.is_empty());
+        let read = i64::try_from(limit + 1).unwrap_or(MAX_EVENTS);
+        let size = if search.is_some() { MAX_EVENTS } else { read };
+        let (mut found, mut searched) = (Vec::new(), 0);
+        loop {
+            let page = self.store.intents(merchant.id(), after, size).await?;
+            let (count, last) = (page.len() as i64, page.last().map(|intent| intent.id.to_string()));
+            found.extend(page.into_iter().filter(|intent| search.as_deref().is_none_or(|text| has(intent, text))));
+            searched += count;
+            if found.len() > limit || count < size || searched >= MAX_SEARCHED || search.is_none() {
+                break;
+            }
+            after = self.after(List::Intents, merchant, last).await?;
+        }
+        let has_more = found.len() > limit;
+        found.truncate(limit);
+        Ok((self.current_intents(found, merchant.now()).await?, has_more))
     }
 
     /// The events of a merchant's newest payments, subscriptions and eSIM orders.
@@ -178,6 +226,15 @@ impl Service {
         let payee = caller.known_merchant().map(|merchant| merchant.name()).unwrap_or_default();
         replies::intent((intent, payee), &self.instance_key, &self.fees, &self.public_origin)
     }
+}
+
+/// Whether a payment has this text in lower case, as a person searches for it.
+fn has(intent: &Intent, text: &str) -> bool {
+    let terms = &intent.terms;
+    let name = format!("{} {}", terms.firstname, terms.lastname);
+    let contacts = [terms.email.as_deref(), terms.phone.as_deref()].into_iter().flatten();
+    let own = [intent.id.as_str(), &intent.payment_ref, &terms.merchant_reference, &name];
+    own.into_iter().chain(contacts).any(|field| field.to_lowercase().contains(text))
 }
 
 /// Checks that the reference does not have the format of a subscription's charge.

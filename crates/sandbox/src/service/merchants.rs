@@ -2,16 +2,19 @@
 
 use crate::clock::ServiceClock;
 use crate::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS};
-use crate::requests::{MAX_REQUESTS, Request};
+use crate::requests::{MAX_REQUESTS, Request, Shown};
 use crate::rules::{OperatorStatus, OperatorStatuses};
 use crate::start_error::StartError;
 use crate::store::{Backend, MerchantRow, Write};
+use crate::surroundings::within;
 use crate::tokens::{self, SECRET_KEY};
 use crate::unavailable::Unavailable;
 use guichet::values::{Moment, Secret};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::watch;
 
 /// One merchant. Every request sees the same state of it.
 #[derive(Clone)]
@@ -29,6 +32,8 @@ struct State {
     billing: tokio::sync::Mutex<()>,
     faults: Mutex<Vec<Fault>>,
     requests: Mutex<VecDeque<Request>>,
+    /// The number of changes so far.
+    changes: watch::Sender<u64>,
 }
 
 /// Keeps billing, clock moves and resets of one merchant apart, until it is dropped.
@@ -92,6 +97,7 @@ impl Merchant {
         if fault.count > 0 {
             faults.push(fault);
         }
+        self.changed();
         Ok(())
     }
 
@@ -115,6 +121,7 @@ impl Merchant {
     /// Removes the waiting faults.
     pub(crate) fn clear_faults(&self) {
         self.lock_faults().clear();
+        self.changed();
     }
 
     /// Lists a request that has arrived.
@@ -124,19 +131,54 @@ impl Merchant {
             requests.pop_front();
         }
         requests.push_back(request);
+        self.changed();
     }
 
-    /// Records the status of a request's response.
-    pub(crate) fn record_status(&self, request_id: &str, status: u16) {
-        let mut requests = self.lock_requests();
-        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
-            request.status = Some(status);
+    /// Lists that a customer opened the page of a payment. A page that reloads itself is listed once a minute.
+    pub(crate) fn add_visit(&self, id: &str) {
+        let visit = Request::visit(self.now(), id);
+        let is_listed = self
+            .lock_requests()
+            .iter()
+            .rev()
+            .take_while(|request| request.at.plus(60) > visit.at)
+            .any(|request| request.is_page && request.intent == visit.intent);
+        if !is_listed {
+            self.add_request(visit);
         }
     }
 
-    /// The newest [`MAX_REQUESTS`] requests, oldest first.
+    /// Records the response of a request: its status, unless the connection ends without it, and the payment intents in
+    /// it.
+    pub(crate) fn record_response(&self, request_id: &str, status: Option<u16>, shown: Vec<Shown>) {
+        let mut requests = self.lock_requests();
+        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
+            (request.status, request.shown) = (status, shown);
+        }
+        drop(requests);
+        self.changed();
+    }
+
+    /// The newest requests to the service, oldest first.
     pub(crate) fn requests(&self) -> Vec<Request> {
-        self.lock_requests().iter().cloned().collect()
+        self.lock_requests().iter().filter(|request| request.is_to_service()).cloned().collect()
+    }
+
+    /// Reads the newest [`MAX_REQUESTS`] requests, those for the hosted page among them, oldest first.
+    pub(crate) fn read_requests<T>(&self, read: impl FnOnce(&VecDeque<Request>) -> T) -> T {
+        read(&self.lock_requests())
+    }
+
+    /// Wakes the calls that wait for a change.
+    pub(crate) fn changed(&self) {
+        self.state.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// The number of changes so far. Waits for `limit` while it is `known`.
+    pub(crate) async fn changes(&self, known: Option<u64>, limit: Duration) -> u64 {
+        let mut changes = self.state.changes.subscribe();
+        let _ = within(limit, changes.wait_for(|changes| Some(*changes) != known)).await;
+        *self.state.changes.borrow()
     }
 }
 
@@ -164,6 +206,7 @@ impl Table {
             billing: tokio::sync::Mutex::default(),
             faults: Mutex::default(),
             requests: Mutex::default(),
+            changes: watch::Sender::new(0),
         };
         let merchant = Merchant { state: Arc::new(state), clock: Arc::clone(clock) };
         self.by_id.insert(row.id, merchant.clone());
@@ -246,6 +289,7 @@ impl Merchants {
         let _lock = merchant.lock().await;
         self.store.write(Write::AdvanceClock { merchant: merchant.id().to_owned(), seconds }).await?;
         merchant.state.clock_offset.fetch_add(seconds, Ordering::AcqRel);
+        merchant.changed();
         Ok(())
     }
 
@@ -261,6 +305,7 @@ impl Merchants {
         let merchant_id = merchant.id().to_owned();
         self.store.write(Write::SetOperators { merchant: merchant_id, operators: operators.clone() }).await?;
         merchant.set_operators(operators);
+        merchant.changed();
         Ok(())
     }
 
@@ -272,6 +317,7 @@ impl Merchants {
         merchant.set_operators(OperatorStatuses::default());
         merchant.lock_faults().clear();
         merchant.lock_requests().clear();
+        merchant.changed();
         Ok(())
     }
 }
@@ -348,7 +394,7 @@ mod tests {
         for number in 1..=MAX_REQUESTS + 2 {
             merchant.add_request(request(number));
         }
-        merchant.record_status("req_4", 404);
+        merchant.record_response("req_4", Some(404), Vec::new());
         let newest = merchant.requests();
         assert_eq!((newest.len(), &newest[0]), (MAX_REQUESTS, &request(3)));
         assert_eq!(newest[1], Request { status: Some(404), ..request(4) });

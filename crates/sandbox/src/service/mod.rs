@@ -23,7 +23,8 @@ use super::auth::Caller;
 use super::clock::ServiceClock;
 use super::problem::Problem;
 use super::replies::Reply;
-use super::rules::{EsimPackages, Fees};
+use super::requests::Shown;
+use super::rules::{EsimPackages, Fees, Intent};
 use super::store::{After, Backend, List};
 use super::tokens::InstanceKey;
 use axum::http::StatusCode;
@@ -72,6 +73,8 @@ pub(super) struct Done {
     pub(super) replayed: bool,
     /// `Some` if `data` is a page of a list.
     pub(super) page: Option<Page>,
+    /// The payment intents in `data`.
+    pub(super) shown: Vec<Shown>,
 }
 
 /// One page of a list: the member `pagination` beside its `data`, `decisions.md` 5.
@@ -122,7 +125,7 @@ const ENVELOPE_BYTES: usize = 512;
 impl Done {
     /// 200 with this `data`.
     pub(super) fn ok(data: Reply) -> Self {
-        Self { status: StatusCode::OK, data, message: None, replayed: false, page: None }
+        Self { status: StatusCode::OK, data, message: None, replayed: false, page: None, shown: Vec::new() }
     }
 
     /// 201 with this `data`.
@@ -154,6 +157,11 @@ impl Done {
         let data = to_raw_value(&replies).expect("a list of replies is JSON");
         let page = Page { has_more: next_cursor.is_some(), next_cursor, limit: limit.entries() };
         Self { page: Some(page), ..Self::ok(data) }
+    }
+
+    /// Names the payment intents in `data`, for the inspector.
+    pub(super) fn showing<'a>(self, intents: impl IntoIterator<Item = &'a Intent>) -> Self {
+        Self { shown: intents.into_iter().map(Shown::of).collect(), ..self }
     }
 
     /// Sets the envelope's message.

@@ -2,7 +2,7 @@
 
 mod state;
 
-pub(crate) use state::{Conflict, IntentState, LateApproval, MAX_ATTEMPTS};
+pub(crate) use state::{Conflict, HandsetDecision, IntentState, LateApproval, MAX_ATTEMPTS};
 
 use super::{FeeProblem, Fees, PayingWith};
 use guichet::values::{ConfirmationMethod, Country, Currency, FeeBearer, IntentId, Moment};

@@ -7,11 +7,14 @@ use super::{Cancellation, NextAction, Status, Terms};
 use crate::rules::{Behaviour, Decline, PayingWith};
 use guichet::values::Moment;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The most attempts of an intent that a customer pays.
 pub(crate) const MAX_ATTEMPTS: u32 = 3;
 /// How long after its end an attempt may still be approved, in seconds, unless the operator's word is final.
 const APPROVABLE: i64 = 900;
+/// How long after the operator's `payer_timeout` it approves all the same, in seconds, if the handset decides so.
+const APPROVES_LATE: i64 = 60;
 /// The correct one-time code.
 const RIGHT_CODE: &str = "123456";
 
@@ -38,6 +41,51 @@ pub(crate) struct IntentState {
     pub(crate) duplicate_payments: Vec<LateApproval>,
     /// The numbers of the declined attempts that the operator may still approve, and until when, in Unix seconds.
     pub(crate) approvable: Vec<(u32, i64)>,
+    /// Every attempt, in order. Empty in a state that an older sandbox has stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) attempt_log: Vec<Attempt>,
+}
+
+/// An attempt, as the inspector shows it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Attempt {
+    pub(crate) with: PayingWith,
+    /// When it ended, in Unix seconds. `None` if it has not.
+    pub(crate) ended_at: Option<i64>,
+    /// Why it was declined.
+    pub(crate) decline: Option<Decline>,
+    /// When the operator approved it late, in Unix seconds.
+    pub(crate) approved_at: Option<i64>,
+    /// How many statuses came before that approval.
+    pub(crate) approved_after: usize,
+}
+
+/// A decision on the customer's phone.
+#[derive(Clone, Copy, Debug, Eq, IntoStaticStr, PartialEq)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub(crate) enum HandsetDecision {
+    /// The payer approves: the payment succeeds. If the attempt was declined before, this is a late approval.
+    Approve,
+    /// The operator reports a timeout, and approves 60 seconds later.
+    ApproveLate,
+    /// The payer does not react, and the operator reports a timeout.
+    Ignore,
+    /// The payer refuses.
+    Refuse,
+}
+
+impl HandsetDecision {
+    const ALL: [Self; 4] = [Self::Approve, Self::Refuse, Self::Ignore, Self::ApproveLate];
+
+    /// Its words in the control API.
+    pub(crate) fn words() -> [&'static str; 4] {
+        Self::ALL.map(|decision| decision.into_str())
+    }
+
+    /// The decision of a word.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|decision| decision.into_str() == word)
+    }
 }
 
 /// The end of an attempt: its time and its result.
@@ -62,7 +110,8 @@ pub(crate) struct LateApproval {
 
 /// An event that time alone causes. If two are due at the same time, the earlier variant is applied first: an attempt ends before a late
 /// approval checks whether another is processing, and a payment counts before the intent expires.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, IntoStaticStr, Ord, PartialEq, PartialOrd)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 enum TimeEvent {
     Settlement,
     LateApproval,
@@ -94,6 +143,7 @@ impl IntentState {
             late_approvals: Vec::new(),
             duplicate_payments: Vec::new(),
             approvable: Vec::new(),
+            attempt_log: Vec::new(),
         }
     }
 
@@ -101,7 +151,7 @@ impl IntentState {
     /// that requires an action of the customer is declined.
     pub(crate) fn off_session(with: PayingWith, nth: u32, now: Moment) -> Self {
         let settlement = match with.behaviour() {
-            Behaviour::AsksForCode | Behaviour::AsksForRedirect => {
+            Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::WaitsForHandset => {
                 Some(Settlement::at(now, Some(Decline::AuthenticationRequired)))
             }
             // The next charge of a period begins when one has failed, so a failed charge stays so.
@@ -150,6 +200,11 @@ impl IntentState {
         self
     }
 
+    /// When time alone changes the intent next, in Unix seconds, and how: `settlement`, `late_approval` or `expiry`.
+    pub(crate) fn due(&self, expires_at: Moment) -> Option<(i64, &'static str)> {
+        self.next(expires_at).map(|(at, event)| (at, event.into_str()))
+    }
+
     /// The next event that time alone causes, and when.
     fn next(&self, expires_at: Moment) -> Option<(i64, TimeEvent)> {
         let settlement = self.settlement.filter(|_| self.status == Status::Processing || self.succeeds_after_failing());
@@ -177,6 +232,9 @@ impl IntentState {
             self.approvable.push((self.attempts, at + APPROVABLE));
         }
         self.declined = decline;
+        if let Some(attempt) = self.attempt_log.last_mut() {
+            (attempt.ended_at, attempt.decline) = (Some(at), decline);
+        }
         let status = match decline {
             None => Status::Succeeded,
             Some(decline) if decline.allows_another_attempt() && self.attempts < self.max_attempts => {
@@ -191,6 +249,10 @@ impl IntentState {
     /// paid twice, or the intent stays unpaid although money was taken.
     fn approve_late(&mut self, at: i64) {
         let approval = self.late_approvals.remove(0);
+        let approved_after = self.status_history.len();
+        if let Some(attempt) = self.logged(approval.attempt) {
+            (attempt.approved_at, attempt.approved_after) = (Some(at), approved_after);
+        }
         if self.status == Status::RequiresAction {
             // The attempt is no longer a declined one: it is the success.
             self.approvable.retain(|(attempt, _)| *attempt != approval.attempt);
@@ -303,6 +365,55 @@ impl IntentState {
         Ok(Some(Self { settlement: Some(abandoned), ..self.clone() }))
     }
 
+    /// Decides an attempt that waits for the customer's phone: this one, or else the newest that can be decided.
+    /// Returns its number and the next state. `None`: there is none.
+    ///
+    /// Only an approval decides an attempt that the operator has declined, as long as the operator may approve it.
+    pub(crate) fn decide_on_handset(
+        &self,
+        attempt: Option<u32>,
+        decision: HandsetDecision,
+        now: Moment,
+    ) -> Option<(u32, Self)> {
+        let is_open = |number: u32| number == self.attempts && self.status == Status::Processing;
+        let mut numbers = attempt.map_or(1..=self.attempts, |attempt| attempt..=attempt).rev();
+        let attempt = numbers.find(|number| {
+            self.is_on_handset(*number, now) && (is_open(*number) || decision == HandsetDecision::Approve)
+        })?;
+        let mut decided = self.clone();
+        if is_open(attempt) {
+            let end = match decision {
+                HandsetDecision::Approve => Settlement::at(now, None),
+                HandsetDecision::ApproveLate => Settlement {
+                    approved_at: Some(now.plus(APPROVES_LATE).unix()),
+                    ..Settlement::at(now, Some(Decline::PayerTimeout))
+                },
+                HandsetDecision::Ignore => Settlement::at(now, Some(Decline::PayerTimeout)),
+                HandsetDecision::Refuse => Settlement::at(now, Some(Decline::RejectedByPayer)),
+            };
+            decided.settlement = Some(end);
+        } else {
+            let with = decided.logged(attempt)?.with.clone();
+            decided.late_approvals.retain(|approval| approval.attempt != attempt);
+            decided.late_approvals.insert(0, LateApproval { attempt, with, approved_at: now.unix() });
+        }
+        Some((attempt, decided))
+    }
+
+    /// Whether an attempt waits for the customer's phone, or may still be approved there.
+    pub(crate) fn is_on_handset(&self, attempt: u32, now: Moment) -> bool {
+        let logged = attempt.checked_sub(1).and_then(|index| self.attempt_log.get(index as usize));
+        let is_on_phone =
+            |logged: &Attempt| logged.approved_at.is_none() && logged.with.behaviour() == Behaviour::WaitsForHandset;
+        let is_open = attempt == self.attempts && self.status == Status::Processing;
+        let is_approvable = self.approvable.iter().any(|(of, until)| *of == attempt && now.unix() < *until);
+        logged.is_some_and(is_on_phone) && (is_open || is_approvable)
+    }
+
+    fn logged(&mut self, attempt: u32) -> Option<&mut Attempt> {
+        self.attempt_log.get_mut(attempt.checked_sub(1)? as usize)
+    }
+
     /// Begins an attempt, or asks the customer for the step that it needs first.
     fn begin(self, behaviour: Behaviour, now: Moment) -> Self {
         match behaviour {
@@ -323,6 +434,9 @@ impl IntentState {
     /// Begins an attempt now, which ends with this settlement. Without one, it never ends.
     fn attempt(self, settlement: Option<Settlement>, now: Moment) -> Self {
         let mut state = Self { attempts: self.attempts + 1, settlement, declined: None, next_action: None, ..self };
+        let with = state.paying_with.clone();
+        let begun = |with| Attempt { with, ended_at: None, decline: None, approved_at: None, approved_after: 0 };
+        state.attempt_log.extend(with.map(begun));
         state.transition_to(Status::Processing, now.unix());
         state
     }
@@ -369,7 +483,8 @@ fn settlement(behaviour: Behaviour, nth: u32, now: Moment) -> Option<Settlement>
             ends(after, Some(decline)).map(|end| Settlement { approved_at: Some(approved_at), ..end })
         }
         // Only the customer's action starts the attempt.
-        Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::Hangs => None,
+        Behaviour::AsksForCode | Behaviour::AsksForRedirect => None,
+        Behaviour::Hangs | Behaviour::WaitsForHandset => None,
         Behaviour::Declines { after, decline } => ends(after, Some(decline)),
         Behaviour::FailsThenSucceeds { succeeds_after } => ends(succeeds_after, None),
         Behaviour::RecoversAtTheThird { decline } => ends(0, (nth < MAX_ATTEMPTS).then_some(decline)),
@@ -590,6 +705,45 @@ mod tests {
         assert_eq!(third.abandon(3, START.plus(9)), Ok(None));
         let charge = IntentState::off_session(phone("0000005"), 1, START);
         assert!(charge.abandon(1, START).is_err(), "no customer waits for the charge of a subscription");
+    }
+
+    #[test]
+    fn an_attempt_that_waits_for_the_phone_ends_as_the_phone_decides() {
+        use HandsetDecision::{Approve, ApproveLate, Ignore, Refuse};
+        let expiry = Intent::expiry(START);
+        let waiting = attached(&IntentState::new(), "0000020", START).at(START.plus(9_000), expiry);
+        let now = START.plus(9_000);
+        let decided = |state: &IntentState, attempt, decision, at: Moment| {
+            state.decide_on_handset(attempt, decision, at).map(|(_, state)| state.at(at, expiry))
+        };
+        for (decision, at_once, later) in [
+            (Approve, (Succeeded, None), Succeeded),
+            (ApproveLate, (RequiresAction, Some(Decline::PayerTimeout)), Succeeded),
+            (Ignore, (RequiresAction, Some(Decline::PayerTimeout)), RequiresAction),
+            (Refuse, (RequiresAction, Some(Decline::RejectedByPayer)), RequiresAction),
+        ] {
+            let ended = decided(&waiting, None, decision, now).unwrap();
+            assert_eq!((ended.status, ended.declined), at_once, "{decision:?}");
+            assert_eq!(ended.at(now.plus(60), expiry).status, later, "{decision:?}");
+        }
+        let ignored = decided(&waiting, None, Ignore, now).unwrap();
+        assert_eq!(decided(&ignored, None, Refuse, now), None, "it has ended");
+        assert_eq!(decided(&ignored, None, Approve, now.plus(1)).unwrap().status, Succeeded, "approved late");
+        assert_eq!(decided(&ignored, None, Approve, now.plus(900)), None, "no longer approvable");
+        let refused = decided(&waiting, None, Refuse, now).unwrap();
+        assert_eq!(decided(&refused, None, Approve, now), None, "the payer has refused");
+        let second = attached(&ignored, "0000020", now.plus(1));
+        let twice = decided(&second, Some(1), Approve, now.plus(2)).unwrap();
+        assert_eq!((twice.status, twice.duplicate_payments.len()), (Processing, 1), "the customer pays twice");
+        assert_eq!(decided(&twice, Some(1), Approve, now.plus(3)), None, "it was approved");
+        assert_eq!(decided(&twice, None, Approve, now.plus(3)).unwrap().status, Succeeded);
+        let ends: Vec<_> = twice.attempt_log.iter().map(|one| (one.ended_at, one.decline, one.approved_at)).collect();
+        let first = (Some(now.unix()), Some(Decline::PayerTimeout), Some(now.plus(2).unix()));
+        assert_eq!(ends, [first, (None, None, None)]);
+        let hanging = attached(&IntentState::new(), "0000005", START);
+        assert_eq!((decided(&hanging, None, Approve, now), decided(&waiting, Some(0), Approve, now)), (None, None));
+        let charge = IntentState::off_session(phone("0000020"), 1, START).at(START, expiry);
+        assert_eq!(charge.status, Failed, "no customer waits for the charge of a subscription");
     }
 
     #[test]

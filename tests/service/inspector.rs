@@ -1,0 +1,356 @@
+//! The inspector: who may open it, what its calls show, and that they show no secret.
+
+use crate::support::api::{Merchant, Reply, client, control, order, send};
+use crate::support::service::{Sandbox, on_each_service};
+use guichet_sandbox::Config;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+on_each_service!(
+    an_address_opens_the_inspector_once_and_for_its_own_page_alone,
+    a_thread_has_a_decline_a_late_approval_and_a_duplicate_beside_what_the_shop_was_told,
+    the_phone_decides_the_payment_that_waits_for_it_and_no_other,
+    no_secret_is_in_a_list_or_a_thread,
+    purchases_are_found_by_what_a_person_knows_of_them,
+    a_call_that_waits_returns_when_something_changes,
+);
+
+const OWN: (&str, &str) = ("guichet-inspector", "1");
+
+async fn start() -> (Sandbox, Merchant) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let shop = Merchant::of(&sandbox, "Boutique Awa").await;
+    (sandbox, shop)
+}
+
+/// A call of the control API for this merchant.
+async fn call(sandbox: &Sandbox, shop: &Merchant, path: &str) -> Reply {
+    let mark = if path.contains('?') { '&' } else { '?' };
+    control(sandbox, "GET", &format!("{path}{mark}merchant={}", shop.tenant.id()), Value::Null).await
+}
+
+async fn decide(sandbox: &Sandbox, shop: &Merchant, reference: &str, decision: &str, attempt: Option<u32>) -> Reply {
+    let fields =
+        json!({ "payment": reference, "decision": decision, "attempt": attempt, "merchant": shop.tenant.id() });
+    control(sandbox, "POST", "/handset", fields).await
+}
+
+fn phone(number: &str) -> Value {
+    json!({ "payment_method": { "type": "mobile_money", "phone": number } })
+}
+
+async fn an_address_opens_the_inspector_once_and_for_its_own_page_alone() {
+    let sandbox = Sandbox::start().await.unwrap();
+    let base = sandbox.base_url();
+    let page = send(&client(), "GET", &format!("{base}/inspector/ORDER-17"), None, None, &[]).await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';") && !policy.contains("unsafe"), "{policy}");
+    assert!(policy.contains("frame-ancestors 'none'") && policy.contains("require-trusted-types-for 'script'"));
+    let inline = ["<style", " style=", " onclick=", "<script>"];
+    assert!(inline.iter().all(|part| !page.text.contains(part)) && !page.text.contains("{{"), "{}", page.text);
+
+    let opened = control(&sandbox, "POST", "/inspector", json!({})).await;
+    let address = opened.body["inspector_url"].as_str().unwrap();
+    let (path, token) = address.split_once("#token=").unwrap();
+    assert_eq!(path, format!("{base}/inspector"));
+    let exchange = async |headers: &[(&str, &str)]| {
+        let body = json!({ "token": token }).to_string();
+        send(&client(), "POST", &format!("{base}/inspector/session"), None, Some(body), headers).await
+    };
+    assert_eq!(exchange(&[]).await.status, 403, "only the page sends the header");
+    assert_eq!(exchange(&[OWN, ("origin", "http://evil.example")]).await.status, 403);
+    assert_eq!(exchange(&[OWN, ("host", "evil.example")]).await.code(), "host_not_allowed");
+    let begun = exchange(&[OWN, ("origin", base), ("sec-fetch-site", "same-origin")]).await;
+    let cookie = begun.header("set-cookie").unwrap();
+    assert!(cookie.ends_with("; Path=/sandbox; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert_eq!((exchange(&[OWN]).await.status, begun.text.as_str()), (401, "{}"), "it is used once");
+
+    let cookie = cookie.split(';').next().unwrap();
+    let clock = async |headers: &[(&str, &str)]| {
+        let headers: Vec<_> = headers.iter().copied().chain([("cookie", cookie)]).collect();
+        send(&client(), "GET", &format!("{base}/sandbox/clock"), None, None, &headers).await
+    };
+    assert_eq!(clock(&[OWN]).await.status, 200);
+    let port = base.rsplit(':').next().unwrap();
+    let same_site = format!("http://localhost:{port}1");
+    for (why, headers) in [
+        ("no header", &[][..]),
+        ("another site", &[OWN, ("origin", "http://evil.example")]),
+        ("another port", &[OWN, ("origin", same_site.as_str())]),
+        ("the same site", &[OWN, ("sec-fetch-site", "same-site")]),
+        ("an opaque origin", &[OWN, ("origin", "null")]),
+    ] {
+        let refused = clock(headers).await;
+        assert_eq!((refused.status, refused.code()), (401, "authentication_required"), "{why}");
+        assert_eq!(refused.header("access-control-allow-origin"), None, "{why}");
+    }
+    assert_eq!(clock(&[OWN, ("host", "evil.example")]).await.code(), "host_not_allowed");
+    for path in ["/inspector", "/inspector/assets/inspector.js"] {
+        let foreign = send(&client(), "GET", &format!("{base}{path}"), None, None, &[("host", "evil.example")]).await;
+        assert_eq!((foreign.status, foreign.code()), (403, "host_not_allowed"), "{path}");
+    }
+    let preflight = [("origin", "http://evil.example"), ("access-control-request-method", "POST")];
+    let preflight = send(&client(), "OPTIONS", &format!("{base}/inspector/session"), None, None, &preflight).await;
+    assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (405, None));
+}
+
+async fn a_thread_has_a_decline_a_late_approval_and_a_duplicate_beside_what_the_shop_was_told() {
+    let (sandbox, shop) = start().await;
+    let intent = shop.create_intent("ORDER-17").await;
+    shop.attach(&intent, phone("237670000020")).await;
+    assert_eq!(decide(&sandbox, &shop, "ORDER-17", "ignore", None).await.body["purchase"]["status"], "requires_action");
+    shop.read_intent(&intent).await;
+    shop.attach(&intent, phone("237690000020")).await;
+    shop.read_intent(&intent).await;
+    let twice = decide(&sandbox, &shop, "ORDER-17", "approve", Some(1)).await;
+    assert_eq!(twice.body["purchase"]["duplicates"], 1, "{}", twice.text);
+    decide(&sandbox, &shop, "ORDER-17", "refuse", Some(2)).await;
+    shop.attach(&intent, phone("237670000012")).await;
+    shop.tenant.clock().advance(600).await.unwrap();
+
+    let thread = call(&sandbox, &shop, "/thread?payment=ORDER-17").await.body;
+    let entries = thread["entries"].as_array().unwrap();
+    let line = |entry: &Value| {
+        let text = |name: &str| entry[name].as_str().map(str::to_owned);
+        let attempt = entry["attempt"].as_u64().map(|attempt| attempt.to_string());
+        let reported = entry["reported"]["status"].as_str().map(|reported| format!("reported {reported}"));
+        let parts = [
+            text("kind"),
+            attempt,
+            text("by"),
+            text("operation"),
+            text("status"),
+            text("reason"),
+            text("decision"),
+            reported,
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        entries.iter().map(line).collect::<Vec<_>>(),
+        [
+            "created requires_action",
+            "request shop create_payment_intent reported requires_action",
+            "request customer attach_payment_method reported processing",
+            "status 1 processing",
+            "handset 1 ignore",
+            "status 1 requires_action payer_timeout",
+            "request shop read_payment_intent reported requires_action",
+            "request customer attach_payment_method reported processing",
+            "status 2 processing",
+            "request shop read_payment_intent reported processing",
+            "handset 1 approve",
+            "duplicate 1",
+            "handset 2 refuse",
+            "status 2 requires_action rejected_by_payer",
+            "request customer attach_payment_method reported failed",
+            "status 3 processing",
+            "status 3 failed provider_unavailable",
+            "duplicate 3",
+        ]
+    );
+    let purchase = &thread["purchase"];
+    assert_eq!((&purchase["status"], &purchase["differs"]), (&json!("failed"), &json!(true)));
+    assert_eq!(purchase["reported"]["status"], "processing");
+    let source = |name: &str| {
+        thread["fields"].as_array().unwrap().iter().find(|field| field["field"] == name).unwrap()["source"].clone()
+    };
+    assert_eq!((source("amount"), source("merchant_reference")), (json!("documented"), json!("documented")));
+    shop.read_intent(&intent).await;
+    let listed = call(&sandbox, &shop, "/purchases").await.body["purchases"][0].clone();
+    assert_eq!((&listed["differs"], &listed["reported"]["duplicates"]), (&json!(false), &json!(2)), "{listed}");
+
+    shop.tenant.fault(guichet_sandbox::Fault::lost_response::<guichet::operations::CancelPaymentIntent>()).await;
+    let other = shop.create_intent("ORDER-18").await;
+    let path = format!("/v1/payment-intents/{}/cancel", other["id"].as_str().unwrap());
+    assert!(shop.try_call("POST", &path, json!({})).await.is_err());
+    let thread = call(&sandbox, &shop, "/thread").await.body;
+    assert_eq!(thread["purchase"]["reported"]["status"], "requires_action", "the response was lost");
+    assert_eq!(thread["purchase"]["status"], "canceled", "latest is the newest");
+    let lost = thread["entries"].as_array().unwrap().iter().find(|entry| entry["fault"] == "lost_response").unwrap();
+    assert_eq!((&lost["http_status"], &lost["reported"]), (&Value::Null, &Value::Null));
+}
+
+async fn the_phone_decides_the_payment_that_waits_for_it_and_no_other() {
+    let (sandbox, shop) = start().await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let early = decide(&sandbox, &shop, "ORDER-17", "approve", None).await;
+    assert_eq!((early.status, early.code()), (409, "intent_not_confirmable"), "{}", early.text);
+    assert_eq!(decide(&sandbox, &shop, "ORDER-18", "approve", None).await.status, 404);
+    assert_eq!(decide(&sandbox, &shop, "ORDER-17", "accept", None).await.status, 422);
+    shop.attach(&intent, phone("237670000020")).await;
+    shop.tenant.clock().advance(3_000).await.unwrap();
+    let handset = call(&sandbox, &shop, "/thread").await.body["handset"].clone();
+    assert_eq!(
+        handset,
+        json!({
+            "attempt": 1, "payee": "Boutique Awa", "amount": "5000", "currency": "XAF", "phone": "237670000020",
+            "operator": "mtn_cm",
+            "open": true,
+        })
+    );
+    let other = Merchant::of(&sandbox, "Another shop").await;
+    assert_eq!(decide(&sandbox, &other, intent["id"].as_str().unwrap(), "approve", None).await.status, 404);
+    assert_eq!(decide(&sandbox, &shop, "ORDER-17", "approve_late", None).await.status, 200);
+    assert_eq!(shop.read_intent(&intent).await["last_payment_error"]["code"], "payer_timeout");
+    shop.tenant.clock().advance(60).await.unwrap();
+    assert_eq!(shop.read_intent(&intent).await["status"], "succeeded");
+    assert_eq!(decide(&sandbox, &shop, "ORDER-17", "approve", None).await.status, 409, "it was decided");
+}
+
+/// The planted secrets are in every field that a shop fills. The control: the same search finds what is no secret.
+async fn no_secret_is_in_a_list_or_a_thread() {
+    let (sandbox, shop) = start().await;
+    let planted = [
+        "sk_live_0123456789abcdefghij",
+        "4242 4242 4242 4242",
+        "hunter2",
+        "return_nonce_1",
+        "cst_test_0123456789abcdefghij",
+    ];
+    let [key, card, password, nonce, token] = planted;
+    let fields = json!({
+        "firstname": format!("Awa {key}"), "lastname": card, "email": "awa@example.com", "phone": "237670000000",
+        "amount": "5000",
+        "description": format!("plain-text {token}"), "merchant_reference": "ORDER-17",
+        "redirect_url": format!("https://shop.example/paid?guichet_return={nonce}#{nonce}"),
+        "metadata": { "Password": password, "note": format!("see https://shop.example/a?b={nonce}"), "deep": [{
+        "api_token": password }] },
+    });
+    let created = shop.call("POST", "/v1/payment-intents", fields).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let intent = created.body["data"].clone();
+    let secret = intent["client_secret"].as_str().unwrap();
+    let card = json!({ "number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "987" });
+    shop.attach(&intent, json!({ "payment_method": { "type": "card", "card": card } })).await;
+    for path in ["/thread", "/purchases", "/changes"] {
+        let reply = call(&sandbox, &shop, path).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        for secret in planted.iter().chain(&[secret, &shop.key(), "4242424242424242", "987"]) {
+            assert!(!reply.text.contains(secret), "{path} shows {secret}: {}", reply.text);
+        }
+    }
+    let thread = call(&sandbox, &shop, "/thread").await.text;
+    for shown in ["plain-text ***", "https://shop.example/paid", "https://shop.example/a", "awa@example.com", "4242"] {
+        assert!(thread.contains(shown), "{shown}: {thread}");
+    }
+}
+
+async fn purchases_are_found_by_what_a_person_knows_of_them() {
+    let (sandbox, shop) = start().await;
+    let mut ids = Vec::new();
+    for number in 1..=7 {
+        let mut fields = order(&format!("ORDER-{number}"));
+        fields["email"] = json!(format!("customer{number}@example.com"));
+        fields["phone"] = json!(format!("23767111110{number}"));
+        ids.push(
+            shop.call("POST", "/v1/payment-intents", fields).await.body["data"]["id"].as_str().unwrap().to_owned(),
+        );
+    }
+    for search in ["order-3", "CUSTOMER3@", "237671111103", &ids[2], "%20ORDER-3%20"] {
+        let found = call(&sandbox, &shop, &format!("/purchases?search={search}")).await;
+        let found: Vec<_> = found.body["purchases"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        assert_eq!(found, [&ids[2]], "{search}");
+    }
+    let mut listed = Vec::new();
+    let mut next = String::new();
+    loop {
+        let page = call(&sandbox, &shop, &format!("/purchases?limit=3&search=Ngo{next}")).await.body;
+        let page_of = page["purchases"].as_array().unwrap();
+        listed.extend(page_of.iter().map(|one| one["id"].as_str().unwrap().to_owned()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        next = format!("&starting_after={cursor}");
+    }
+    ids.reverse();
+    assert_eq!(listed, ids, "newest first");
+    assert_eq!(call(&sandbox, &shop, "/purchases?search=unknown").await.body["purchases"], json!([]));
+    for (query, code) in
+        [("limit=0", "parameter_invalid"), ("limit=x", "parameter_invalid"), ("serach=x", "parameter_unknown")]
+    {
+        let refused = call(&sandbox, &shop, &format!("/purchases?{query}")).await;
+        assert_eq!((refused.status, refused.code()), (422, code), "{query}");
+    }
+}
+
+async fn a_call_that_waits_returns_when_something_changes() {
+    let (sandbox, shop) = start().await;
+    let changes = call(&sandbox, &shop, "/changes").await.body["changes"].clone();
+    let path = format!("/changes?after={changes}");
+    let begun = Instant::now();
+    let change = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        shop.create_intent("ORDER-17").await;
+    };
+    let (changed, ()) = tokio::join!(call(&sandbox, &shop, &path), change);
+    assert!(changed.body["changes"].as_u64() > changes.as_u64(), "{}", changed.text);
+    assert!((Duration::from_millis(300)..Duration::from_secs(10)).contains(&begun.elapsed()));
+    assert_eq!(call(&sandbox, &shop, &path).await.status, 200, "the number is old: it does not wait");
+}
+
+#[tokio::test]
+async fn a_waiting_call_does_not_keep_the_sandbox_from_stopping() {
+    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
+    let changes = control(&sandbox, "GET", "/changes", Value::Null).await.body["changes"].clone();
+    let (url, token) = (sandbox.control_url(), sandbox.control_token().expose().to_owned());
+    let url = format!("{url}/changes?after={changes}");
+    let waiting = tokio::spawn(async move { send(&client(), "GET", &url, Some(&token), None, &[]).await.status });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begun = Instant::now();
+    sandbox.stop().await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(waiting.await.unwrap(), 200);
+}
+
+#[tokio::test]
+async fn a_payment_is_approved_in_rust() {
+    let sandbox = guichet_sandbox::Sandbox::start().await.unwrap();
+    let address = sandbox.inspector_url();
+    assert!(address.starts_with(&format!("{}/inspector#token=ins_", sandbox.base_url())), "{address}");
+    let tenant = sandbox.merchant().await.unwrap();
+    let key = tenant.secret_key().expose();
+    let url = format!("{}/v1/payment-intents", sandbox.base_url());
+    let created = send(&client(), "POST", &url, Some(key), Some(order("ORDER-17").to_string()), &[]).await;
+    assert!(tenant.handset().approve("ORDER-17").await.is_err(), "nothing waits");
+    let path = format!("{url}/{}", created.body["data"]["id"].as_str().unwrap());
+    let body = Some(phone("237670000020").to_string());
+    send(&client(), "POST", &format!("{path}/payment-method"), Some(key), body, &[]).await;
+    tenant.handset().ignore("ORDER-17").await.unwrap();
+    tenant.handset().approve("ORDER-17").await.unwrap();
+    let read = send(&client(), "GET", &path, Some(key), None, &[]).await;
+    assert_eq!(read.body["data"]["status"], "succeeded");
+}
+
+/// The reading alone is measured: the page's own work does not depend on the number of purchases.
+#[tokio::test]
+async fn of_10000_purchases_the_first_view_takes_less_than_300_ms() {
+    const PURCHASES: usize = 10_000;
+    let (sandbox, shop) = start().await;
+    let create = async |from: usize| {
+        for number in (from..PURCHASES).step_by(16) {
+            shop.create_intent(&format!("ORDER-{number}")).await;
+        }
+    };
+    futures_util::future::join_all((0..16).map(create)).await;
+    for path in ["/purchases", "/thread", "/purchases?search=ORDER-77"] {
+        let begun = Instant::now();
+        let reply = call(&sandbox, &shop, path).await;
+        let took = begun.elapsed();
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        println!("{path}: {took:?}");
+        assert!(took < Duration::from_millis(300), "{path}: {took:?}");
+    }
+}
+
+/// If this test fails, one language lacks a sentence of the other.
+#[test]
+fn the_inspector_has_the_same_sentences_in_each_language() {
+    let words = std::fs::read_to_string(crate::support::root().join("www/inspector/words.js")).unwrap();
+    let (english, french) = words.split_once("  fr: {").unwrap();
+    let names = |text: &str| -> Vec<String> {
+        let lines = text.lines().take_while(|line| *line != "};").filter(|line| line.starts_with("    "));
+        lines.map(|line| line.trim().split_once(':').unwrap().0.to_owned()).collect()
+    };
+    assert!(names(english).len() > 50);
+    assert_eq!(names(english), names(french));
+}
