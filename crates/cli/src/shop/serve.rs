@@ -170,6 +170,7 @@ fn report(json: bool, config: &Config, addresses: &Addresses<'_>, sandbox: Optio
         if let Some(sandbox) = sandbox {
             line["secret_key"] = json!(sandbox.secret_key().expose());
             line["control_url"] = json!(sandbox.control_url());
+            line["inspector_url"] = json!(sandbox.inspector_url());
             line["control_token"] = json!(sandbox.control_token().expose());
         }
         println!("{line}");
@@ -183,6 +184,7 @@ fn report(json: bool, config: &Config, addresses: &Addresses<'_>, sandbox: Optio
     println!("  The application        {}", config.app);
     println!("  The service            {base_url}");
     if let Some(sandbox) = sandbox {
+        println!("  The inspector          {}    (opens it once)", sandbox.inspector_url());
         println!(
             "  The secret key         {}    (GUICHET_SECRET_KEY, for refunds, mismatches and events resend)",
             sandbox.secret_key().expose()
