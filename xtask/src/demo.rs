@@ -1,5 +1,5 @@
 //! `cargo xtask demo`: builds and starts a shop and the service it uses.
-//! `cargo xtask demo --check`: makes a purchase there in a headless browser. `--pictures` also renews those of the README.
+//! `cargo xtask demo --check`: makes a purchase there in a headless browser. `--pictures` also renews those of the documents.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cargo::{self, Artifact, at_root, cargo, root, run};
-use crate::npm::remove;
+use crate::npm::{Tools, remove};
 use crate::package::Packed;
 use crate::steps::{Steps, in_background};
 use crate::{package, setup};
@@ -201,13 +201,21 @@ impl Drop for Running {
     }
 }
 
-/// The README's pictures, and the screenshots of which they are copies.
-const PICTURES: [(&str, &str); 2] = [
+/// The documents' pictures, and the screenshots of which they are copies.
+const PICTURES: [(&str, &str); 4] = [
     ("shop.png", "paid-02-what-each-way-of-paying-costs-phone.png"),
     ("checkout.png", "paid-03-the-hosted-checkout-page-phone.png"),
+    ("inspector.png", "inspector-late-1280-light.png"),
+    ("bookkeeper.png", "bookkeeper-en-1280-light.png"),
 ];
 
 fn renew_pictures() -> Result<()> {
+    // Their screenshots come from the tests of accessibility, which need axe-core.
+    let tools = Tools::locked()?;
+    let pages = ["--test=pages", "--", "--include-ignored", "--test-threads=1", "inspector::", "bookkeeper::"];
+    let mut tests = cargo(["test"]);
+    tests.args(&PROGRAMS[..2]).args(pages).env("GUICHET_NPM_TOOLS", tools.folder());
+    run(tests.env("GUICHET_PICTURES", root().join("target/demo")))?;
     for (picture, screenshot) in PICTURES {
         let from = root().join("target/demo").join(screenshot);
         fs::copy(&from, root().join("docs/pictures").join(picture)).with_context(|| from.display().to_string())?;
