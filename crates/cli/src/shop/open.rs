@@ -7,7 +7,8 @@ use super::seller::Seller;
 use crate::connection::{SANDBOX, variable};
 use guichet::native::{Ledger, SecretKey, Sessions};
 use guichet::{Client, values::printable};
-use guichet_orders::AnyOrders;
+use guichet_orders::{AnyOrders, OpenError};
+use std::io::ErrorKind;
 use std::time::Duration;
 
 /// How long the first delivery of an event may take: a page that asks for its payment waits for it.
@@ -54,8 +55,12 @@ pub(super) async fn orders_beside(config: &Config) -> Result<AnyOrders, String> 
     if config.database == "memory:" {
         return Err("`database` is memory:, which the process alone can read. Name a file or a PostgreSQL.".to_owned());
     }
-    let opened = AnyOrders::connect_existing(&config.database, PREFIX).await;
-    opened.map_err(|error| format!("`database`: {}", printable(error)))
+    AnyOrders::connect_existing(&config.database, PREFIX).await.map_err(|error| match error {
+        OpenError::File(error) if error.kind() == ErrorKind::NotFound => {
+            format!("`database`: {} does not exist. Mend its name, or start the process first.", config.database)
+        }
+        error => format!("`database`: {}", printable(error)),
+    })
 }
 
 /// The store of the orders.
