@@ -35,9 +35,9 @@ export class Service {
     this.controlToken = wasm.controlToken;
   }
 
-  /** An address of the inspector, which opens it once. */
+  /** An address of the inspector, which opens it once. The service of a check has none. */
   get inspectorUrl() {
-    return this.#wasm.inspectorUrl();
+    return this.#wasm.inspectorUrl?.();
   }
 
   get isClosed() {
