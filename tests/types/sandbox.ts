@@ -1,7 +1,7 @@
 // Everything that `guichet-sandbox` exports, used as a shop's tests would.
 import { createSandbox } from "guichet-sandbox";
 import type {
-  Clock, Fault, Faults, Operation, Operator, Operators, ReceivedRequest, Sandbox, SandboxEvent, SandboxOptions, Tenant, TenantOptions, TimeSpan, WaitingFault,
+  Clock, Fault, Faults, Handset, Operation, Operator, Operators, ReceivedRequest, Sandbox, SandboxEvent, SandboxOptions, Tenant, TenantOptions, TimeSpan, WaitingFault,
 } from "guichet-sandbox";
 import * as entry from "guichet-sandbox";
 import { createGuichet } from "guichet";
@@ -48,7 +48,8 @@ export async function aTest(): Promise<(number | string | null | undefined)[]> {
   await faults.set({ operation: "create_intent", kind: "drop" });
   const lengths = (await faults.list()).map((one) => (one.kind === "delay" ? one.milliseconds : one.count));
   await faults.clear();
-  await shop.handset.approve("ORDER-17");
+  const handset: Handset = shop.handset;
+  await handset.approve("ORDER-17");
   const operators: Operators = shop.operators;
   const [mtn]: Operator[] = await operators.set({ code: "mtn_cm", status: "delayed" });
   // @ts-expect-error: no such status
