@@ -79,9 +79,8 @@ def find_order(customer, wanted):
         basket = f"next:{paid.count()}"
     if not Product.objects.filter(pk=product).exists():
         return orders.filter(basket=basket).first()
-    named = {"customer": customer, "product_id": product, "basket": basket}
-    new = {"name": f"ORDER-{secrets.token_hex(8)}"}
-    return Order.objects.get_or_create(**named, defaults=new)[0]
+    key = {"customer": customer, "product_id": product, "basket": basket}
+    return Order.objects.get_or_create(**key, defaults={"name": f"ORDER-{secrets.token_hex(8)}"})[0]
 
 
 def order_changed(request, message):
@@ -91,24 +90,22 @@ def order_changed(request, message):
     with transaction.atomic():  # what ships the goods belongs here, too
         before = Order.objects.select_for_update().get(name=name)
         if message.get("restored") and state == "unpaid" and before.state != "unpaid":
-            print(f"{name} is {before.state} here, and a restored ledger has lost that: look at it.", flush=True)
+            print(f"{name} is {before.state} here; a restored ledger lost that: look.", flush=True)
             state, paid_by = before.state, before.paid_by
         older = Order.objects.filter(name=name, version__lt=version)
         if not older.update(version=version, state=state, paid_by=paid_by, refunds=refunds):
             return HttpResponse(status=204)
     odd = {"paid_other_sum": "with another sum", "paid_after_end": "after its end"}.get(state)
-    if state == "paid" and state != before.state:
-        print(f"{name} is paid.", flush=True)
-    if odd and state != before.state:
-        print(f"{name} is paid {odd}: a person decides.", flush=True)
+    if state not in ("unpaid", before.state):
+        print(f"{name} is paid {odd}: a person decides." if odd else f"{name} is paid.", flush=True)
     known = [(refund["id"], refund.get("attempt")) for refund in before.refunds]
     for refund in refunds:
         id, attempt = refund["id"], refund.get("attempt")  # none: the whole payment
         if (id, attempt) not in known:
             payment = f"{id}, attempt {attempt}" if attempt else id
-            sum = f"{refund['amount']} {refund['currency']}"
             fee = " and the fee" if refund.get("plus_fee") else ""
-            print(f"{name}: a refund of {sum}{fee} is due ({payment}).", flush=True)
+            sum = f"{refund['amount']} {refund['currency']}{fee}"
+            print(f"{name}: a refund of {sum} is due ({payment}).", flush=True)
     return HttpResponse(status=204)
 
 
