@@ -169,14 +169,20 @@ impl<T: Store> Ledger<T> {
     /// # Errors
     /// [`Refused`] if the store fails.
     pub async fn is_of_its_environment(&self) -> Result<bool, Refused> {
-        let is_test = Some(self.shared.requests.client.key().is_test());
+        let is_test = self.client().key().is_test();
+        self.change_shared(|shared| Ok(*shared.is_test.get_or_insert(is_test) == is_test)).await
+    }
+
+    /// Changes what all servers of this ledger share, if `change` does.
+    async fn change_shared<R>(&self, change: impl Fn(&mut Shared) -> Result<R, Refused>) -> Result<R, Refused> {
+        let store = &self.shared.store;
         loop {
-            let before = self.shared.store.shared().await.map_err(Refused::broken)?;
-            if before.is_test.is_some() {
-                return Ok(before.is_test == is_test);
+            let before = store.shared().await.map_err(Refused::broken)?;
+            let mut after = before.clone();
+            let changed = change(&mut after)?;
+            if after == before || store.replace_shared(&before, &after).await.map_err(Refused::broken)? {
+                return Ok(changed);
             }
-            let after = rules::Shared { is_test, ..before.clone() };
-            self.shared.store.replace_shared(&before, &after).await.map_err(Refused::broken)?;
         }
     }
 
@@ -220,15 +226,12 @@ impl<T: Store> Ledger<T> {
         if let Some(id) = &resolve.id {
             let orders = self.shared.store.find(id).await.map_err(Refused::broken)?;
             let is_known = found.iter().any(|found| found.id == *id);
-            let message = match resolve.verdict {
-                _ if orders.iter().any(|name| *name != order.name) => "Another order has this payment.",
-                Verdict::Paid(_) if !found.is_empty() && !is_known => {
-                    "The service's payments of this reference have other ids: `orders show` names them."
-                }
-                _ => "",
-            };
-            if !message.is_empty() {
-                return Err(Refused::new(404, Reason { code: "payment_missing", message }));
+            let missing = |message| Err(Refused::new(404, Reason { code: "payment_missing", message }));
+            if orders.iter().any(|name| *name != order.name) {
+                return missing("Another order has this payment.");
+            }
+            if matches!(resolve.verdict, Verdict::Paid(_)) && !found.is_empty() && !is_known {
+                return missing("The service's payments of this reference have other ids: `orders show` names them.");
             }
         }
         if found.is_empty() && resolve.verdict == Verdict::Ended {
@@ -349,13 +352,17 @@ impl<S: Shop> Receiver for ShopReceiver<'_, S> {
         tokio::time::timeout(self.limit, self.shop.order_changed(changed)).await.unwrap_or_else(late)
     }
 
-    fn alarm(&self, Alarm { what, about }: &Alarm) {
-        // It comes again by itself.
-        if *what == "not_received" {
-            return tracing::warn!(order = %printable(about), "the shop has not received what an order has become");
-        }
-        tracing::error!(what, about = %printable(about), "the ledger needs a person");
+    fn alarm(&self, alarm: &Alarm) {
+        log_alarm(alarm);
     }
+}
+
+fn log_alarm(Alarm { what, about }: &Alarm) {
+    // It is delivered again by itself.
+    if *what == "not_received" {
+        return tracing::warn!(order = %printable(about), "the shop has not received what an order has become");
+    }
+    tracing::error!(what, about = %printable(about), "the ledger needs a person");
 }
 
 impl<T> Clone for Ledger<T> {

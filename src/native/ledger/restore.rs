@@ -1,6 +1,6 @@
 //! Restores a ledger from a copy: declares it, reads every order at the service, and closes it.
 
-use super::{Ledger, Receiver, new_nonce, rules};
+use super::{Ledger, Receiver, log_alarm, new_nonce};
 use crate::native::{Reason, Refused};
 use crate::shop::ledger::{Alarm, Books, Changed, Closing, Restore, Shared, for_each_order};
 use futures_util::future::join_all;
@@ -37,7 +37,7 @@ impl<T: Books> Ledger<T> {
             shared.declare_restore(restore.clone());
             Ok(restore)
         };
-        self.change(declare).await
+        self.change_shared(declare).await
     }
 
     /// Reads each order of a restored ledger at the service, finds what its rows lack where the service can be asked, and stores the event
@@ -54,8 +54,12 @@ impl<T: Books> Ledger<T> {
         self.check_environment().await?;
         let shared = self.shared.store.shared().await.map_err(Refused::broken)?;
         let mut names = Vec::new();
-        let unreported = |order: &rules::Order| (order.version < shared.epoch).then(|| order.name.clone());
-        for_each_order(&self.shared.store, |order| names.extend(unreported(order))).await.map_err(Refused::broken)?;
+        let each = for_each_order(&self.shared.store, |order| {
+            if order.version < shared.epoch {
+                names.push(order.name.clone());
+            }
+        });
+        each.await.map_err(Refused::broken)?;
         let (mut round, rules) = (RestoreRound::default(), self.rules(&NoReceiver));
         for some in names.chunks(AT_ONCE) {
             let restored = join_all(some.iter().map(|name| {
@@ -78,7 +82,7 @@ impl<T: Books> Ledger<T> {
                 }
                 Ok(())
             };
-            self.change(is_read).await?;
+            self.change_shared(is_read).await?;
         }
         Ok(round)
     }
@@ -108,26 +112,13 @@ impl<T: Books> Ledger<T> {
             });
             Ok(closed.collect())
         };
-        self.change(close).await
+        self.change_shared(close).await
     }
 
     async fn check_environment(&self) -> Result<(), Refused> {
         match self.is_of_its_environment().await? {
             true => Ok(()),
             false => Err(refused("This ledger has the payments of another environment than the key.")),
-        }
-    }
-
-    /// Changes what all servers of this ledger share.
-    async fn change<R>(&self, change: impl Fn(&mut Shared) -> Result<R, Refused>) -> Result<R, Refused> {
-        let store = &self.shared.store;
-        loop {
-            let before = store.shared().await.map_err(Refused::broken)?;
-            let mut after = before.clone();
-            let changed = change(&mut after)?;
-            if store.replace_shared(&before, &after).await.map_err(Refused::broken)? {
-                return Ok(changed);
-            }
         }
     }
 }
@@ -144,7 +135,7 @@ impl Receiver for NoReceiver {
         Err(refused("Nothing is delivered now."))
     }
 
-    fn alarm(&self, Alarm { what, about }: &Alarm) {
-        tracing::error!(what, about = %crate::values::printable(about), "the ledger needs a person");
+    fn alarm(&self, alarm: &Alarm) {
+        log_alarm(alarm);
     }
 }

@@ -19,7 +19,7 @@ pub struct Order {
     /// Whom it belongs to.
     pub owner: Owner,
     /// Whether it was a guest's, and became their account's.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_claimed: bool,
     /// Rises by 1 with each change.
     #[serde(default)]
@@ -28,7 +28,7 @@ pub struct Order {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Money>,
     /// Whether the shop has said that it no longer sells it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_ended: bool,
     /// The service's id of the payment that paid it: the first that succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub struct Payment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sought_at: Option<Time>,
     /// Whether it is no longer looked for.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_over: bool,
     /// What the service has of it: usually one, two if it doubled a creation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -116,7 +116,7 @@ pub struct Send {
     /// Until when it may be executed.
     pub until: Time,
     /// Whether the service's clock contradicted ours.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_wrong_clock: bool,
     /// The result of each attempt of the call: none yet if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -189,13 +189,13 @@ pub struct Found {
     #[serde(default)]
     pub tried_at: Time,
     /// Whether the service no longer knew it then.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missing: bool,
     /// When its cancellation was asked for because its time was over, or nobody is to pay it any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_at: Option<Time>,
     /// Whether it is read no more.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_over: bool,
     /// What the customer pays, with the fee.
     #[serde(default, deserialize_with = "super::amount::optional", skip_serializing_if = "Option::is_none")]
@@ -398,8 +398,4 @@ impl Payment {
     pub(super) fn first_open(&self) -> Option<&Found> {
         self.found.iter().find(|found| found.state == FoundState::Open)
     }
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }

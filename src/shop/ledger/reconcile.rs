@@ -31,13 +31,13 @@ pub struct Difference {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub here: Vec<Money>,
     /// The customer paid a fee besides, which the ledger does not know.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plus_fee: bool,
     /// The statement's word for a payment that is not paid there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// Of what is paid there and not here: whether the ledger has an id to read it by.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_readable: bool,
     /// Of a double: how many refunds of the order are due, as the ledger has it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -447,13 +447,23 @@ impl Row<'_> {
 
     fn difference(&self, kind: DifferenceKind) -> Difference {
         Difference {
-            kind,
             lines: vec![self.line],
-            order: None,
-            reference: self.reference.to_owned(),
-            id: self.id(),
-            our_ids: Vec::new(),
             there: self.sum.clone(),
+            ..Difference::new(kind, self.reference, self.id())
+        }
+    }
+}
+
+impl Difference {
+    fn new(kind: DifferenceKind, reference: &str, id: Option<String>) -> Self {
+        Self {
+            kind,
+            lines: Vec::new(),
+            order: None,
+            reference: reference.to_owned(),
+            id,
+            our_ids: Vec::new(),
+            there: None,
             here: Vec::new(),
             plus_fee: false,
             status: None,
@@ -467,19 +477,12 @@ impl Row<'_> {
 impl KeptFound {
     fn paid_here(&self, order: &str, reference: &str, row: Option<&Row>) -> Difference {
         Difference {
-            kind: DifferenceKind::PaidHere,
             lines: row.iter().map(|row| row.line).collect(),
             order: Some(order.to_owned()),
-            reference: reference.to_owned(),
-            id: Some(self.id.clone()),
-            our_ids: Vec::new(),
-            there: None,
             here: self.expected.sums.clone(),
             plus_fee: self.expected.plus_fee,
             status: row.and_then(Row::other_word).map(str::to_owned),
-            is_readable: false,
-            refunds_due: None,
-            refunds_made: None,
+            ..Difference::new(DifferenceKind::PaidHere, reference, Some(self.id.clone()))
         }
     }
 }
@@ -506,10 +509,6 @@ fn is_in_span(found: &Found, span: Option<(Time, Time)>) -> bool {
         (FoundState::Paid { at }, Some((from, to))) => found.since <= to && at >= from,
         _ => false,
     }
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// Runs `tests/shop/reconcile.json`. Differences are compared as the lines that the file writes of them.
