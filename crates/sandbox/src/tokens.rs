@@ -80,7 +80,14 @@ impl InstanceKey {
     }
 }
 
-/// Appends the Luhn check digit (ISO/IEC 7812-1).
+/// Whether a number ends with its Luhn check digit (ISO/IEC 7812-1), as that of a card does.
+pub(super) fn has_check_digit(number: &str) -> bool {
+    number
+        .split_at_checked(number.len().saturating_sub(1))
+        .is_some_and(|(rest, _)| with_check_digit(rest.to_owned()) == number)
+}
+
+/// Appends the Luhn check digit.
 fn with_check_digit(number: String) -> String {
     let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
     let digits = number.bytes().rev().map(|byte| u32::from(byte - b'0')).enumerate();
@@ -121,5 +128,6 @@ mod tests {
         assert!(iccid.starts_with("89999") && iccid.len() == 19, "{iccid}");
         assert!(code.expose().starts_with("LPA:1$esim.guichet.invalid$") && code.expose().len() == 27 + 32);
         assert_eq!(with_check_digit("7992739871".into()), "79927398713");
+        assert!(has_check_digit("79927398713") && !has_check_digit("79927398710") && !has_check_digit(""));
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Attempt {
     pub(crate) decline: Option<Decline>,
     /// When the operator approved it late, in Unix seconds.
     pub(crate) approved_at: Option<i64>,
-    /// How many statuses came before that approval.
+    /// How many statuses preceded that approval.
     pub(crate) approved_after: usize,
 }
 
