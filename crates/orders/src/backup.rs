@@ -7,6 +7,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 use std::fs::{File, remove_file, rename};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 impl SqliteOrders {
     /// Writes a copy of the whole database into a new file, readable by its owner alone: all that was committed when it began. The ledger in
@@ -40,9 +41,7 @@ impl SqliteOrders {
         let place: SqliteConnectOptions = address.parse()?;
         let (place, kept) =
             (place.get_filename().to_owned(), beside(place.get_filename(), &format!(".before-{}", clock())));
-        let options = SqliteConnectOptions::new().filename(copy).read_only(true);
-        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
-        let opened = Self { pool, prefix: prefix.into() };
+        let opened = Self::in_file(SqliteConnectOptions::new().filename(copy).read_only(true), prefix.into()).await?;
         let copied_at = opened.shared().await.map(|shared| shared.copied_at);
         opened.pool.close().await;
         if !matches!(copied_at, Ok(Some(_))) {
@@ -59,13 +58,17 @@ impl SqliteOrders {
         Ok(kept)
     }
 
+    /// The ledger of a file as it is: no table is created.
+    async fn in_file(options: SqliteConnectOptions, prefix: Arc<str>) -> Result<Self, OpenError> {
+        Ok(Self { pool: SqlitePoolOptions::new().max_connections(1).connect_with(options).await?, prefix })
+    }
+
     async fn write_copy(&self, file: &Path) -> Result<(), OpenError> {
         crate::connect::new_private(file).map_err(OpenError::File)?;
         let copied_at = self.now().await?;
         sqlx::query("VACUUM INTO $1").bind(file.to_string_lossy()).execute(&self.pool).await?;
         let options = SqliteConnectOptions::new().filename(file).journal_mode(SqliteJournalMode::Delete);
-        let copy = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
-        let copy = Self { pool: copy, prefix: self.prefix.clone() };
+        let copy = Self::in_file(options, Arc::clone(&self.prefix)).await?;
         let before = copy.shared().await?;
         let after = Shared { copied_at: Some(copied_at), ..before.clone() };
         let is_marked = copy.replace_shared(&before, &after).await?;
