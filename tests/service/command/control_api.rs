@@ -27,14 +27,19 @@ fn merchants_makes_a_merchant_and_prints_its_key_once() {
     assert!(unnamed.stderr.starts_with("guichet: merchants: name must "), "{}", unnamed.stderr);
 }
 
+/// Creates the payment ORDER-17. Returns the reply.
+fn create_order(sandbox: &Terminal) -> Value {
+    let order =
+        "intents create --amount 45000 --description Shoes --firstname Awa --lastname Ngono --email awa@example.com";
+    let order: Vec<&str> = order.split(' ').chain(["--merchant-reference", "ORDER-17", "--json"]).collect();
+    json(&sandbox.run(&order).stdout)
+}
+
 #[test]
 fn requests_and_events_are_tables_without_secrets_and_reset_deletes_them() {
     let sandbox = Terminal::open();
     assert!(sandbox.control(&["events"]).stdout.contains("No events."));
-    let order =
-        "intents create --amount 45000 --description Shoes --firstname Awa --lastname Ngono --email awa@example.com";
-    let order: Vec<&str> = order.split(' ').chain(["--merchant-reference", "ORDER-17", "--json"]).collect();
-    let created = json(&sandbox.run(&order).stdout);
+    let created = create_order(&sandbox);
     let (id, secret) = (&created["data"]["id"], &created["data"]["client_secret"]);
     let (id, secret) = (id.as_str().expect("an id"), secret.as_str().expect("a secret"));
     let card = r#"{"type":"card","card":{"number":"4242424242424242","exp_month":12,"exp_year":2034,"cvc":"123"}}"#;
@@ -68,10 +73,7 @@ fn requests_and_events_are_tables_without_secrets_and_reset_deletes_them() {
 fn a_purchase_is_listed_decided_on_the_phone_and_printed_as_a_thread() {
     let sandbox = Terminal::open();
     assert!(sandbox.control(&["purchases"]).stdout.contains("No purchases."));
-    let order =
-        "intents create --amount 45000 --description Shoes --firstname Awa --lastname Ngono --email awa@example.com";
-    let order: Vec<&str> = order.split(' ').chain(["--merchant-reference", "ORDER-17", "--json"]).collect();
-    let created = json(&sandbox.run(&order).stdout);
+    let created = create_order(&sandbox);
     let id = created["data"]["id"].as_str().expect("an id");
     let early = sandbox.control(&["handset", "ORDER-17", "approve"]);
     assert_eq!(early.code, 1, "{}", early.stdout);

@@ -447,7 +447,7 @@ fn show(order: &Order, waits: bool, is_json: bool) {
             money(&payment["sum"])
         );
         for found in payment["found"].as_array().into_iter().flatten() {
-            // What a person has decided, and what a reply alone has said, was not read.
+            // What a person has decided, and what only the reply to a creation has shown, was not read.
             let read = Some(&found["read_at"]).filter(|at| at.is_i64());
             let read = read.map(|read_at| format!(", as read at {}", at(read_at))).unwrap_or_default();
             println!("    {}  {}{read}", text(&found["id"]), text(&found["status"]));
