@@ -12,99 +12,6 @@ use guichet::values::{Amount, Currency, FeeBearer, MerchantReference, Phone, Red
 use guichet_sandbox::Sandbox;
 use serde_json::json;
 
-/// Every state of the hosted page: its name, the options of the stub in [`STUB`] that lead there, and the customer's actions
-/// as a script.
-const HOSTED: [(&str, &str, &str); 34] = [
-    ("ready", "", ""),
-    (
-        "ready",
-        "",
-        "click('[data-test=method-card]'); for (const tests of document.querySelectorAll('details')) tests.open = true",
-    ),
-    ("ready", "", "click('#pay')"),
-    ("ready", "", "click('[data-test=method-card]'); click('#pay')"),
-    ("ready", "fees: 'fail'", ""),
-    ("ready", "fees: 'fail', intent: { fee_bearer: 'customer' }", ""),
-    ("ready", "methods: 'none'", ""),
-    ("sending", "charge: 'hangs'", "click('[data-number=\"237670000000\"]'); click('#pay')"),
-    ("uncertain", "charge: 'fails'", "click('[data-number=\"237670000000\"]'); click('#pay')"),
-    ("ready", "operators: ['closed', 'delayed']", ""),
-    ("ready", "operators: ['closed', 'closed']", ""),
-    ("ready", "intent: { attempts: 1, approvable_until: 4000000000 }", ""),
-    ("waiting", "intent: { status: 'processing', payment_method: { type: 'mobile_money' } }", ""),
-    ("waiting", ASKED_ON_PHONE, ""),
-    ("number_asked", ASKED_ON_PHONE, "click('#number')"),
-    ("waiting", "intent: { status: 'processing', payment_method: { type: 'card' } }, patient: true", ""),
-    ("code", "intent: { next_action: { type: 'otp' } }", ""),
-    ("code", "intent: { next_action: { type: 'otp' } }", "click('#answer')"),
-    ("bank", "intent: { next_action: { type: 'redirect', url: 'https://bank.example' } }", ""),
-    ("step_unknown", "intent: { next_action: { type: 'dance' } }", ""),
-    ("confirm", "intent: { next_action: { type: 'confirm' } }", ""),
-    ("declined", "intent: { attempts: 1, last_payment_error: { code: 'insufficient_funds' } }", ""),
-    (
-        "declined",
-        "intent: { attempts: 1, approvable_until: 4000000000, last_payment_error: { code: 'payer_timeout' } }",
-        "",
-    ),
-    ("failed", "intent: { status: 'failed', attempts: 3, last_payment_error: { code: 'payer_timeout' } }", ""),
-    ("failed", "intent: { status: 'failed', last_payment_error: { code: 'fraud_blocked' } }", ""),
-    ("succeeded", "intent: { status: 'succeeded' }, from_bank: true", ""),
-    ("settled", "intent: { status: 'succeeded' }", ""),
-    (
-        "settled",
-        "intent: { status: 'succeeded', attempts: 2, approvable_until: 4000000000, payment_method: { type: 'mobile_money', phone: '237*****000', operator: { name: 'MTN Mobile Money' } } }",
-        "",
-    ),
-    ("canceled", "intent: { status: 'canceled', attempts: 1, approvable_until: 4000000000 }", ""),
-    ("canceled", "intent: { status: 'canceled' }", ""),
-    ("expired", "intent: { status: 'canceled', cancellation_reason: 'expired' }", ""),
-    ("cancel_asked", "", "click('#cancel')"),
-    ("canceling", "charge: 'hangs'", "click('#cancel'); click('#cancel-yes')"),
-    ("status_unknown", "intent: { status: 'on_hold' }", ""),
-];
-
-/// A request on the customer's phone.
-const ASKED_ON_PHONE: &str = "intent: {
-    status: 'processing', attempts: 1, payment_method: { type: 'mobile_money', operator: { code: 'mtn_cm', name: 'MTN Mobile Money' } },
-    next_action: {
-        type: 'approve_on_phone', operator: { code: 'mtn_cm', name: 'MTN Mobile Money' }, payee: 'Pas à Pas',
-        steps: [{ code: 'open_prompt' }, { code: 'enter_pin' }, { code: 'dial', ussd: '*126#' }],
-    },
-}";
-
-/// Replaces `fetch`, so that the service's responses are as `sessionStorage.stub` says.
-const STUB: &str = "{
-    const stub = JSON.parse(sessionStorage.getItem('stub') ?? '{}');
-    const { fetch, setTimeout } = window;
-    // Delayed messages appear at once, and the page does not leave by itself.
-    window.setTimeout = (done, ms, ...what) => ms === 6000 ? 0 : setTimeout(done, what.length && !stub.patient ? 0 : ms, ...what);
-    const never = new Promise(() => {});
-    let reads = -Infinity; // reads since a charge was lost
-    window.fetch = async (request, init) => {
-        const path = new URL(request.url ?? request, location).pathname;
-        if (path.endsWith('/payment-methods') && stub.methods) return Response.json({ status_code: 200, data: [] });
-        if (path.endsWith('/payment-methods') && stub.operators) {
-            const reply = await (await fetch(request, init)).json();
-            for (const { operators } of reply.data) operators.forEach((operator, i) => { operator.status = stub.operators[i]; });
-            return Response.json(reply);
-        }
-        if (path.includes('/fee/') && stub.fees) return Response.json({}, { status: 422 });
-        if (!path.includes('/payment-intents/')) return fetch(request, init);
-        const what = (init ?? request).method === 'POST' ? stub.charge : reads++ > 0 ? 'hangs' : stub.look;
-        if (what === 'hangs') return never;
-        if (what === 'fails') {
-            reads = 0;
-            throw new TypeError('the network is gone');
-        }
-        const answer = await fetch(request, init);
-        if (!answer.ok) return answer;
-        const reply = await answer.json();
-        Object.assign(reply.data, stub.intent);
-        if (reads > 0) delete reply.data.attempts; // the page cannot know whether it arrived
-        return Response.json(reply);
-    };
-}";
-
 only_in_chromium!(
     "it uses Chromium's DevTools protocol":
     #[ignore = "needs axe-core: cargo xtask test"]
@@ -123,82 +30,143 @@ only_in_chromium!(
 
 async fn every_state_of_the_hosted_page_is_accessible(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = engine.start("hosted-accessible").await;
-    browser.add_init_script(STUB).await;
-    let look = Accessibility::new(&browser);
-    let plain = demo
-        .create_intent(order(&demo, "5000").items(vec![Item::new("Shoes", Amount::units(5_000), Currency::xaf(), 1)]))
-        .await;
-    let address = plain.checkout_url.as_ref().unwrap().expose();
-    browser.open(address).await;
-    for (number, (state, says, does)) in HOSTED.iter().enumerate() {
-        open(&browser, address, says).await;
-        browser.wait_for(&format!("[data-status='{state}'],[data-status='ready'],[data-status='waiting']")).await;
-        act(&browser, does).await;
-        browser.wait_for(&format!("[data-status='{state}']")).await;
-        look.over(&format!("hosted-{number:02}-{state}")).await;
-    }
+    let browser = engine.start_with_proxy("hosted").await;
+    let page = HostedPage { look: Accessibility::new(&browser), browser: &browser, demo: &demo, name: "hosted" };
+    page.visit_every_state().await;
+
+    // What the script alone shows.
+    page.open("5006").await;
+    browser.proxy().stall();
+    demo.pay_by_phone(&browser, "237670000000").await;
+    page.look_at("sending").await;
+    browser.proxy().disconnect();
+    page.look_at("uncertain").await;
 }
 
 async fn every_state_of_the_hosted_page_without_its_script_is_accessible(engine: Engine) {
     let demo = DemoShop::open().await;
-    let browser = engine.start_with_proxy("plain-accessible").await;
+    let browser = engine.start_with_proxy("plain").await;
     browser.proxy().block_scripts();
-    let look = Accessibility::new(&browser);
-    let state = async |name: &str| browser.wait_for(&format!("[data-plain='{name}']")).await;
-    let over = async |name: &'static str| {
-        state(name).await;
-        look.narrow(&format!("plain-{name}")).await;
-    };
-    let choose = async |form: &str| browser.click(&format!("form[data-plain='{form}'] button")).await;
-    let pay = async |phone: &str| {
-        browser.fill("#plain-phone", phone).await;
-        choose("mobile_money").await;
-    };
-    let new = async |reference: &str| {
-        let intent = demo.create_intent(order(&demo, reference)).await;
-        browser.open(intent.checkout_url.as_ref().unwrap().expose()).await;
-        // Without this cookie a page that waits would be loaded again while it is read.
-        let says_that_a_script_runs = "document.cookie = `guichet_script=1; Path=${location.pathname}`";
-        browser.run(says_that_a_script_runs).await;
-    };
+    let page = HostedPage { look: Accessibility::new(&browser), browser: &browser, demo: &demo, name: "plain" };
+    page.visit_every_state().await;
+}
 
-    new("5000").await;
-    state("ready").await;
-    look.once("plain-ready").await;
-    browser.click("a[lang='fr']").await;
-    browser.wait_for("html[lang='fr']").await;
-    look.narrow("plain-ready-fr").await;
-    pay("12").await;
-    browser.wait_for(".wrong").await;
-    look.narrow("plain-wrong").await;
-    browser.click("a[lang='en']").await;
-    pay("237670000010").await;
-    over("code").await;
-    browser.click("a[href$='choose=1']").await;
-    for (field, value) in [("number", "4000000000003220"), ("month", "12"), ("year", "34"), ("cvc", "123")] {
-        browser.fill(&format!("#plain-{field}"), value).await;
+/// The hosted page, with or without its script.
+struct HostedPage<'a> {
+    browser: &'a Browser,
+    demo: &'a DemoShop,
+    look: Accessibility<'a>,
+    /// What the pictures' names begin with.
+    name: &'static str,
+}
+
+impl HostedPage<'_> {
+    async fn visit_every_state(&self) {
+        let Self { browser, demo, look, .. } = self;
+        let click = async |test: &str| browser.click(&format!("[data-test='{test}']")).await;
+
+        self.open("5000").await;
+        self.at("ready").await;
+        look.once(&format!("{}-ready", self.name)).await;
+        click("items").await;
+        click("method-card").await;
+        self.look_at("ready").await;
+        demo.enter_card(browser, "1").await;
+        browser.click("[data-for='card'] [data-test='pay']").await;
+        browser.wait_for_text("#card-number-wrong", "12 to 19").await;
+        self.look_as("ready", "wrong-card").await;
+        demo.pay_by_phone(browser, "12").await;
+        browser.wait_for_text("#phone-wrong", "Enter the number").await;
+        self.look_as("ready", "wrong-phone").await;
+        demo.pay_by_phone(browser, "237670000010").await;
+        self.look_at("code").await;
+        click("answer").await;
+        browser.wait_for_text("#otp-wrong", "digits only").await;
+        self.look_as("code", "wrong-code").await;
+        click("another").await;
+        demo.pay_by_card(browser, "4000000000003220").await;
+        self.look_at("bank").await;
+        click("another").await;
+        demo.pay_by_phone(browser, "237670000005").await;
+        self.at("waiting").await;
+        demo.merchant.clock().advance(25).await.unwrap();
+        browser.reload().await;
+        click("number").await;
+        self.look_at("waiting").await;
+        click("number").await;
+        click("number-yes").await;
+        self.look_as("declined", "in-doubt").await;
+        demo.pay_by_phone(browser, "237670000000").await;
+        self.look_as("succeeded", "in-doubt").await;
+
+        self.open("5001").await;
+        demo.pay_by_phone(browser, "237670000002").await;
+        self.look_at("declined").await;
+        click("cancel").await;
+        self.look_as("declined", "cancel").await;
+        click("cancel").await;
+        click("cancel-yes").await;
+        self.look_at("canceled").await;
+        self.open("5002").await;
+        demo.pay_by_phone(browser, "237670000009").await;
+        self.look_at("failed").await;
+        self.open("5003").await;
+        demo.pay_by_phone(browser, "237670000012").await;
+        self.at("declined").await;
+        click("cancel").await;
+        click("cancel-yes").await;
+        self.look_as("canceled", "in-doubt").await;
+
+        demo.merchant.set_operator("mtn_cm", "closed").await;
+        demo.merchant.set_operator("orange_cm", "delayed").await;
+        self.open("5004").await;
+        self.look_as("ready", "one-closed").await;
+        demo.merchant.set_operator("orange_cm", "closed").await;
+        self.open("5005").await;
+        self.look_as("ready", "all-closed").await;
+        demo.merchant.clock().advance(25 * 60 * 60).await.unwrap();
+        browser.reload().await;
+        self.look_at("expired").await;
+        browser.open(&format!("{}/checkout/pi_1", demo.merchant.base_url())).await;
+        self.at("link_wrong").await;
+        look.narrow(&format!("{}-link_wrong", self.name)).await;
     }
-    choose("card").await;
-    over("bank").await;
-    browser.click("a[href$='choose=1']").await;
-    pay("237670000001").await;
-    browser.wait_for("[data-plain='waiting']").await;
-    browser.click("summary").await;
-    over("waiting").await;
-    choose("abandon").await;
-    over("declined").await;
-    browser.click("summary").await;
-    choose("cancel").await;
-    over("canceled").await;
-    new("5001").await;
-    pay("237670000000").await;
-    over("succeeded").await;
-    new("5002").await;
-    pay("237670000009").await;
-    over("failed").await;
-    browser.open(&format!("{}/checkout/pi_1", demo.merchant.base_url())).await;
-    over("link_wrong").await;
+
+    /// Opens the page of a new payment of this amount.
+    async fn open(&self, amount: &str) {
+        let items = vec![Item::new("Shoes", Amount::units(5_000), Currency::xaf(), 1)];
+        let intent = self.demo.create_intent(order(self.demo, amount).items(items)).await;
+        self.browser.open(intent.checkout_url.as_ref().unwrap().expose()).await;
+    }
+
+    /// Waits for a state. The page then neither leads to the shop nor is loaded again by itself.
+    async fn at(&self, state: &str) {
+        self.browser.wait_for(&format!("[data-status='{state}']")).await;
+        self.browser
+            .run("window.guichetRuns = true; document.querySelector('[data-stay]:not([hidden])')?.click()")
+            .await;
+    }
+
+    async fn look_at(&self, state: &str) {
+        self.look_as(state, state).await;
+    }
+
+    /// Looks at a state in both languages.
+    async fn look_as(&self, state: &str, name: &str) {
+        self.at(state).await;
+        self.look.narrow(&format!("{}-{state}-{name}", self.name)).await;
+        if ["sending", "uncertain"].contains(&state) || name.starts_with("wrong") {
+            return; // another language is another page, which says nothing of the form
+        }
+        for language in ["fr", "en"] {
+            self.browser.click(&format!("[data-test='language-{language}']")).await;
+            self.browser.wait_for(&format!("html[lang='{language}']")).await;
+            self.at(state).await;
+            if language == "fr" {
+                self.look.narrow(&format!("{}-{state}-{name}-fr", self.name)).await;
+            }
+        }
+    }
 }
 
 async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone(engine: Engine) {
@@ -206,7 +174,6 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone(engine: Engine
         DemoShop::named("Société Anonyme des Établissements Internationaux de Chaussures et Maroquineries du Littoral")
             .await;
     let browser = engine.start("hosted-long").await;
-    browser.add_init_script(STUB).await;
     let look = Accessibility::new(&browser);
     let amount = "999999999999999";
     let items = vec![
@@ -221,17 +188,18 @@ async fn the_longest_names_and_amounts_fit_on_the_narrowest_phone(engine: Engine
     let long = demo.create_intent(order(&demo, amount).items(items).fee_bearer(FeeBearer::Customer)).await;
     let address = long.checkout_url.as_ref().unwrap().expose();
     browser.open(address).await;
-    for (state, says) in [
-        ("ready", ""),
-        ("code", "intent: { next_action: { type: 'otp' } }"),
-        ("settled", "intent: { status: 'succeeded' }"),
-    ] {
-        open(&browser, address, says).await;
+    let look_at = async |state: &str| {
         browser.wait_for(&format!("[data-status='{state}']")).await;
-        browser.run("document.querySelector('#items').open = true").await;
-        look.over(&format!("hosted-long-{state}")).await;
-        assert_eq!(browser.run(BROKEN).await, json!([]), "an amount is broken into two lines");
-    }
+        browser.run("document.querySelector('[data-test=stay]')?.click(); document.querySelector('[data-test=items]').open = true").await;
+        look.once(&format!("hosted-long-{state}")).await;
+        assert_eq!(browser.run(BROKEN).await, json!([]), "{state}: an amount is broken into two lines");
+    };
+    look_at("ready").await;
+    demo.pay_by_phone(&browser, "237670000010").await;
+    look_at("code").await;
+    browser.fill("[data-test='otp']", "123456").await;
+    browser.click("[data-test='answer']").await;
+    look_at("succeeded").await;
 }
 
 async fn the_issuers_page_is_accessible(engine: Engine) {
@@ -328,23 +296,6 @@ async fn every_page_of_the_shop_is_accessible(engine: Engine) {
     }
 }
 
-/// Opens the hosted page with these options of the stub.
-async fn open(browser: &Browser, address: &str, options: &str) {
-    let stub = format!(
-        "const stub = {{ {options} }};
-         sessionStorage.clear();
-         sessionStorage.setItem('stub', JSON.stringify(stub));
-         if (stub.from_bank) sessionStorage.setItem('at_bank', location.pathname.split('/').pop());"
-    );
-    browser.run(&stub).await;
-    browser.open("about:blank").await;
-    browser.open(address).await;
-}
-
-async fn act(browser: &Browser, script: &str) {
-    browser.run(&format!("const click = (css) => document.querySelector(css).click(); {script}")).await;
-}
-
 /// Checks pages with axe-core.
 pub(crate) struct Accessibility<'a> {
     browser: &'a Browser,
@@ -356,14 +307,6 @@ impl<'a> Accessibility<'a> {
         let axe = npm_tools().join("node_modules/axe-core/axe.min.js");
         let axe = std::fs::read_to_string(axe).expect("axe-core is missing. `cargo xtask test` installs it.");
         Self { browser, axe }
-    }
-
-    /// Checks the page in both languages.
-    async fn over(&self, page: &str) {
-        self.once(page).await;
-        self.browser.click("[data-language='fr']").await;
-        self.at(&format!("{page}-fr"), 320, "light", ALL).await;
-        self.browser.click("[data-language='en']").await;
     }
 
     /// Checks the page in its current language, wide and narrow, light and dark.
@@ -408,7 +351,7 @@ const BROKEN: &str = "
         range.selectNodeContents(of);
         return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
     };
-    return [...document.querySelectorAll('#amount, .method b')].filter((amount) => lines(amount) > 1).map(({ textContent }) => textContent);";
+    return [...document.querySelectorAll('#amount, .method b, .primary span')].filter((amount) => lines(amount) > 1).map(({ textContent }) => textContent);";
 
 fn order(demo: &DemoShop, amount: &str) -> CreatePaymentIntent {
     let reference = MerchantReference::new(format!("ORDER-{amount}")).unwrap();

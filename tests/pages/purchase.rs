@@ -122,10 +122,10 @@ async fn a_card_is_never_charged_more_than_the_button_says(engine: Engine) {
         let intent = demo.create_intent(order.email(email).fee_bearer(FeeBearer::Customer)).await;
         browser.open(intent.checkout_url.as_ref().expect("the sandbox sends this field").expose()).await;
         browser.click("[data-test='method-card']").await;
-        let button = browser.wait_for("[data-test='pay']").await;
+        let button = browser.wait_for("[data-for='card'] [data-test='pay']").await;
         assert!(button.contains("103,900") && button.contains("up to"), "{button}");
         browser.step("Prices of cards", "body").await;
-        let price = browser.wait_for("label:has([data-test='method-card'])").await;
+        let price = browser.wait_for("label[for='method-card']").await;
         assert!(price.contains("102,900") && price.contains("103,900"), "{price}");
         demo.pay_by_card(&browser, number).await;
         browser.wait_for("[data-status='succeeded']").await;

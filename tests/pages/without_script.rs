@@ -1,45 +1,47 @@
-//! The hosted page's own HTML: it pays where no script arrives, and where one arrives the script takes it over.
+//! The hosted page's own HTML pays where no script arrives. Where one arrives it sends the same forms, and keeps the page.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
-use crate::support::engine::{Engine, in_chromium, in_every_browser, only_in_chromium};
+use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use guichet::operations::{CreatePaymentIntent, CustomerName};
 use guichet::values::{Amount, Email, IntentStatus, MerchantReference};
 use serde_json::json;
 
-const SUCCEEDS: &str = "237670000000";
 const AFTER_30_SECONDS: &str = "237670000001";
 
 in_every_browser!(
-    the_script_takes_over_the_page_that_needs_none,
+    the_script_sends_the_forms_and_keeps_the_page,
     a_customer_whose_scripts_are_blocked_pays_by_the_forms,
 );
-in_chromium!(a_link_with_the_secret_in_its_fragment_works_with_a_script,);
-only_in_chromium!(
-    "it uses Chromium's DevTools protocol":
-    a_phone_that_was_typed_before_the_script_came_is_kept,
+in_chromium!(
+    a_link_with_the_secret_in_its_fragment_works_with_a_script,
+    what_is_typed_survives_a_read_another_language_and_a_refusal,
+    a_page_that_is_not_this_payments_is_never_shown,
 );
 
-async fn the_script_takes_over_the_page_that_needs_none(engine: Engine) {
-    let (demo, browser) = (DemoShop::open().await, engine.start("taken-over").await);
-    browser.open(&link(&demo, "OVER-1").await).await;
+async fn the_script_sends_the_forms_and_keeps_the_page(engine: Engine) {
+    let (demo, browser) = (DemoShop::open().await, engine.start("kept").await);
+    browser.open(&link(&demo, "KEPT-1").await).await;
     browser.wait_for("[data-test='method-mobile_money']").await;
     let left = browser
         .run(
-            "return [document.querySelectorAll('[data-plain], #payment').length, location.search + location.hash, history.state,
-                 document.documentElement.outerHTML.includes('_secret_'), document.querySelectorAll('main').length, document.cookie]",
+            "window.kept = true;
+             const loaded = performance.getEntriesByType('resource').map(({ name }) => name.split('/').pop());
+             return [location.search + location.hash, history.state, document.documentElement.outerHTML.includes('_secret_'),
+                 document.cookie, loaded.filter((name) => name !== 'icon.svg')]",
         )
         .await;
-    assert_eq!(left, json!([0, "", null, false, 1, "guichet_script=1"]), "the secret is in memory alone");
+    assert_eq!(left, json!(["", null, false, "", ["checkout.js"]]), "the secret is in no place that a script reads");
     demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
     browser.wait_for("[data-status='waiting']").await;
-    // The server knows that the script runs, so the page does not reload itself.
-    browser.reload().await;
-    browser.wait_for("[data-status='waiting']").await;
+    let news = browser.run("return document.getElementById('news').textContent").await;
+    assert!(news.as_str().unwrap().contains("Confirm on your phone"), "a screen reader reads it: {news}");
     demo.merchant.clock().advance(30).await.unwrap();
     browser.wait_for("[data-status='succeeded']").await;
-    browser.reload().await;
-    browser.wait_for("[data-status='settled']").await;
+    assert_eq!(
+        browser.run("return [window.kept, document.title]").await,
+        json!([true, "Payment received · Pas à Pas"])
+    );
     browser.close().await;
 }
 
@@ -65,12 +67,11 @@ async fn a_customer_who_has_switched_scripts_off_pays_in_firefox() {
 
 async fn pays_by_the_forms(demo: &DemoShop, browser: &Browser, reference: &str) {
     browser.open(&link(demo, reference).await).await;
-    browser.fill("#plain-phone", AFTER_30_SECONDS).await;
-    browser.click("form[data-plain='mobile_money'] button").await;
-    browser.wait_for("[data-plain='waiting']").await;
+    demo.pay_by_phone(browser, AFTER_30_SECONDS).await;
+    browser.wait_for("[data-status='waiting']").await;
     demo.merchant.clock().advance(30).await.unwrap();
     // The page asks again by itself.
-    browser.wait_for("[data-plain='succeeded']").await;
+    browser.wait_for("[data-status='succeeded']").await;
     let intent = demo.only_intent().await;
     assert_eq!((intent.status, intent.attempts), (IntentStatus::Succeeded, Some(1)));
 }
@@ -80,7 +81,7 @@ async fn a_link_with_the_secret_in_its_fragment_works_with_a_script(engine: Engi
     let link = link(&demo, "OLD-1").await.replacen('?', "?lang=fr#", 1);
     for _ in 0..2 {
         browser.open(&link).await;
-        browser.wait_for_text("#form", "Comment souhaitez-vous payer").await;
+        browser.wait_for_text("#choose", "Comment souhaitez-vous payer").await;
         assert!(!browser.url().await.as_str().contains("secret"));
         // Again with the payment's cookie.
         browser.open("about:blank").await;
@@ -88,16 +89,69 @@ async fn a_link_with_the_secret_in_its_fragment_works_with_a_script(engine: Engi
     browser.close().await;
 }
 
-async fn a_phone_that_was_typed_before_the_script_came_is_kept(engine: Engine) {
+async fn what_is_typed_survives_a_read_another_language_and_a_refusal(engine: Engine) {
     let (demo, browser) = (DemoShop::open().await, engine.start("typed").await);
-    let link = link(&demo, "TYPED-1").await;
-    // The payment is read once the phone was typed.
-    browser.add_init_script("const real = fetch; window.fetch = async (...request) => { while (!window.typed) await new Promise((go) => setTimeout(go, 20)); return real(...request); };").await;
-    browser.open(&link).await;
-    browser.fill("#plain-phone", SUCCEEDS).await;
-    browser.run("window.typed = true").await;
+    browser.open(&link(&demo, "TYPED-1").await).await;
+    demo.enter_card(&browser, "4242424242424241").await;
+    let typed = "return [...document.querySelectorAll('#card-number, #exp-month, #cvc')].map(({ value }) => value)";
+    let values = json!(["4242 4242 4242 4241", "12", "123"]);
+    assert_eq!(browser.run(typed).await, values);
+    // An operator may still take the money of a declined attempt: the page reads the payment, and the field is the same element.
+    let read = "const field = document.activeElement;
+        document.dispatchEvent(new Event('visibilitychange'));
+        await new Promise((done) => setTimeout(done, 500));
+        return document.activeElement === field && field.id";
+    assert_eq!(browser.run_async(read).await, "cvc");
+    assert_eq!(browser.run(typed).await, values);
+    browser.click("[data-test='language-fr']").await;
+    browser.wait_for_text("#choose", "Comment souhaitez-vous payer").await;
+    assert_eq!(browser.run(typed).await, values);
+    assert_eq!(browser.run("return document.activeElement.id").await, "language-fr");
+    browser.click("[data-for='card'] [data-test='pay']").await;
+    browser.wait_for("#card-number[aria-invalid]").await;
+    assert_eq!(browser.run(typed).await, values, "the service has not written them");
+    assert_eq!(browser.run("return document.activeElement.id").await, "card-number");
+    // A decline is another attempt: the security code is typed again.
+    browser.fill("#card-number", "4000000000009995").await;
+    browser.click("[data-for='card'] [data-test='pay']").await;
+    browser.wait_for("[data-status='declined']").await;
+    assert_eq!(browser.run(typed).await, json!(["4000 0000 0000 9995", "12", ""]));
+    browser.close().await;
+}
+
+async fn a_page_that_is_not_this_payments_is_never_shown(engine: Engine) {
+    let (demo, browser) = (DemoShop::open().await, engine.start("strange").await);
+    browser.open(&link(&demo, "STRANGE-1").await).await;
     browser.wait_for("[data-test='method-mobile_money']").await;
-    assert_eq!(browser.run("return document.getElementById('phone').value.replace(/\\s/g, '')").await, json!(SUCCEEDS));
+    let outdated = browser.run("return document.documentElement.outerHTML").await;
+    demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    browser.wait_for("[data-status='waiting']").await;
+    // A proxy's error, a captive portal, a page of another revision, and the fetch that fails.
+    let shown = browser
+        .run_async(&format!(
+            "const real = window.fetch;
+             const seen = [];
+             const pages = ['<h1>Bad gateway</h1>', '<main><form data-part=pay><input name=pin></form></main>', {outdated}];
+             for (const page of [...pages, null]) {{
+                 const asked = new Promise((done) => {{
+                     window.fetch = async () => {{
+                         setTimeout(done, 100);
+                         if (page === null) throw new TypeError('the network is gone');
+                         const reply = new Response(page, {{ status: page === pages[0] ? 502 : 200 }});
+                         return Object.defineProperty(reply, 'url', {{ value: location.href }});
+                     }};
+                 }});
+                 document.dispatchEvent(new Event('visibilitychange'));
+                 await asked;
+                 seen.push([document.querySelector('#status').dataset.status, document.querySelectorAll('[name=pin], h1').length]);
+             }}
+             window.fetch = real;
+             return seen;"
+        ))
+        .await;
+    assert_eq!(shown, json!(vec![json!(["waiting", 1]); 4]));
+    demo.merchant.clock().advance(30).await.unwrap();
+    browser.wait_for("[data-status='succeeded']").await;
     browser.close().await;
 }
 

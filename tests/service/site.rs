@@ -27,21 +27,20 @@ async fn the_hosted_page_loads_nothing_from_elsewhere() {
     let page = opened(&shop, &intent).await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     assert_eq!(
-        page.header("content-security-policy").map(without_digest).as_deref(),
+        page.header("content-security-policy").map(without_digests).as_deref(),
         Some(
-            "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self' 'sha256-…'; img-src 'self'; \
-             form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            "default-src 'none'; script-src 'self' 'sha256-…'; connect-src 'self'; style-src 'self' 'sha256-…'; img-src 'self'; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'; trusted-types guichet-page; \
+             require-trusted-types-for 'script'"
         )
     );
     assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
     let links = links(&page.text);
     assert!(links.iter().all(|link| link.starts_with("/checkout/assets/")), "{links:?}");
-    let script = links.iter().find(|link| link.ends_with("/start.js")).expect("the page's script");
-    for (file, media_type) in
-        [("package/hosted.js", "text/javascript; charset=utf-8"), ("page.html", "text/html; charset=utf-8")]
-    {
-        let reply = get(&shop, &script.replace("start.js", file)).await;
+    let script = links.iter().find(|link| link.ends_with("/checkout.js")).expect("the page's script");
+    for (file, media_type) in [("package/hosted.js", "text/javascript; charset=utf-8"), ("icon.svg", "image/svg+xml")] {
+        let reply = get(&shop, &script.replace("checkout.js", file)).await;
         assert_eq!((reply.status, reply.header("content-type")), (200, Some(media_type)));
         assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
     }
@@ -82,19 +81,20 @@ async fn the_merchants_name_is_sent_only_for_the_client_secret() {
     let shop = Merchant::of(&sandbox, "Chez <Awa>").await;
     let (intent, other) = (shop.create_intent("ORDER-17").await, shop.create_intent("ORDER-18").await);
     let (id, secret) = (intent["id"].as_str().unwrap(), intent["client_secret"].as_str().unwrap());
-    let call = async |id: &str, bearer: Option<&str>| {
-        shop.call_as("GET", &format!("/checkout/{id}/merchant"), bearer, Value::Null).await
+    let page_of = async |id: &str, secret: Option<&str>| {
+        let cookie = secret.map(|secret| format!("guichet_checkout={secret}"));
+        let cookie: Vec<_> = cookie.iter().map(|cookie| ("cookie", cookie.as_str())).collect();
+        shop.send("GET", &format!("/checkout/{id}"), None, None, &cookie).await
     };
-    let named = call(id, Some(secret)).await;
-    assert_eq!((named.status, &named.body["data"]["name"]), (200, &Value::from("Chez <Awa>")));
-    assert_eq!(named.header("cache-control"), Some("no-store"));
+    let named = page_of(id, Some(secret)).await;
+    assert_eq!((named.status, named.header("cache-control")), (200, Some("no-store")));
+    assert!(named.text.contains("Chez &#60;Awa&#62;"), "{}", named.text);
 
     let other_secret = other["client_secret"].as_str().unwrap();
     let forged = format!("{id}_secret_{}", "x".repeat(43));
-    for bearer in [None, Some(other_secret), Some(&*forged), Some("cst_test_none")] {
-        let (known, unknown) = (call(id, bearer).await, call("pi_0000000000000000000000", bearer).await);
-        assert!(known.status == 401 || known.status == 404, "{bearer:?}: {}", known.status);
-        assert_eq!((known.status, known.code()), (unknown.status, unknown.code()), "{bearer:?}");
+    for secret in [None, Some(other_secret), Some(&*forged), Some("cst_test_none")] {
+        let (known, unknown) = (page_of(id, secret).await, page_of("pi_0000000000000000000000", secret).await);
+        assert_eq!((known.status, &known.text), (404, &unknown.text), "{secret:?}");
         // A random id may have the letters of a name, but no space.
         assert!(!known.text.contains("Chez "));
     }
@@ -107,9 +107,8 @@ async fn files_are_compressed_and_cached_by_browsers() {
     let sandbox = Sandbox::start_with(config).await.unwrap();
     let (origin, page) = (sandbox.base_url(), "/");
     let html = plainly(&format!("{origin}/checkout/pi_1")).await;
-    let script = links(&html.text).into_iter().find(|link| link.ends_with("/start.js")).expect("the page's script");
-    let files =
-        ["start.js", "page.html", "icon.svg", "package/hosted.js", WASM].map(|file| script.replace("start.js", file));
+    let script = links(&html.text).into_iter().find(|link| link.ends_with("/checkout.js")).expect("the page's script");
+    let files = ["checkout.js", "icon.svg", "package/hosted.js", WASM].map(|file| script.replace("checkout.js", file));
     let files = files.iter().map(|file| (file.as_str(), "public, max-age=31536000, immutable"));
     for (path, caching) in files.chain([(page, "no-cache")]) {
         let url = format!("{origin}{path}");
@@ -143,8 +142,8 @@ async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     let shop = Merchant::of(&sandbox, "Sandbox shop").await;
     let intent = shop.create_intent("ORDER-17").await;
     let hosted = async || {
-        let script = links(&opened(&shop, &intent).await.text).into_iter().find(|link| link.ends_with("/start.js"));
-        script.expect("the page's script").replace("start.js", "package/hosted.js")
+        let script = links(&opened(&shop, &intent).await.text).into_iter().find(|link| link.ends_with("/checkout.js"));
+        script.expect("the page's script").replace("checkout.js", "package/hosted.js")
     };
     let before = hosted().await;
     assert_eq!(hosted().await, before);
@@ -157,7 +156,7 @@ async fn a_rebuilt_package_is_served_under_a_new_name_at_once() {
     assert_eq!((late.status, late.header("cache-control")), (200, Some("no-cache")));
     fs::remove_file(package.path.join("hosted.js")).unwrap();
     let alone = opened(&shop, &intent).await;
-    assert_eq!((alone.status, alone.text.contains("<script")), (200, false), "the page pays without its script");
+    assert_eq!((alone.status, alone.text.contains("<form")), (200, true), "the page does not need the package");
 }
 
 /// A package with the files that the hosted page links to.
@@ -176,10 +175,11 @@ async fn opened(shop: &Merchant, intent: &Value) -> Reply {
     shop.send("GET", &format!("/checkout/{}", intent["id"].as_str().unwrap()), None, None, &[("cookie", &cookie)]).await
 }
 
-/// A policy without the digest of the page's style.
-fn without_digest(policy: &str) -> String {
-    let (before, rest) = policy.split_once("'sha256-").expect("the style is allowed by its digest");
-    format!("{before}'sha256-…{}", &rest[rest.find('\'').unwrap()..])
+/// A policy without the digests of the page's style and of its inline line.
+fn without_digests(policy: &str) -> String {
+    let mut parts = policy.split("'sha256-");
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |before, part| format!("{before}'sha256-…{}", &part[part.find('\'').unwrap()..]))
 }
 
 /// Every file that a page links to.

@@ -1,345 +1,300 @@
-// The hosted checkout page: what the customer sees in each state of a payment.
+// Makes the hosted checkout page better, and decides nothing: the service renders every state, and its forms pay.
 //
-// The package has every rule of paying: what is sent, when it is retried, which address is followed. This
-// file follows the intent's status and lets the customer choose a method; view.js draws it, and fields.js
-// reads what is typed.
-//
-// For tests, by data-test: status (data-status: loading, ready, sending, waiting, code, bank,
-// number_asked, abandoning, succeeded, settled, declined, failed, cancel_asked, canceling, canceled,
-// expired, confirm, step_unknown, uncertain, link_wrong, trouble, status_unknown), reason, doubt, steps,
-// ussd, merchant, amount, fee, description, items, method-mobile_money, method-card, price-<the same>,
-// phone, operators, operator-<code>, card-number, exp-month, exp-year, cvc, otp, test-<number>, pay,
-// answer, proceed, another, number, number-yes, number-no, cancel, cancel-yes, cancel-no, leave-help,
-// leave, stay, again, receipt, receipt-<row: payee, paid_with, number, reference, date, total>, print,
-// language-en, language-fr, sandbox.
+// A form is sent by `fetch`, and the parts of the reply's `main` take the place of those on the page: waiting needs no reload. If no
+// reply comes, the same form is sent again; its version lets it change nothing twice. What is typed is hinted at here and judged by the
+// service. Nothing here knows a country, an operator or a language: they stand in the page's data attributes.
 
-import { hostedWords } from "./package/hosted-words.js";
-import { askForPhone, fillIn, markFrom, readBy, readCode, readMethod, showFields, translateMarks, wipe, wipeCodes } from "./fields.js";
-import { draw, nameMerchant, translate } from "./view.js";
+// Seconds: how long one request may take, and for how long a form is repeated before the page is only read.
+const TIMEOUT = 30;
+const REPEATED_FOR = 120;
+// Milliseconds: the first pause after a lost reply, and the longest.
+const PAUSES = [1_000, 20_000];
 
-const ui = (id) => document.getElementById(id);
-// A separate file is smaller to transfer than wasm inside the script, and is fetched in parallel.
-const WASM = new URL("./package/core/guichet_hosted_bg.wasm", import.meta.url).href;
-const LEAVE_AFTER_MS = 6_000;
-// A payment is followed for as long as the page is open.
-const FOLLOW_MS = 24 * 60 * 60 * 1000;
-// How often the intent is read while an operator may still take the money of a declined attempt.
-const REREAD_MS = 20_000;
+const main = () => document.querySelector("main[data-page]");
+const part = (name) => main().querySelector(`[data-part="${name}"]`);
+const policy = globalThis.trustedTypes?.createPolicy("guichet-page", { createHTML: (text) => text });
 
-// Survives the visit to the customer's bank. A browser may forbid it.
-const storage = {
-  read: (name) => { try { return sessionStorage.getItem(name); } catch { return null; } },
-  write: (name, value) => { try { sessionStorage.setItem(name, value); } catch {} },
-};
+let address = location.pathname + location.search; // of what is shown
+let busy = false; // a form is under way
+// A customer who comes back, reloads, or finds the payment paid in another tab stays; one who has just paid is led to the shop.
+let mayLeave = !["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type);
+let reading = false;
+let phone = ""; // the last one that was typed: another attempt begins with it
+let readsNext; // timers
+let leavesNext;
 
-// The payment, which the server has written into the page. The secret stays in memory alone.
-const written = document.getElementById("payment");
-const intent = JSON.parse(written.textContent);
-written.remove();
-
-let locale = document.documentElement.lang;
-let page; // the open checkout: its intent, late, normalize, quotes, pay, answer, cancel, anotherNumber, proceed, wait, leave
-let choices; // the payment methods, each with its quote and price
-let chosen; // the selected one
-let view = { name: "loading" };
-let timers = [];
-let busy = false;
-let visit = new AbortController(); // aborts everything in flight when the page starts again
-
-translate(locale);
-start();
-
-/** Opens the payment of the page's address and shows its status. */
-async function start() {
-  visit.abort();
-  visit = new AbortController();
-  const { signal } = visit;
-  busy = false;
-  show("loading");
-  try {
-    const { openHostedCheckout } = await import("./package/hosted.js");
-    page = await openHostedCheckout({ baseUrl: location.origin, intent, wasm: WASM }, { signal });
-    readBy(page.normalize);
-    showMerchant(signal);
-    // A customer who comes from the bank has just paid; one who reloads paid before.
-    const fromBank = storage.read("at_bank") === page.intent.id;
-    storage.write("at_bank", "");
-    await follow(page.intent, signal, { before: !fromBank });
-  } catch (error) {
-    if (!signal.aborted) showFailure(error);
-  }
+window.guichetRuns = true; // a waiting page without this loads itself again
+const secret = new URLSearchParams(location.hash.slice(1)).get("client_secret");
+if (secret) {
+  // A link of the old form: the service keeps the secret in a cookie, and the history gets the address without it.
+  const query = new URLSearchParams(location.search);
+  query.set("client_secret", secret);
+  location.replace(`${location.pathname}?${query}`);
+} else {
+  enhance();
+  follow();
 }
 
-/** Loads the merchant's name. The server requires the client secret, so that the page reveals nothing without it. */
-async function showMerchant(signal) {
-  try {
-    const headers = { authorization: `Bearer ${page.intent.client_secret}` };
-    const reply = await fetch(`${location.pathname}/merchant`, { headers, signal, cache: "no-store" });
-    const { data } = await reply.json();
-    nameMerchant(data.name, locale);
-    render();
-  } catch {} // the payment continues without the name
-}
-
-function showFailure(error) {
-  if (["input", "address", "session", "signed_out", "not_found"].includes(error?.kind)) return show("link_wrong");
-  // A module that could not be loaded is an ordinary error, probably of the connection.
-  show("trouble", { error: error?.kind ? error : { kind: "offline" }, again: true });
-}
-
-/**
- * Shows the status of the intent. Every reply of the service passes through here. `before`: it was
- * final before, or became so in another tab. `error`: why the last action failed. `choosing`: the
- * customer wants another method than the one that asks for a step.
- */
-async function follow(intent, signal, { before = false, error, choosing = false } = {}) {
-  const declined = intent.last_payment_error;
-  const step = choosing ? undefined : intent.next_action?.type;
-  switch (intent.status) {
-    case "requires_action":
-      wipeCodes();
-      if (step === "confirm") return show("confirm", { final: true });
-      if (step === "otp") return show("code", { error });
-      if (step === "redirect") return show("bank", { error });
-      if (error?.code === "payment_method_unavailable") choices = undefined; // an operator has closed
-      await loadChoices(signal);
-      if (error) markFrom(error, hostedWords(locale));
-      if (error) return show("trouble", { error, form: true, choosing });
-      if (step) return show("step_unknown", { form: true });
-      return declined ? show("declined", { error: declined, form: true }) : show("ready", { form: true, choosing });
-    case "processing":
-      showWaiting(intent);
-      return follow(await page.wait(following(signal)), signal);
-    case "succeeded":
-      // A customer who reloads or comes back is not redirected: the back button must work.
-      return before ? show("settled", { final: true }) : show("succeeded", { final: true, leaving: true });
-    case "failed":
-      return show("failed", { error: declined, final: true });
-    case "canceled":
-      return show(intent.cancellation_reason === "expired" ? "expired" : "canceled", { final: true });
-    default:
-      return show("status_unknown", { final: true });
-  }
-}
-
-function showWaiting(intent, error) {
-  show("waiting", { type: intent.payment_method?.type, attempts: intent.attempts, error });
-}
-
-/** The options for waiting: intermediate statuses are shown. `error`: why the last action failed. */
-function following(signal, error) {
-  const onStatus = (intent) => {
-    const isShown = ["waiting", "number_asked"].includes(view.name) && view.attempts === intent.attempts;
-    if (intent.status === "processing" && !isShown) showWaiting(intent, error);
-  };
-  return { signal, onStatus, budgetMs: FOLLOW_MS };
-}
-
-/** Runs one action on the intent and shows the result. A second click has no effect. */
-async function act(name, run, { choosing } = {}) {
+/** Sends a form until a reply comes. A second click has no effect. */
+async function send(form, button) {
   if (busy) return;
   busy = true;
-  const { signal } = visit;
-  const before = attemptState(page.intent);
-  show(name);
-  try {
-    let intent, error;
-    try {
-      intent = await run(following(signal));
-    } catch (problem) {
-      if (signal.aborted) return;
-      // "Pay" stays disabled until the result is known, however long the network is down.
-      error = problem;
-      if (["offline", "timeout", "unreadable"].includes(error?.kind)) show("uncertain");
-      intent = await page.wait(following(signal, error));
-    }
-    // The status says whether money moved. This only picks the text: the error is shown only if nothing changed on the intent; a
-    // decline or a requested step says more.
-    const unchanged = attemptState(intent) === before;
-    await follow(intent, signal, { before: error?.kind === "settled", error: unchanged ? error : undefined, choosing: choosing && unchanged && Boolean(error) });
-  } catch (error) {
-    if (!signal.aborted) showFailure(error);
-  } finally {
-    if (!signal.aborted) busy = false;
+  const body = new URLSearchParams(new FormData(form));
+  if (button?.name) body.append(button.name, button.value);
+  const to = form.getAttribute("action"); // a button's name hides the property
+  const begun = performance.now();
+  const isRepeated = () => performance.now() - begun < REPEATED_FOR * 1_000;
+  say({ cancel: "canceling", abandon: "abandoning" }[form.dataset.form] ?? "sending");
+  let reply = await ask(to, { method: "POST", body });
+  for (let pause = PAUSES[0]; !reply; pause = Math.min(2 * pause, PAUSES[1])) {
+    say("uncertain");
+    await news(pause);
+    reply = await (isRepeated() ? ask(to, { method: "POST", body }) : ask(location.pathname));
   }
-}
-
-/** The fields that an attempt changes. Only `attempts`, if the service has it, distinguishes two equal declines. */
-function attemptState({ attempts, last_payment_error, next_action }) {
-  return JSON.stringify([attempts, last_payment_error, next_action]);
-}
-
-function pay() {
-  const method = chosen && readMethod(chosen.type, hostedWords(locale));
-  if (method) act("sending", (how) => page.pay(method, how), view);
-}
-
-function answer() {
-  const otp = readCode(hostedWords(locale));
-  if (otp) act("sending", (how) => page.answer(otp, how));
-}
-
-/** Cancelling needs a confirmation: it cannot be undone. */
-function askToCancel() {
-  show("cancel_asked", { previous: view });
-}
-
-/** The page first says what another number means: both may be charged. */
-function askForAnotherNumber() {
-  show("number_asked", { previous: view, type: view.type, attempts: view.attempts });
-}
-
-/** Ends the attempt under way. What follows the attempt now is dropped. */
-async function anotherNumber() {
-  visit.abort();
-  visit = new AbortController();
   busy = false;
-  await act("abandoning", (how) => page.anotherNumber(how));
-  if (!view.form) return;
-  choose(choices.find(({ type, usable }) => usable && type === "mobile_money") ?? chosen);
-  askForPhone();
+  if (button?.dataset.then === "phone") phone = "";
+  const isUnsent = !isRepeated() && reply.page.querySelector(`input[name=version][value="${body.get("version")}"]`);
+  if (reply.redirected) address = reply.address; // the page of a refused form has the form's own
+  show(reply, { hasActed: true, next: button?.dataset.then });
+  if (isUnsent) say("unsent", { isOver: true });
 }
 
-/** Goes to the page of the card's issuer, which sends the customer back here. */
-function proceed() {
-  storage.write("at_bank", page.intent.id);
+/** Reads the page again. There is one read at a time, and none in a hidden tab or while a form is under way. */
+async function read(from = address, hasActed = false) {
+  if (busy || reading || document.hidden) return;
+  reading = true;
+  const reply = await ask(from);
+  reading = false;
+  if (busy) return;
+  if (!reply) return follow();
+  address = reply.address;
+  show(reply, { hasActed });
+}
+
+/** A page of this payment's service: its document and headers. Nothing, if none came: a lost reply, a proxy's page, a captive portal. */
+async function ask(from, options) {
+  const aborts = new AbortController();
+  const timer = setTimeout(() => aborts.abort(), TIMEOUT * 1_000);
   try {
-    page.proceed();
-  } catch (error) {
-    show("bank", { error });
+    const reply = await fetch(from, { ...options, cache: "no-store", signal: aborts.signal });
+    const text = await reply.text();
+    if (reply.status >= 500 || reply.status === 429) return undefined;
+    const page = new DOMParser().parseFromString(policy?.createHTML(text) ?? text, "text/html");
+    const { pathname, search } = new URL(reply.url);
+    const { status, headers, redirected } = reply;
+    return page.querySelector("main[data-page]") && { page, status, headers, redirected, address: pathname + search };
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-/** Lets the customer choose another method than the one that asks for a step. */
-function chooseAnother() {
-  const { signal } = visit;
-  follow(page.intent, signal, { choosing: true }).catch((error) => signal.aborted || showFailure(error));
-}
-
-/** Reads the intent again: another tab may have paid, the intent expired, or an operator taken the money of a declined attempt. */
-async function reread() {
-  const isReadable = view.form || ["code", "bank", "cancel_asked", "failed", "canceled", "expired"].includes(view.name);
-  if (document.hidden || busy || !isReadable) return;
-  const { signal } = visit;
-  const { status } = page.intent;
-  const intent = await page.refresh({ signal }).catch(() => null); // on an error the page stays as it is
-  if (!intent || busy) return;
-  if (intent.status === status) return render();
-  await follow(intent, signal, { before: true }).catch((error) => signal.aborted || showFailure(error));
-}
-
-/** Loads the quotes. Cards are one choice, at the highest price: the number decides which kind of card it is. */
-async function loadChoices(signal) {
-  if (choices) return;
-  const { amount, fee_bearer } = page.intent;
-  const known = (await page.quotes({ signal })).map((quote) => ({
-    type: quote.payment_method,
-    label: [quote.payment_method, quote.card_type].filter(Boolean).join("_"),
-    quote,
-    // If the merchant bears the fee, the customer pays the amount, whatever the fee.
-    price: quote.customer_pays ?? (fee_bearer === "customer" ? undefined : amount),
-    operators: Array.isArray(quote.method?.operators) ? quote.method.operators : [],
-  })).filter(({ type }) => document.querySelector(`[data-for="${CSS.escape(type)}"]`));
-  choices = [...new Set(known.map(({ type }) => type))].map((type) => {
-    const alike = known.filter((choice) => choice.type === type);
-    const apart = new Set(alike.map(({ price }) => price)).size > 1;
-    const choice = { ...alike.reduce(moreExpensive), kinds: apart ? alike : [] };
-    const isClosed = choice.operators.length > 0 && choice.operators.every(({ status }) => status === "closed");
-    return { ...choice, usable: choice.price !== undefined && !isClosed };
+/** Waits, at most so long, until there may be news, and then for a visible tab. */
+async function news(pause) {
+  await new Promise((done) => {
+    setTimeout(done, pause);
+    addEventListener("online", done, { once: true });
   });
-  const usable = choices.filter((choice) => choice.usable);
-  choose(usable.find(({ type }) => type === chosen?.type) ?? usable[0]);
+  while (document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
 }
 
-// An unknown price counts as the highest.
-function moreExpensive(one, other) {
-  if (one.price === undefined || other.price === undefined) return one.price === undefined ? one : other;
-  return BigInt(other.price) > BigInt(one.price) ? other : one;
+/** Shows a page. `hasActed`: the customer asked for it. `next`: the id of the field that they fill in next. */
+function show({ page, status, headers }, { hasActed, next }) {
+  const [shown, fresh] = [main(), page.querySelector("main[data-page]")];
+  const isOther = ["page", "payment"].some((name) => fresh.dataset[name] !== shown.dataset[name]);
+  if (isOther) return location.reload();
+  const [before, after] = [shown, fresh].map(({ dataset }) => Number(dataset.revision));
+  const [beforeAt, afterAt] = [shown, fresh].map(({ dataset }) => Number(dataset.asOf));
+  const isOutdated = after < before || (after === before && afterAt < beforeAt);
+  if (isOutdated) return void setTimeout(() => read(), PAUSES[0]);
+  if (!hasActed && part("pay").querySelector("input")) mayLeave = false;
+  const isSame = after === before && page.documentElement.lang === document.documentElement.lang;
+  const focused = document.activeElement;
+  shown.dataset.revision = fresh.dataset.revision;
+  shown.dataset.asOf = fresh.dataset.asOf;
+  shown.dataset.reads = fresh.dataset.reads ?? "";
+  shown.toggleAttribute("data-receipt", "receipt" in fresh.dataset);
+  for (const newer of fresh.querySelectorAll("[data-part]")) {
+    const older = part(newer.dataset.part);
+    // What a customer types stays under their fingers: a read of the same revision leaves the forms alone.
+    const stays = !hasActed && isSame && [older, newer].every((of) => of.querySelector("input"));
+    if (!stays && older.outerHTML !== newer.outerHTML) replace(older, newer, after !== before);
+  }
+  shown.classList.remove("busy");
+  if (!isSame) translate(page);
+  document.title = page.title;
+  for (const input of isSame ? [] : main().querySelectorAll("input[data-hint]")) check(input);
+  followIssuer(headers.get("guichet-issuer"));
+  enhance();
+  announce();
+  refocus(focused, status === 422 ? main().querySelector("[aria-invalid]") : document.getElementById(next ?? ""), hasActed);
+  follow();
 }
 
-function choose(choice) {
-  if (chosen?.type !== choice?.type) showFields(choice?.type);
-  chosen = choice;
-  render();
+/** Puts a part in the place of an older one. What was typed stays, but for what is typed once. */
+function replace(older, newer, isNew) {
+  const part = document.importNode(newer, true);
+  for (const script of part.querySelectorAll("script")) script.remove();
+  phone = older.querySelector("[data-dial]")?.value ?? phone;
+  for (const to of part.querySelectorAll("[data-dial]")) to.value = to.value || phone;
+  for (const from of older.querySelectorAll("input[id]")) {
+    const to = part.querySelector(`[id="${CSS.escape(from.id)}"]`);
+    if (!to) continue;
+    if (from.type === "radio") to.checked = from.checked && !to.disabled;
+    else if (!(isNew && "once" in from.dataset)) to.value = to.value || from.value;
+  }
+  older.replaceWith(part);
 }
 
-function leave() {
-  try {
-    page.leave();
-  } catch (error) {
-    show("trouble", { error, final: true });
+/** Shows the texts around `main` in the page's language. */
+function translate(page) {
+  document.documentElement.lang = page.documentElement.lang;
+  for (const css of ["header", "template"]) {
+    const [old, fresh] = [document, page].map((of) => [...of.querySelectorAll(css)]);
+    old.forEach((element, at) => fresh[at] && element.replaceWith(document.importNode(fresh[at], true)));
   }
 }
 
-/** Shows a view. */
-function show(name, more = {}) {
-  timers.forEach(clearTimeout);
-  timers = [];
-  view = { name, ...more };
-  if (view.final) wipe();
-  if (name === "waiting" && more.type !== "card") {
-    timers.push(setTimeout(note, 20_000, "waiting_long"), setTimeout(note, 90_000, "waiting_very_long"));
+/** Shows a state between a form and its reply, or that the form did not arrive. */
+function say(name, { isOver = false } = {}) {
+  const status = document.querySelector(`template[data-says="${name}"]`).content.cloneNode(true);
+  part("status").replaceWith(status);
+  main().classList.toggle("busy", !isOver);
+  document.title = part("status").querySelector("h2").textContent;
+  announce();
+  part("status").focus();
+}
+
+let announced = part("status").innerText;
+
+/** Lets a screen reader read what has changed. */
+function announce() {
+  const text = part("status").innerText;
+  if (text !== announced) document.getElementById("news").textContent = text;
+  announced = text;
+}
+
+/** Moves the focus to what is to be filled in, otherwise to where it was, otherwise to the status. */
+function refocus(focused, next, hasActed) {
+  const wasLost = !focused.isConnected || (hasActed && focused === document.body);
+  const same = focused.id && document.getElementById(focused.id);
+  if (next) next.focus();
+  else if (wasLost) (same || part("status")).focus();
+}
+
+/** The address of the issuer is that of the header, and https, or of this very service. */
+function followIssuer(issuer) {
+  const link = main().querySelector("[data-issuer]");
+  if (!link) return;
+  const { protocol, origin } = new URL(issuer ?? "", location);
+  if (issuer && (protocol === "https:" || origin === location.origin)) link.href = issuer;
+  else link.remove();
+}
+
+/** Reads again when the page says so, and leaves for the shop when it says so. */
+function follow() {
+  clearTimeout(readsNext);
+  clearTimeout(leavesNext);
+  const { reads } = main().dataset;
+  if (reads) readsNext = setTimeout(() => read(), Number(reads) * 1_000);
+  const shop = main().querySelector("[data-leaves]");
+  if (shop && mayLeave) leavesNext = setTimeout(() => location.replace(shop.href), Number(shop.dataset.leaves) * 1_000);
+  for (const of of main().querySelectorAll("[data-stay], [data-leaving]")) of.hidden = !mayLeave;
+}
+
+/** Prepares the parts that have come. */
+function enhance() {
+  for (const scripted of main().querySelectorAll("[data-scripted]")) scripted.hidden = false;
+  for (const input of main().querySelectorAll("[data-dial]")) guess(input);
+  price();
+}
+
+/** Names the price of the method that is chosen. */
+function price() {
+  const chosen = main().querySelector("[name=method]:checked");
+  if (!chosen) return;
+  const amount = document.getElementById("amount");
+  amount.textContent = chosen.dataset.amount;
+  amount.dataset.width = chosen.dataset.width;
+  document.getElementById("fee").textContent = chosen.dataset.fee;
+}
+
+/** Checks the operator of the number's prefix. The customer's own choice stays until the guess changes: numbers can be ported. */
+function guess(phone) {
+  const digits = phone.value.replace(/\D/g, "");
+  const number = digits.startsWith(phone.dataset.dial) ? digits.slice(phone.dataset.dial.length) : digits;
+  const operators = [...phone.form.querySelectorAll("[data-prefixes]")];
+  const begins = ({ dataset }) => dataset.prefixes.split(",").some((prefix) => number.startsWith(prefix));
+  const found = number.length > phone.dataset.national ? undefined : operators.find(begins);
+  const code = found?.value ?? "";
+  const offered = phone.form.querySelector(`[name=operator][value="${found?.disabled ? "" : code}"]`);
+  if (code !== (phone.dataset.guessed ?? "")) offered.checked = true;
+  phone.dataset.guessed = code;
+  if (found?.disabled && offered.checked) hint(phone, phone.dataset.closed);
+}
+
+function hint(input, text) {
+  document.getElementById(`${input.id}-wrong`).textContent = text;
+  if (text) input.setAttribute("aria-invalid", "true");
+  else input.removeAttribute("aria-invalid");
+}
+
+/** Hints at a number that has too few or too many digits. */
+function check(input) {
+  const [fewest, most] = (input.dataset.digits ?? "0-99").split("-").map(Number);
+  const digits = input.value.match(/\p{Nd}/gu)?.length ?? 0;
+  if (input.value && (digits < fewest || digits > most)) hint(input, input.dataset.hint);
+}
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.dataset.form) return;
+  event.preventDefault();
+  send(event.target, event.submitter ?? event.target.querySelector("[name=action]"));
+});
+document.addEventListener("input", ({ target }) => {
+  if (target.name === "method") return price();
+  if (!target.dataset.hint) return;
+  hint(target, "");
+  if (target.dataset.dial) guess(target);
+  // Groups digits only while the caret is at the end: it must not jump during a correction.
+  const isAtEnd = target.selectionStart === target.value.length;
+  if ("fours" in target.dataset && isAtEnd) target.value = inFours(target.value);
+});
+document.addEventListener("change", ({ target }) => target.dataset.hint && check(target));
+document.addEventListener("click", (event) => {
+  const on = (css) => event.target.closest?.(css);
+  const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  const link = on("a[data-swap]");
+  if (link && isPlain) {
+    event.preventDefault();
+    read(link.pathname + link.search, true);
   }
-  if (page && isOpen()) timers.push(setInterval(() => isOpen() && reread(), REREAD_MS));
-  if (view.leaving && page.intent.redirect_url) timers.push(setTimeout(leave, LEAVE_AFTER_MS));
-  render();
-}
-
-/** Whether an operator may still take the money of a declined attempt. */
-const isOpen = () => page.late.state !== "never";
-
-function note(key) {
-  view.note = key;
-  render();
-}
-
-function render() {
-  draw({ view, intent: page?.intent, late: page?.late, choices, chosen, choose }, locale);
-}
-
-function on(event, id, done) {
-  ui(id).addEventListener(event, (fired) => {
-    fired.preventDefault(); // no form is ever submitted
-    done();
-  });
-}
-
-on("submit", "form", pay);
-on("submit", "code", answer);
-on("click", "proceed", proceed);
-on("click", "another", chooseAnother);
-on("click", "number", askForAnotherNumber);
-on("click", "number-yes", anotherNumber);
-on("click", "number-no", () => show("waiting", view.previous));
-on("click", "print", () => {
-  if (view.leaving) show(view.name, { final: true });
-  print();
+  // The back button then leads to the shop's page before this one.
+  const leaves = on("a[data-leave]");
+  if (leaves && isPlain) {
+    event.preventDefault();
+    location.replace(leaves.href);
+  }
+  if (on("[data-stay], [data-print]")) {
+    mayLeave = false;
+    follow();
+  }
+  if (on("[data-print]")) print();
+  for (const [id, value] of new URLSearchParams(on("[data-fill]")?.dataset.fill)) {
+    const input = document.getElementById(id);
+    input.value = value;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  }
 });
-on("click", "cancel", askToCancel);
-on("click", "cancel-yes", () => act("canceling", (how) => page.cancel(how)));
-on("click", "cancel-no", () => show(view.previous.name, view.previous));
-on("click", "leave", leave);
-on("click", "stay", () => show(view.name, { final: true }));
-on("click", "again", () => {
-  choices = undefined;
-  start();
+document.addEventListener("visibilitychange", () => read());
+addEventListener("pageshow", ({ persisted }) => persisted && read());
+// A browser may keep this page with its fields for the back button.
+addEventListener("pagehide", () => {
+  for (const input of main().querySelectorAll("input[data-hint]")) input.value = "";
 });
-for (const button of document.querySelectorAll("[data-fill]")) {
-  button.addEventListener("click", () => fillIn(button.dataset.fill, button.dataset.number));
+
+function inFours(text) {
+  const digits = text.replace(/\D/g, "");
+  return /^[\d -]*$/.test(text) ? digits.replace(/(\d{4})(?=\d)/g, "$1 ") : text;
 }
-for (const button of document.querySelectorAll("[data-language]")) {
-  button.addEventListener("click", () => {
-    locale = button.dataset.language;
-    // For the pages of the server: a reload, and the issuer's. The language of the address would come first.
-    document.cookie = `guichet_language=${locale}; Path=${location.pathname}; SameSite=Lax`;
-    history.replaceState(history.state, "", location.pathname);
-    translate(locale);
-    translateMarks(hostedWords(locale));
-    render();
-  });
-}
-document.addEventListener("visibilitychange", reread);
-// The back button may restore this page from the cache with an outdated status.
-addEventListener("pageshow", (event) => {
-  if (event.persisted) start();
-});

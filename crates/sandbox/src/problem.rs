@@ -68,9 +68,14 @@ impl Problem {
         Self::new(code, message)
     }
 
+    /// The fields that are wrong.
+    pub(super) fn params(&self) -> impl Iterator<Item = &str> {
+        self.more.fields.iter().map(|field| field.param.as_str())
+    }
+
     /// The first field that is wrong.
     pub(super) fn param(&self) -> Option<&str> {
-        self.more.fields.first().map(|field| field.param.as_str())
+        self.params().next()
     }
 
     /// Closes the connection instead of a response.

@@ -12,6 +12,14 @@ pub(crate) enum Language {
 }
 
 impl Language {
+    /// Every language, in the order in which pages offer them.
+    pub(crate) const ALL: [Self; 2] = [Self::English, Self::French];
+
+    /// Its own name.
+    pub(crate) fn name(self) -> &'static str {
+        self.of(&["English", "Français"])
+    }
+
     /// Its code.
     pub(crate) fn code(self) -> &'static str {
         self.of(&["en", "fr"])

@@ -283,12 +283,12 @@ async function theHostedPage() {
   assert.equal((await sandbox.fetch(address)).status, 404);
   const page = await sandbox.fetch(address, { headers: { cookie } });
   assert.equal(page.status, 200);
-  assert.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval'/);
+  assert.match(page.headers.get("content-security-policy"), /^default-src 'none'; script-src 'self' 'sha256-/);
   assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
   const html = await page.text();
   assert.match(html, /<form method="post"/);
-  const [, assets] = /src="([^"]+)\/start\.js"/.exec(html);
-  for (const name of ["start.js", "page.html", "checkout.js", "package/hosted.js", "package/core/guichet_hosted_bg.wasm"]) {
+  const [, assets] = /src="([^"]+)\/checkout\.js"/.exec(html);
+  for (const name of ["checkout.js", "icon.svg", "package/hosted.js", "package/core/guichet_hosted_bg.wasm"]) {
     const href = `${assets}/${name}`;
     const file = await sandbox.fetch(new URL(href, sandbox.baseUrl));
     assert.equal(file.status, 200, href);

@@ -26,8 +26,6 @@ use url::form_urlencoded;
 const COOKIE: &str = "guichet_checkout";
 /// How long that cookie is kept, in seconds, while the payment's status is not final. Each page of the payment renews it.
 const COOKIE_WHILE_OPEN: i64 = 2 * 24 * 60 * 60;
-/// The cookie that shows that a page's script runs. The script renews it every 20 seconds, for a minute.
-const SCRIPT_COOKIE: &str = "guichet_script";
 
 /// The parameters of an address, or the fields of a form.
 pub(super) type Parameters = HashMap<String, String>;
@@ -55,7 +53,7 @@ pub(super) async fn show(
         Ok(Some((caller, id))) if in_address.is_some() => exchange(&pages, &caller, &id, language).await,
         Ok(Some((caller, id))) => {
             caller.known_merchant().into_iter().for_each(|merchant| merchant.add_visit(id.as_str()));
-            let asked = Asked { choosing: query.contains_key("choose"), ..Asked::of(&headers, language) };
+            let asked = Asked { choosing: query.contains_key("choose"), ..Asked::of(language) };
             page(&pages, &caller, &id, asked, headers).await
         }
         Ok(None) => link_wrong(&pages, language, StatusCode::NOT_FOUND).await,
@@ -112,10 +110,11 @@ pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>,
             // The intent's status does not allow it: the page shows the status.
             Err(problem) if problem.status == StatusCode::CONFLICT => see_other(&format!("/checkout/{id}")),
             Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
-                let phone = form.get("phone").cloned().unwrap_or_default();
+                let typed = |name| form.get(name).cloned().unwrap_or_default();
+                let (kind, phone) = (typed("type"), typed("phone"));
                 // The form of a method is also on the page of a customer who wants another one than the one that asks for a step.
                 let choosing = spec.name == AttachPaymentMethod::SPEC.name;
-                let asked = Asked { problem: Some(problem), phone, choosing, ..Asked::of(&parts.headers, language) };
+                let asked = Asked { problem: Some(problem), kind, phone, choosing, ..Asked::of(language) };
                 page(&pages, &caller, &id, asked, parts.headers).await
             }
             Err(problem) => trouble(&pages, language, &problem).await,
@@ -289,9 +288,8 @@ pub(super) fn parameters(text: &[u8]) -> Parameters {
 }
 
 impl Asked {
-    fn of(headers: &HeaderMap, language: Language) -> Self {
-        let has_script = cookie(headers, SCRIPT_COOKIE).is_some();
-        Self { language, has_script, choosing: false, problem: None, phone: String::new() }
+    fn of(language: Language) -> Self {
+        Self { language, choosing: false, problem: None, kind: String::new(), phone: String::new() }
     }
 }
 

@@ -4,7 +4,6 @@ mod challenge;
 mod checkout;
 mod document;
 mod front;
-mod merchant;
 
 use super::problem::Problem;
 use super::service::Service;
@@ -26,7 +25,7 @@ use std::sync::{Arc, LazyLock};
 use url::form_urlencoded;
 
 /// The content security policy: `decisions.md` 10.
-const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; style-src 'self'; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
                       img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The files of `www`, embedded by `build.rs`.
@@ -61,7 +60,6 @@ pub(super) fn routes(pages: Arc<Pages>) -> Router {
     Router::new()
         .route("/", get(front::page))
         .route("/checkout/{id}", get(checkout::show).post(checkout::act))
-        .route("/checkout/{id}/merchant", get(merchant::name))
         .route("/checkout/{id}/challenge", get(challenge::show).post(challenge::decide))
         .route("/checkout/assets/{*path}", get(file))
         .layer(map_response(guarded))

@@ -15,7 +15,7 @@ pub(crate) struct Operator {
     pub(crate) name: &'static str,
     country: &'static str,
     /// What its phones begin with, after the country's prefix.
-    prefixes: &'static [&'static str],
+    pub(crate) prefixes: &'static [&'static str],
     /// What a customer dials to find a payment that waits for them.
     pub(crate) ussd: &'static str,
 }
@@ -48,12 +48,6 @@ impl Operator {
     /// The codes of all operators.
     pub(crate) fn codes() -> Vec<&'static str> {
         OPERATORS.iter().map(|operator| operator.code).collect()
-    }
-
-    /// What the phones of each begin with, for the hosted page: `mtn_cm:650,651 orange_cm:655`.
-    pub(crate) fn prefixes() -> String {
-        let list = OPERATORS.iter().map(|operator| [operator.code, &operator.prefixes.join(",")].join(":"));
-        list.collect::<Vec<_>>().join(" ")
     }
 
     /// The operator with this code.

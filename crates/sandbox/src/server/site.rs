@@ -132,11 +132,6 @@ impl Version {
     pub(crate) fn assets(&self) -> &str {
         &self.assets
     }
-
-    /// Whether the package has this file.
-    pub(crate) fn has(&self, entry: &str) -> bool {
-        self.files.contains_key(&format!("{PACKAGE}{entry}"))
-    }
 }
 
 /// The name of a version: a digest of the names and contents of all files.
