@@ -265,6 +265,13 @@ async fn purchases_are_found_by_what_a_person_knows_of_them() {
     ids.reverse();
     assert_eq!(listed, ids, "newest first");
     assert_eq!(call(&sandbox, &shop, "/purchases?search=unknown").await.body["purchases"], json!([]));
+    let operators = |page: &Value| {
+        page["operators"].as_array().unwrap().iter().map(|one| one["status"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(operators(&call(&sandbox, &shop, "/purchases").await.body), ["operational", "operational"]);
+    let closed = json!({ "code": "orange_cm", "status": "closed", "merchant": shop.tenant.id() });
+    control(&sandbox, "POST", "/operators", closed).await;
+    assert_eq!(operators(&call(&sandbox, &shop, "/purchases").await.body), ["operational", "closed"]);
     for (query, code) in
         [("limit=0", "parameter_invalid"), ("limit=x", "parameter_invalid"), ("serach=x", "parameter_unknown")]
     {
@@ -319,6 +326,109 @@ async fn a_payment_is_approved_in_rust() {
     tenant.handset().approve("ORDER-17").await.unwrap();
     let read = send(&client(), "GET", &path, Some(key), None, &[]).await;
     assert_eq!(read.body["data"]["status"], "succeeded");
+}
+
+/// What `guichet shop` records: the application was told of a payment, of its duplicate, and of its refund.
+#[tokio::test]
+async fn the_shop_knows_what_its_application_has_received() {
+    let sandbox = guichet_sandbox::Sandbox::start().await.unwrap();
+    let (base, key, record) = (sandbox.base_url(), sandbox.secret_key().expose(), sandbox.delivery_recorder());
+    let request = async |method: &str, path: &str, body: Value| {
+        let body = (!body.is_null()).then(|| body.to_string());
+        send(&client(), method, &format!("{base}/v1/payment-intents{path}"), Some(key), body, &[]).await.body["data"]
+            .clone()
+    };
+    let read = async |path: &str| {
+        let token = Some(sandbox.control_token().expose());
+        send(&client(), "GET", &format!("{base}/sandbox/{path}"), token, None, &[]).await
+    };
+    let intent = request("POST", "", order("ORDER-17-1")).await;
+    let id = intent["id"].as_str().unwrap();
+    let attach = async |number: &str| request("POST", &format!("/{id}/payment-method"), phone(number)).await;
+    let decide = async |decision: &str, attempt: u32| {
+        let fields = json!({ "payment": id, "decision": decision, "attempt": attempt }).to_string();
+        let url = format!("{base}/sandbox/handset");
+        send(&client(), "POST", &url, Some(sandbox.control_token().expose()), Some(fields), &[]).await
+    };
+    let deliver = |version: u32, paid_by: Value, refunds_due: Value, answer: Result<u16, &str>| {
+        let state = if paid_by.is_null() { "unpaid" } else { "paid" };
+        let event = json!({ "name": "ORDER-17", "version": version, "state": state, "paid_by": paid_by, "refunds_due": refunds_due });
+        let references = vec!["ORDER-17".to_owned(), "ORDER-17-1".to_owned()];
+        record(guichet_sandbox::Delivery { event, references, answer: answer.map_err(str::to_owned) });
+    };
+    let purchase = async || {
+        let listed = read("purchases").await.body["purchases"][0].clone();
+        let read = read("thread").await.body["purchase"].clone();
+        assert_eq!(listed, read, "the list and the thread have one rule");
+        (listed["differs"] == true, listed["reported"]["status"].clone(), listed["reported"]["duplicates"].clone())
+    };
+    attach("237670000020").await;
+    decide("ignore", 1).await;
+    attach("237690000020").await;
+    decide("approve", 2).await;
+    request("GET", &format!("/{id}"), Value::Null).await;
+    assert_eq!(purchase().await, (false, json!("succeeded"), json!(0)), "the shop itself has read it");
+    deliver(1, Value::Null, json!([]), Ok(204));
+    assert_eq!(purchase().await, (true, json!("unpaid"), json!(0)), "its application does not know");
+    let planted = "sk_live_0123456789abcdefghij";
+    deliver(
+        2,
+        json!({ "id": id }),
+        json!([]),
+        Err(&format!("answers 422: refused, {planted} {}", "long ".repeat(100))),
+    );
+    assert_eq!(purchase().await.0, true, "an event that was refused is unknown");
+    deliver(2, json!({ "id": id }), json!([]), Ok(200));
+    assert_eq!(purchase().await, (false, json!("paid"), json!(0)));
+
+    decide("approve", 1).await;
+    assert_eq!(purchase().await.0, true, "a duplicate");
+    deliver(3, json!({ "id": id }), json!([{ "id": id, "attempt": "1" }]), Ok(200));
+    assert_eq!(purchase().await, (false, json!("paid"), json!(1)));
+    deliver(4, json!({ "id": id }), json!([]), Ok(200));
+    assert_eq!(purchase().await, (false, json!("paid"), json!(1)), "it was given back");
+
+    let thread = read("thread").await;
+    assert!(!thread.text.contains(planted) && thread.text.contains("answers 422: refused, ***"), "{}", thread.text);
+    let entries = thread.body["entries"].as_array().unwrap().clone();
+    let delivered = entries.iter().filter(|entry| entry["kind"] == "delivery");
+    let attempts: Vec<_> = delivered.clone().map(|entry| entry["attempt"].as_u64().unwrap()).collect();
+    assert_eq!(attempts, [1, 1, 2, 1, 1], "by event");
+    assert!(delivered.map(|entry| entry["error"].as_str().unwrap_or_default().len()).max().unwrap() <= 300);
+    let differs: Vec<_> = entries.iter().rev().take(4).map(|entry| entry["differs"] == true).collect();
+    assert_eq!(differs, [false, false, true, false], "given back, known, approved twice, and the decision");
+    let requests = read("requests").await;
+    assert!(!requests.text.contains("order_changed"), "deliveries are no requests to the service");
+
+    let limited = read("thread?limit=2").await.body;
+    assert_eq!(
+        (&limited["entries"][1], limited["earlier"].as_u64()),
+        (entries.last().unwrap(), Some(entries.len() as u64 - 2))
+    );
+    request("POST", "", order("ORDER-18")).await;
+    assert_eq!(purchase().await, (false, json!("requires_action"), json!(0)), "another order");
+}
+
+/// A page and its shop's server read every few seconds.
+#[tokio::test]
+async fn equal_readings_are_one_entry() {
+    let sandbox = Sandbox::start_with(Config::default()).await.unwrap();
+    let shop = Merchant::of(&sandbox, "Boutique Awa").await;
+    let intent = shop.create_intent("ORDER-17").await;
+    let path = format!("/v1/payment-intents/{}", intent["id"].as_str().unwrap());
+    let read = async || {
+        for _ in 0..3 {
+            shop.read_intent(&intent).await;
+            shop.call_as("GET", &path, intent["client_secret"].as_str(), Value::Null).await;
+        }
+    };
+    read().await;
+    shop.attach(&intent, phone("237670000000")).await;
+    read().await;
+    let thread = call(&sandbox, &shop, "/thread").await.body;
+    let times: Vec<_> = thread["entries"].as_array().unwrap().iter().map(|entry| entry["times"].as_u64()).collect();
+    let by = [None, None, Some(3), Some(3), None, None, None, Some(3), Some(3)];
+    assert_eq!(times, by, "{thread}");
 }
 
 /// The reading alone is measured: the page's own work does not depend on the number of purchases.

@@ -165,6 +165,7 @@ pub(crate) struct Process {
     pub(crate) admin_url: String,
     service: String,
     key: String,
+    control_token: String,
 }
 
 impl Drop for Process {
@@ -227,7 +228,7 @@ impl Shop {
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it starts: {}", self.log()));
         let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
         let [url, admin_url, service, key] = ["shop_url", "admin_url", "base_url", "secret_key"].map(text);
-        Process { child, url, admin_url, service, key }
+        Process { child, url, admin_url, service, key, control_token: text("control_token") }
     }
 
     /// A file in its folder.
@@ -285,6 +286,12 @@ impl Process {
         let path = format!("/v1/payment-intents/{}/payment-method", intent["id"].as_str().unwrap());
         let reply = self.call("POST", &path, phone(PAYS)).await;
         assert!(reply.status < 300, "{}", reply.text);
+    }
+
+    /// What the sandbox of this process shows of a payment.
+    async fn thread(&self, payment: &str) -> Value {
+        let url = format!("{}/sandbox/thread?payment={payment}", self.service);
+        api::send(&client(), "GET", &url, Some(&self.control_token), None, &[]).await.body
     }
 
     async fn count_payments(&self) -> usize {
@@ -355,6 +362,54 @@ async fn a_customer_buys_and_the_application_learns_it_once() {
     let elsewhere =
         post(&format!("{}/guichet/intents", process.url), &[AWA, "Origin: https://evil.example"], "{}").await;
     assert_eq!(elsewhere.status, 403, "a page of another site");
+}
+
+#[tokio::test]
+async fn each_delivery_to_the_application_is_in_the_thread_of_its_purchase() {
+    let shop = Shop::new("database = \"memory:\"").await;
+    let process = shop.start();
+    let intent = process.begin("17").await;
+    let deliveries = async |payment: &str| {
+        let thread = process.thread(payment).await;
+        let entries = thread["entries"].as_array().unwrap().iter().filter(|entry| entry["kind"] == "delivery");
+        (thread["purchase"].clone(), entries.cloned().collect::<Vec<_>>())
+    };
+    assert_eq!(deliveries("ORDER-awa-17").await.1, [json!(0); 0], "nothing has changed for the application");
+
+    shop.application.answers("order_changed", || StatusCode::INTERNAL_SERVER_ERROR.into_response());
+    process.pay(&intent).await;
+    assert_eq!(process.status(&intent).await["delivered"], false);
+    let (purchase, refused) = deliveries("ORDER-awa-17").await;
+    assert_eq!((&purchase["differs"], &purchase["reported"]), (&json!(true), &Value::Null), "{purchase}");
+    let members = |entry: &Value| {
+        let names = ["attempt", "by", "differs", "error", "http_status", "operation", "status"];
+        json!(names.map(|name| entry[name].clone()))
+    };
+    assert_eq!(
+        members(&refused[0]),
+        json!([1, "shop", true, "answers 500: see its log", null, "order_changed", "paid"])
+    );
+
+    shop.application.answers_well();
+    until("the application has received it", async || deliveries("ORDER-awa-17").await.0["differs"] == false).await;
+    let (purchase, all) = deliveries("ORDER-awa-17").await;
+    assert_eq!(
+        (&purchase["reported"]["operation"], &purchase["reported"]["status"]),
+        (&json!("order_changed"), &json!("paid"))
+    );
+    let last = all.last().unwrap();
+    assert_eq!(members(last), json!([all.len(), "shop", false, null, 204, "order_changed", "paid"]));
+    assert_eq!(last["reported"], json!({ "status": "paid", "duplicates": 0 }));
+
+    // The ledger does not wait for the first delivery as long as for the next ones.
+    let other = process.begin("18").await;
+    process.status(&other).await;
+    process.pay(&other).await;
+    shop.application.state().pause = Duration::from_secs(4);
+    process.status(&other).await;
+    shop.application.answers_well();
+    assert_eq!(deliveries("ORDER-awa-18").await.1[0]["error"], "has not answered in time");
+    assert_eq!(deliveries("ORDER-awa-17").await.1.len(), all.len(), "those of another order");
 }
 
 #[tokio::test]

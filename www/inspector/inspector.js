@@ -13,7 +13,10 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 /** The longest time until a due change for which the page waits. */
 const LONGEST_TIMER = 24 * 60 * 60;
 
-const state = { now: 0, purchases: [], faults: [], next: null, shown: undefined };
+/** The most entries of a thread that the control API reads. Without a limit it reads the newest: more would make each drawing slow. */
+const ALL = 2_000;
+
+const state = { now: 0, purchases: [], operators: [], faults: [], next: null, shown: undefined, limit: undefined };
 let drawn = {};
 let timer;
 
@@ -44,7 +47,7 @@ async function read() {
   const [list, waiting, shown] = await Promise.all([
     call("GET", "purchases", { search: $("searched").value.trim() }),
     call("GET", "faults"),
-    payment && call("GET", "thread", { payment }).catch((error) => {
+    payment && call("GET", "thread", { payment, limit: state.limit }).catch((error) => {
       if (error.status !== 404) throw error;
       return null;
     }),
@@ -52,7 +55,7 @@ async function read() {
   const older = state.search === $("searched").value && state.pages > 1 ? state.purchases.filter(({ id }) => !list.purchases.some((one) => one.id === id)) : [];
   const isMore = older.length > 0;
   Object.assign(state, {
-    now: list.now, purchases: [...list.purchases, ...older], faults: waiting.faults, shown, search: $("searched").value,
+    now: list.now, operators: list.operators, purchases: [...list.purchases, ...older], faults: waiting.faults, shown, search: $("searched").value,
     next: isMore ? state.next : list.next_cursor, pages: isMore ? state.pages : 1,
   });
   if (payment !== named()) return;
@@ -77,12 +80,17 @@ function draw() {
   $("older").hidden = !state.next;
   const id = state.shown?.purchase.id;
   replace("list", [state.purchases, id], () => state.purchases.map((purchase) => entry(purchase, purchase.id === id)));
-  replace("tools", [state.faults, state.purchases.map(({ due }) => due), date(state.now), Math.floor(state.now / 60)], () => tools(state, act));
+  replace("tools", [state.faults, state.operators, state.purchases.map(({ due }) => due), date(state.now), Math.floor(state.now / 60)], () => tools(state, act));
   $("thread").hidden = !named();
   const missing = () => [el("a", { href: `/inspector${location.search}`, class: "back", "data-list": true }, `← ${word("purchases")}`), el("h1", { id: "title" }, word("not_found"))];
-  replace("thread", [named(), state.shown], () => (state.shown ? [...thread(state.shown, (work) => (work ? act(work) : redraw())), ...copy(state.shown, say)] : missing()));
+  replace("thread", [named(), state.shown], () => (state.shown ? [...thread(state.shown, state.operators, act, more), ...copy(state.shown, ALL, say)] : missing()));
   const title = state.shown?.purchase.merchant_reference;
   document.title = title ? `${title} · guichet` : word("title");
+}
+
+function more() {
+  state.limit = ALL;
+  return refresh();
 }
 
 /** Draws a part again if what it shows has changed. What was focused, opened or chosen there stays so. */
@@ -132,7 +140,7 @@ function say(text) {
 /** Goes to an address of the inspector without loading the page again. */
 async function go(href) {
   history.pushState(null, "", href);
-  state.shown = undefined;
+  state.shown = state.limit = undefined;
   await refresh();
   (named() ? $("thread") : document.querySelector("#list a"))?.focus();
 }

@@ -3,21 +3,10 @@ import { code, el, pill } from "./api.js";
 import { handset } from "./tools.js";
 import { amount, date, time, word } from "./words.js";
 
-/** The newest entries that are drawn at once: more would make each redrawing slow. */
-const MOST = 400;
-/** The entries that change no money. */
-const STILL = new Set(["created", "handset", "page_opened"]);
-let drawsAll = false;
-
-export function thread(shown, act) {
-  const { purchase, fields, entries } = shown;
+/** One purchase. `operators` are those of the merchant, and `more` shows the earlier entries. */
+export function thread(shown, operators, act, more) {
+  const { purchase, fields, entries, earlier } = shown;
   const { status, reported, duplicates, differs } = purchase;
-  const rows = joined(entries);
-  const hidden = drawsAll ? 0 : Math.max(0, rows.length - MOST);
-  const all = () => {
-    drawsAll = true;
-    act();
-  };
   return [
     el("a", { href: `/inspector${location.search}`, class: "back", "data-list": true }, `← ${word("purchases")}`),
     el("div", { class: "top" },
@@ -31,55 +20,44 @@ export function thread(shown, act) {
         ),
         differs ? el("p", { class: "differs" }, `≠ ${word("differs")}`) : "",
       ),
-      shown.handset ? handset(shown, act) : "",
+      shown.handset ? handset(shown, operators, act) : "",
     ),
     el("details", { id: "fields" }, el("summary", {}, word("fields", { n: fields.length })),
       el("dl", { class: "fields" }, fields.map(({ field, value, source }) => el("div", {},
         el("dt", {}, code(field), el("small", {}, word(source))), el("dd", {}, value))))),
-    hidden ? el("button", { type: "button", id: "all", onclick: all }, word("earlier", { n: hidden })) : "",
+    earlier ? el("button", { type: "button", id: "earlier", onclick: more }, word("earlier", { n: earlier })) : "",
     el("table", {},
       el("caption", {}, word("thread")),
       el("thead", {}, el("tr", {}, ["time", "money", "reported"].map((name) => el("th", { scope: "col" }, word(name))))),
-      el("tbody", {}, drawn(rows).slice(hidden))),
+      el("tbody", {}, rows(entries))),
   ];
 }
 
 /** How many duplicate payments there are, if any. */
 export const twice = (n) => (n ? el("b", { class: "bad" }, ` ${word("paid_twice", { n })}`) : "");
 
-/** The entries, with each run of equal requests as one: a page reads every few seconds. */
-function joined(entries) {
-  const key = ({ kind, by, operation, http_status, fault, reported }) => kind === "request" && operation.startsWith("read_") && [by, operation, http_status, fault, reported?.status, reported?.duplicates].join();
-  return entries.reduce((rows, entry) => {
-    const last = rows.at(-1);
-    if (last && key(entry) && key(last) === key(entry)) last.times += 1;
-    else rows.push({ ...entry, times: 1 });
-    return rows;
-  }, []);
-}
-
-/** The rows of the table. Each knows the status then, and what the shop knew. */
-function drawn(rows) {
-  let [status, duplicates, known, day] = ["requires_action", 0, undefined, ""];
-  return rows.map((row) => {
-    if (row.status) status = row.status;
-    if (row.kind === "duplicate") duplicates += 1;
-    const isShops = row.by === "shop";
-    if (isShops && row.reported) known = row.reported;
-    const differs = known ? known.status !== status || known.duplicates !== duplicates : status !== "requires_action";
-    const today = date(row.at);
-    const at = el("th", { scope: "row" }, el("time", {}, today === day ? "" : el("span", { class: "day" }, today), time(row.at)));
+/** The rows of the table. Each is red if the shop did not know then what had become of the money. */
+function rows(entries) {
+  let day = "";
+  return entries.map((entry) => {
+    const { at, kind, by, differs, knows } = entry;
+    const today = date(at);
+    const when = el("time", {}, today === day ? "" : el("span", { class: "day" }, today), time(at));
     day = today;
-    const shop = isShops ? request(row) : row.by || STILL.has(row.kind) || !differs ? "" : [el("span", { class: "bad" }, `≠ ${known ? word("still") : word("nothing_reported")} `), known ? pill(known.status, "bad") : ""];
-    return el("tr", { "data-kind": row.kind, "data-by": row.by, "data-differs": differs && (isShops || !row.by) && !STILL.has(row.kind) },
-      at, el("td", {}, isShops ? "" : row.by ? request(row) : money(row)), el("td", {}, shop));
+    const isShops = by === "shop";
+    const behind = differs ? [el("span", { class: "bad" }, `≠ ${word(knows ? "still" : "nothing_reported")} `), knows ? pill(knows, "bad") : ""] : "";
+    return el("tr", { "data-kind": kind, "data-by": by, "data-differs": differs },
+      el("th", { scope: "row" }, when), el("td", {}, isShops ? "" : by ? request(entry) : money(entry)), el("td", {}, isShops ? request(entry) : behind));
   });
 }
 
-function request({ by, operation, http_status, fault, reported, times }) {
+/** A request, or a delivery to the shop's application. */
+function request({ kind, by, operation, attempt, status, http_status, error, fault, reported, times }) {
+  const isDelivery = kind === "delivery";
   return [
     by === "customer" ? el("span", { class: "who" }, word("customer")) : "",
-    code(operation), ` → ${http_status ?? word("no_response")} `,
+    code(operation), isDelivery ? ` (${word("delivery", { n: attempt })}) ` : "", error ? pill(status) : "", " → ",
+    error ? el("span", { class: "bad", lang: "en" }, error) : `${http_status ?? word("no_response")} `,
     reported ? pill(reported.status) : "",
     twice(reported?.duplicates),
     fault ? el("b", { class: "fault" }, ` ${word("fault")} `, code(fault)) : "",

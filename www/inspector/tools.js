@@ -1,14 +1,12 @@
 // What the inspector does: the clock, faults, operators, a reset, and the customer's phone. Beside each button stand the command and the
 // call that it is.
-import { call, el, merchant } from "./api.js";
+import { call, el, merchant, pill } from "./api.js";
 import { copiedTest } from "./copied-test.js";
 import { amount, date, time, word } from "./words.js";
 
 const OPERATIONS = ["create_payment_intent", "read_payment_intent", "list_payment_intents", "attach_payment_method", "confirm_payment_intent", "answer_payment_intent", "cancel_payment_intent", "create_session"];
 const KINDS = ["lost_response", "drop", "status", "malformed", "truncate"];
-const OPERATORS = ["mtn_cm", "orange_cm"];
 const STATUSES = ["delayed", "closed", "operational"];
-const NAMES = { mtn_cm: "MTN Mobile Money", orange_cm: "Orange Money" };
 
 /** A button, with the command and the call that it is. `read` returns the call: its command, method, path and fields. */
 function button(id, text, read, done, attributes = {}) {
@@ -28,9 +26,9 @@ function button(id, text, read, done, attributes = {}) {
   return { pressed, how, explain };
 }
 
-/** The clock, faults, operators and the reset. `state` has the time, the purchases and the waiting faults. */
+/** The clock, faults, operators and the reset. `state` has the time, the purchases, the operators and the waiting faults. */
 export function tools(state, act) {
-  const { now, purchases, faults } = state;
+  const { now, purchases, operators, faults } = state;
   const next = purchases.map(({ due }) => due).filter(Boolean).sort((one, other) => one.at - other.at)[0];
   const clock = (id, text, seconds) => button(id, text, () => ({ command: `clock advance ${seconds}`, method: "POST", path: "clock", fields: { advance_seconds: seconds } }), act);
   const due = next && clock("due", word("clock_due", { what: word(next.what === "late_approval" ? "late_approval_due" : next.what), at: `${date(next.at)} ${time(next.at)}` }), Math.max(0, next.at - now));
@@ -42,7 +40,7 @@ export function tools(state, act) {
   const kind = pick("kind", KINDS, () => add.explain());
   const add = button("add", word("fault_add"), () => ({ command: `faults set ${operation.value} ${kind.value}`, method: "POST", path: "faults", fields: { operation: operation.value, kind: kind.value } }), act);
   const clear = button("clear", word("fault_clear"), () => ({ command: "faults clear", method: "DELETE", path: "faults" }), act);
-  const operator = pick("operator", OPERATORS, () => set.explain());
+  const operator = pick("operator", operators.map(({ code }) => code), () => set.explain());
   const status = pick("operator-status", STATUSES, () => set.explain());
   const set = button("set", word("operator_set"), () => ({ command: `operators ${operator.value} ${status.value}`, method: "POST", path: "operators", fields: { code: operator.value, status: status.value } }), act);
 
@@ -57,13 +55,13 @@ export function tools(state, act) {
     el("h2", {}, word("doing")),
     part("clock", el("p", {}, `${word("clock_now")} ${date(now)} ${time(now)}`), due ? [due.pressed, due.how] : el("p", { class: "soft" }, word("clock_none")), hour.pressed, hour.how),
     part("faults", el("ul", {}, faults.map((fault) => el("li", {}, el("code", {}, `${fault.operation} ${fault.kind}`), ` × ${fault.count}`))), labelled(word("operation"), operation), labelled(word("kind"), kind), add.pressed, add.how, clear.pressed, clear.how),
-    part("operators", labelled(word("operator"), operator), labelled(word("operator_status"), status), set.pressed, set.how),
+    part("operators", el("ul", {}, operators.map(({ name, status }) => el("li", {}, `${name} `, pill(status, status === "operational" ? status : "bad")))), labelled(word("operator"), operator), labelled(word("operator_status"), status), set.pressed, set.how),
     part("reset-part", el("button", { type: "button", id: "reset", onclick: () => ask(true) }, word("reset")), question),
   ].flat();
 }
 
 /** The customer's phone, as its operator draws it. */
-export function handset({ purchase, handset: shown }, act) {
+export function handset({ purchase, handset: shown }, operators, act) {
   const decide = (decision) => {
     const { merchant_reference: payment } = purchase;
     const fields = { payment, decision, attempt: shown.attempt };
@@ -73,7 +71,7 @@ export function handset({ purchase, handset: shown }, act) {
   const decisions = (shown.open ? ["approve", "refuse", "ignore", "approve_late"] : ["approve"]).map(decide);
   return el("section", { class: "handset", "aria-labelledby": "handset-title" },
     el("div", { class: "phone", "data-operator": shown.operator },
-      el("h2", { id: "handset-title" }, NAMES[shown.operator] ?? word("operator")),
+      el("h2", { id: "handset-title" }, operators.find(({ code }) => code === shown.operator)?.name ?? word("operator")),
       el("p", { class: "soft" }, shown.phone),
       el("p", {}, word(shown.open ? "handset_asks" : "handset_late", { payee: shown.payee })),
       el("p", { class: "amount" }, amount(shown)),
@@ -83,11 +81,12 @@ export function handset({ purchase, handset: shown }, act) {
     el("details", { id: "handset-how" }, el("summary", {}, word("commands")), decisions.map(({ how }) => how)));
 }
 
-/** The button that copies the thread as a test. */
-export function copy(shown, say) {
+/** The button that copies the thread as a test, with all of its entries. */
+export function copy({ purchase, earlier, ...shown }, limit, say) {
   const code = el("pre", { id: "copied", tabindex: 0, hidden: true, "aria-label": word("copy") });
   const write = async () => {
-    code.textContent = copiedTest(shown);
+    const whole = earlier ? await call("GET", "thread", { payment: purchase.id, limit }) : { purchase, ...shown };
+    code.textContent = copiedTest(whole);
     code.hidden = false;
     const isCopied = await navigator.clipboard?.writeText(code.textContent).then(() => true, () => false);
     say(word(isCopied ? "copied" : "copy_select"));

@@ -96,6 +96,9 @@ pub(super) struct ThreadArgs {
     /// The payment's reference or id, or `latest`.
     #[arg(default_value = "latest")]
     payment: String,
+    /// The most entries, of which the newest are printed; at most 2000.
+    #[arg(long)]
+    limit: Option<u32>,
     #[command(flatten)]
     merchant: OneMerchant,
 }
@@ -229,14 +232,17 @@ pub(super) async fn purchases(args: PurchasesArgs) -> Result<(), Failure> {
 }
 
 pub(super) async fn thread(args: ThreadArgs) -> Result<(), Failure> {
-    let reply = args.merchant.call(ControlCall::ReadThread, json!({ "payment": args.payment })).await?;
-    args.merchant.control_api.print(&reply, |reply| {
+    let ThreadArgs { payment, limit, merchant } = args;
+    let reply = merchant.call(ControlCall::ReadThread, json!({ "payment": payment, "limit": limit })).await?;
+    merchant.control_api.print(&reply, |reply| {
         let names =
             ["at", "kind", "status", "attempt", "reason", "by", "operation", "http_status", "fault", "reported"];
         table(&reply["entries"], "No entries.", names, |entry| {
             names.map(|name| match name {
                 "at" => moment(&entry[name]),
                 "reported" => text(&entry["reported"]["status"]),
+                // Why the application has not received an event.
+                "fault" if entry["error"].is_string() => text(&entry["error"]),
                 _ => text(&entry[name]),
             })
         })

@@ -9,6 +9,7 @@ use super::keys::control_token;
 use super::open::open;
 use super::pages::{self, Pages};
 use super::profile::Documented;
+use super::requests::Delivery;
 use super::rules::{EsimPackages, Fees};
 use super::server::{DropConnection, Dropped, host};
 use super::service::{Merchants, Service};
@@ -163,6 +164,11 @@ impl InProcess {
     #[must_use]
     pub fn inspector_url(&self) -> String {
         self.access.address(&self.base_url.replacen("//0.0.0.0:", "//127.0.0.1:", 1).replacen("//[::]:", "//[::1]:", 1))
+    }
+
+    /// Shows a delivery of the first merchant's shop to its application in the threads of the order's payments.
+    pub fn record_delivery(&self, delivery: Delivery) {
+        self.service.merchants.first().add_delivery(delivery);
     }
 
     /// The first merchant's secret key.

@@ -79,7 +79,7 @@ pub use in_process::InProcess;
 pub use openapi::openapi;
 pub use package::Package;
 pub use profile::{Documented, ReplyByProfile};
-pub use requests::Request;
+pub use requests::{Delivery, Request};
 #[cfg(feature = "serve")]
 pub use serve::Sandbox;
 pub use server::Dropped;

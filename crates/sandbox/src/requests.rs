@@ -4,6 +4,7 @@ use super::rules::{HandsetDecision, Intent, Status};
 use guichet::protocol::{CredentialKind, Spec};
 use guichet::values::Moment;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 
 /// The number of stored requests.
 pub(super) const MAX_REQUESTS: usize = 1000;
@@ -41,10 +42,39 @@ pub struct Request {
     pub fault: Option<&'static str>,
     /// The payment intents in the response.
     pub(super) shown: Vec<Shown>,
-    /// Whether a customer opened the hosted page, which is no request to the service.
-    pub(super) is_page: bool,
-    /// What a test decided on the customer's phone, and of which attempt: no request to the service either.
-    pub(super) decision: Option<(u32, HandsetDecision)>,
+    /// What it is if it is no request to the service.
+    pub(super) beside: Option<Beside>,
+}
+
+/// What has happened beside the requests to the service.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Beside {
+    /// A customer opened the hosted page.
+    Visit,
+    /// A test decided this attempt on the customer's phone.
+    Decision(u32, HandsetDecision),
+    /// The shop delivered an event to its application, for this number of times.
+    Delivery(Delivery, u32),
+}
+
+/// One delivery of `order_changed` by `guichet shop` to its application, which [`InProcess::record_delivery`] takes.
+///
+/// [`InProcess::record_delivery`]: super::InProcess::record_delivery
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Delivery {
+    /// The event, as it was sent.
+    pub event: Value,
+    /// The references of the order's payments.
+    pub references: Vec<String>,
+    /// The HTTP status of the application's answer, or why the event was not received.
+    pub answer: Result<u16, String>,
+}
+
+impl Delivery {
+    /// Whether it is the same event of the same order.
+    fn has_event_of(&self, other: &Self) -> bool {
+        ["name", "version"].iter().all(|member| self.event[member] == other.event[member])
+    }
 }
 
 /// A payment intent in a response.
@@ -94,41 +124,42 @@ impl Request {
             status: None,
             fault: None,
             shown: Vec::new(),
-            is_page: false,
-            decision: None,
+            beside: None,
         }
     }
 
     /// A customer opened the hosted page of this payment.
     pub(super) fn visit(at: Moment, id: &str) -> Self {
-        Self { is_page: true, ..Self::beside(at, id) }
+        Self { intent: Some(id.to_owned()), ..Self::beside(at, Beside::Visit) }
     }
 
     /// A test decided this attempt on the customer's phone.
     pub(super) fn decided(at: Moment, intent: &Intent, attempt: u32, decision: HandsetDecision) -> Self {
-        let shown = vec![Shown::of(intent)];
-        Self { shown, decision: Some((attempt, decision)), ..Self::beside(at, intent.id.as_str()) }
+        Self { shown: vec![Shown::of(intent)], ..Self::beside(at, Beside::Decision(attempt, decision)) }
     }
 
-    /// Whether it reached the service.
-    pub(super) fn is_to_service(&self) -> bool {
-        !self.is_page && self.decision.is_none()
+    /// The shop delivered an event, after these requests.
+    pub(super) fn delivered(at: Moment, delivery: Delivery, earlier: &VecDeque<Self>) -> Self {
+        let before = earlier.iter().rev().find_map(|request| match &request.beside {
+            Some(Beside::Delivery(other, attempt)) if other.has_event_of(&delivery) => Some(*attempt),
+            _ => None,
+        });
+        Self::beside(at, Beside::Delivery(delivery, before.unwrap_or_default() + 1))
     }
 
-    fn beside(at: Moment, id: &str) -> Self {
+    fn beside(at: Moment, beside: Beside) -> Self {
         Self {
             at,
             operation: "",
             method: "",
             path: "",
-            intent: Some(id.to_owned()),
+            intent: None,
             credential: "none",
             request_id: String::new(),
             status: None,
             fault: None,
             shown: Vec::new(),
-            is_page: false,
-            decision: None,
+            beside: Some(beside),
         }
     }
 
@@ -139,7 +170,11 @@ impl Request {
     }
 
     /// Whether it is about a payment.
-    pub(super) fn is_about(&self, id: &str) -> bool {
+    pub(super) fn is_about(&self, intent: &Intent) -> bool {
+        if let Some(Beside::Delivery(Delivery { references, .. }, _)) = &self.beside {
+            return references.iter().any(|reference| *reference == *intent.terms.merchant_reference);
+        }
+        let id = intent.id.as_str();
         self.intent.as_deref() == Some(id) || self.shown.iter().any(|shown| shown.id == id)
     }
 

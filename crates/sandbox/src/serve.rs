@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::in_process::InProcess;
+use super::requests::Delivery;
 use super::service::Merchant;
 use super::start_error::StartError;
 use super::store::Backend;
@@ -117,6 +118,12 @@ impl Sandbox {
     #[must_use]
     pub fn inspector_url(&self) -> String {
         self.in_process.inspector_url()
+    }
+
+    /// Shows each delivery that it is called with in the threads of the order's payments, of the first merchant.
+    pub fn delivery_recorder(&self) -> impl Fn(Delivery) + Send + Sync + use<> {
+        let in_process = self.in_process.clone();
+        move |delivery| in_process.record_delivery(delivery)
     }
 
     /// The first merchant's secret key.

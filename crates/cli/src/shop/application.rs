@@ -99,7 +99,13 @@ impl Application {
 
     /// Sends a message. Returns what is an answer to it.
     pub(super) async fn send(&self, message: Message<'_>) -> Result<Answer, Refused> {
-        let Message { kind, id, mut members, headers, time, is_answer, about } = message;
+        let (kind, about) = (message.kind, message.about);
+        self.answer(message).await.map_err(|cause| self.failed(kind, about, cause))
+    }
+
+    /// The same; the error is why there is no answer.
+    pub(super) async fn answer(&self, message: Message<'_>) -> Result<Answer, String> {
+        let Message { kind, id, mut members, headers, time, is_answer, about: _ } = message;
         members.insert("type".to_owned(), json!(kind));
         members.insert("audience".to_owned(), json!(self.audience));
         let (body, timestamp) = (Value::Object(members).to_string(), now());
@@ -108,14 +114,14 @@ impl Application {
         for (name, value) in
             [("webhook-id", id), ("webhook-timestamp", timestamp.to_string()), ("webhook-signature", signature)]
         {
-            own.insert(name, HeaderValue::try_from(value).map_err(Refused::broken)?);
+            own.insert(name, HeaderValue::try_from(value).map_err(|error| error.to_string())?);
         }
         let sent = self.http.post(self.url.clone()).headers(own).headers(headers).body(body).send();
         let answered = tokio::time::timeout(time, async { read(sent.await?).await }).await;
-        let cause = match answered {
-            Err(_) => format!("has not answered within {} s", time.as_secs()),
+        match answered {
+            Err(_) => Err(format!("has not answered within {} s", time.as_secs())),
             Ok(Err(error)) => {
-                format!("cannot be reached at {}: {}. Start it, or see `app`", self.url, innermost(&error))
+                Err(format!("cannot be reached at {}: {}. Start it, or see `app`", self.url, innermost(&error)))
             }
             Ok(Ok((headers, status, bytes))) => {
                 self.learn_clock(&headers);
@@ -125,13 +131,12 @@ impl Application {
                 if status.is_success() || is_answer(&answer) {
                     return Ok(answer);
                 }
-                match answer.error() {
+                Err(match answer.error() {
                     Some((code, message)) => format!("answers {}: {code}, {message}", status.as_u16()),
                     None => self.cause(status, &headers),
-                }
+                })
             }
-        };
-        Err(self.failed(kind, about, &cause))
+        }
     }
 
     /// The failure of the application: the page learns that nothing is lost, and the log learns the cause.

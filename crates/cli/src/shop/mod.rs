@@ -4,6 +4,7 @@
 //! - [`config`] is `shop.toml`, and [`secret`] what the two share.
 //! - [`application`] sends a message, and names the cause if there is no answer; [`customer`] and [`seller`] read the answers.
 //! - [`serve`] has the routes and the rounds, and [`metrics`] what an operator watches.
+//! - [`deliveries`] shows in the sandbox's inspector what the application has received.
 //! - [`reconcile`] compares a payment company's statement with the orders.
 //! - [`init`] writes an application to begin with, [`events`] has what the application has not received, [`books`] what a bookkeeper decides, and
 //!   [`restore`] copies.
@@ -13,6 +14,7 @@ mod application;
 mod books;
 mod config;
 mod customer;
+mod deliveries;
 mod events;
 mod init;
 mod metrics;

@@ -2,6 +2,7 @@
 
 use super::application::{Answer, Application, Message};
 use super::customer::{Customer, credentials_of, joined};
+use super::deliveries::Deliveries;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -16,7 +17,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -34,6 +35,8 @@ pub(super) struct Seller {
     pub application: Application,
     redirect_url: String,
     cache: Mutex<Cache>,
+    /// Set if the service is a sandbox in this process.
+    deliveries: OnceLock<Deliveries>,
 }
 
 /// Customers by the hash of their credentials.
@@ -70,7 +73,12 @@ pub(super) async fn with_cookies(request: Request, next: Next) -> Response {
 
 impl Seller {
     pub(super) fn new(application: Application, redirect_url: String) -> Self {
-        Self { application, redirect_url, cache: Mutex::default() }
+        Self { application, redirect_url, cache: Mutex::default(), deliveries: OnceLock::new() }
+    }
+
+    /// Shows each delivery from now on in the inspector of a sandbox.
+    pub(super) fn record_deliveries(&self, deliveries: Deliveries) {
+        let _ = self.deliveries.set(deliveries);
     }
 
     /// Forgets the customers of a login that has ended.
@@ -201,6 +209,10 @@ impl Shop for Seller {
         let Changed { name, version, .. } = changed;
         let named = format!("{} {name} {version}", self.application.audience());
         let id = format!("evt_{}", hex::encode(&Sha256::digest(named)[..16]));
+        let mut recorded = match self.deliveries.get() {
+            Some(deliveries) => Some(deliveries.begin(changed, &members).await),
+            None => None,
+        };
         let message = Message {
             kind: "order_changed",
             id,
@@ -210,7 +222,11 @@ impl Shop for Seller {
             is_answer: |_| false,
             about: name,
         };
-        self.application.send(message).await.map(drop)
+        let answered = self.application.answer(message).await.map(|answer| answer.status.as_u16());
+        if let Some(recorded) = &mut recorded {
+            recorded.set_answer(answered.clone());
+        }
+        answered.map(drop).map_err(|cause| self.application.failed("order_changed", name, cause))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::admin;
 use super::config::{Admin, Config};
+use super::deliveries::Deliveries;
 use super::metrics::Metrics;
 use super::open::{self, Service};
 use super::seller::{Seller, with_cookies};
@@ -74,6 +75,10 @@ pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
     // They refuse a PostgreSQL that others on the network could read.
     let sessions = open::sessions(&config, &client).await?;
     let orders = open::orders(&config).await?;
+    if let Some(sandbox) = &sandbox {
+        let record = Box::new(sandbox.delivery_recorder());
+        seller.record_deliveries(Deliveries { orders: orders.clone(), record });
+    }
     let ledger = open::ledger(&config, client.clone(), orders.clone())?;
     if !ledger.is_of_its_environment().await? {
         return Err("`database` has the payments of another environment: a test key's, or a live one's. Name another database for this key.".into());

@@ -201,7 +201,8 @@ calls! {
     /// Lists the payments of a merchant, newest first, each with what was last reported to its shop.
     ListPurchases: "list_purchases" get "/sandbox/purchases" -> "Purchases", command "purchases" {
         description: "`differs` is true if the shop does not know the payment's status or all of its duplicate \
-                      payments. Secrets are removed. What was reported to the shop is known of the newest 1,000 requests.",
+                      payments. Secrets are removed. What was reported to the shop is known of the newest 1,000 requests. Once `guichet \
+                      shop` has delivered an event of the order, it is what the application has received.",
         fields: || json!({
             "search": {
                 "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
@@ -216,19 +217,28 @@ calls! {
                 "description": "The most payments of a page.",
             },
         }),
-        replied: || json!({ "now": 1_795_257_000, "purchases": [purchase()], "next_cursor": null }),
+        replied: || json!({
+            "now": 1_795_257_000, "purchases": [purchase()], "next_cursor": null,
+            "operators": [{ "code": "mtn_cm", "name": "MTN Mobile Money", "status": "operational" }],
+        }),
         codes: &[ErrorCode::ParameterInvalid],
     }
     /// Reads a payment as one thread in time: what happened to the money, and what was reported to the shop.
     ReadThread: "read_thread" get "/sandbox/thread" -> "Thread", command "thread" {
         description: "`fields` is the body of the creation: each field is in the service's document, or our choice. \
                       Secrets are removed.",
-        fields: || json!({ "payment": {
-            "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200, "default": "latest",
-            "description": "The payment's reference or id, or `latest`: the newest one.",
-        } }),
+        fields: || json!({
+            "payment": {
+                "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200, "default": "latest",
+                "description": "The payment's reference or id, or `latest`: the newest one.",
+            },
+            "limit": {
+                "type": ["integer", "null"], "minimum": 1, "maximum": 2_000, "default": 200,
+                "description": "The most entries, of which the newest are read.",
+            },
+        }),
         replied: || json!({
-            "now": 1_795_257_000, "purchase": purchase(), "handset": null,
+            "now": 1_795_257_000, "purchase": purchase(), "handset": null, "earlier": 0,
             "fields": [{ "field": "amount", "value": "5000", "source": "documented" }],
             "entries": [{ "at": 1_795_257_000, "kind": "created", "status": "requires_action" }],
         }),

@@ -164,7 +164,7 @@ impl ControlApi {
                 let words = || OperatorStatus::ALL.map(OperatorStatus::as_str).to_vec();
                 let status = status.ok_or_else(|| unknown("status", words()))?;
                 self.service.merchants.set_operator(merchant, operator.code, status).await?;
-                operators_of(merchant)
+                json!({ "operators": operators_of(merchant) })
             }
             Call::ListRequests => {
                 let requests = merchant.requests();
@@ -182,11 +182,14 @@ impl ControlApi {
                 let (intents, has_more) = found;
                 let last = intents.last().filter(|_| has_more).map(|intent| intent.id.to_string());
                 let purchases = purchases::list(merchant, &intents);
-                redacted(json!({ "now": merchant.now().unix(), "purchases": purchases, "next_cursor": last }))
+                let (now, operators) = (merchant.now().unix(), operators_of(merchant));
+                redacted(json!({ "now": now, "purchases": purchases, "next_cursor": last, "operators": operators }))
             }
             Call::ReadThread => {
+                let invalid = "limit must be a whole number from 1 to 2,000.";
+                let limit = fields.whole("limit", invalid)?.ok_or_else(|| wrong("limit", invalid))?;
                 let intent = self.service.find_intent(merchant, fields.required("payment")?).await?;
-                let mut thread = redacted(purchases::thread(&self.service, merchant, &intent));
+                let mut thread = redacted(purchases::thread(&self.service, merchant, &intent, limit as usize));
                 thread["now"] = merchant.now().unix().into();
                 thread
             }
@@ -224,12 +227,10 @@ fn faults_of(merchant: &Merchant) -> Value {
     json!({ "faults": merchant.faults().iter().map(Fault::to_json).collect::<Vec<_>>() })
 }
 
-fn operators_of(merchant: &Merchant) -> Value {
+fn operators_of(merchant: &Merchant) -> Vec<Value> {
     let statuses = merchant.operators();
-    let list = OPERATORS
-        .iter()
-        .map(|Operator { code, name, .. }| json!({ "code": code, "name": name, "status": statuses.of(code).as_str() }));
-    json!({ "operators": list.collect::<Vec<_>>() })
+    let operator = |Operator { code, name, .. }: &Operator| json!({ "code": code, "name": name, "status": statuses.of(code).as_str() });
+    OPERATORS.iter().map(operator).collect()
 }
 
 impl From<AddFaultError> for Problem {

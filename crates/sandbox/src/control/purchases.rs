@@ -2,12 +2,15 @@
 
 use crate::openapi;
 use crate::redact::redacted;
-use crate::requests::{MAX_REQUESTS, Request, Shown};
+use crate::requests::{Beside, Delivery, MAX_REQUESTS, Request, Shown};
 use crate::rules::{Intent, PayingWith, Status};
 use crate::service::{Merchant, Service};
 use serde_json::Value;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::LazyLock;
+
+/// The name of the event that `guichet shop` delivers to its application.
+const ORDER_CHANGED: &str = "order_changed";
 
 /// An object of JSON. `json!` is the same with more code for each member, and the npm package has a limit.
 macro_rules! object {
@@ -29,34 +32,95 @@ static FIELDS: LazyLock<Value> = LazyLock::new(|| {
 /// Payments as entries of the list.
 pub(super) fn list(merchant: &Merchant, intents: &[Intent]) -> Vec<Value> {
     merchant.read_requests(|requests| {
-        let mut reported: HashMap<&str, (&Request, &Shown)> = HashMap::new();
-        for request in requests.iter().filter(|request| is_shops(request)) {
-            for shown in request.shown.iter().filter_map(|shown| request.received(&shown.id)) {
-                reported.insert(&shown.id, (request, shown));
-            }
-        }
-        let is_complete = requests.len() < MAX_REQUESTS;
-        intents.iter().map(|intent| purchase(intent, reported.get(intent.id.as_str()).copied(), is_complete)).collect()
+        let purchase = |intent: &Intent| {
+            let mut shop = Shop::new(requests);
+            requests.iter().for_each(|request| shop.learn(request, intent));
+            purchase(intent, &shop)
+        };
+        intents.iter().map(purchase).collect()
     })
+}
+
+/// What a payment's shop knows of it: by the responses to its requests. Once `guichet shop` has delivered an event of the order, by
+/// what its application has received.
+struct Shop<'a> {
+    last: Option<Report<'a>>,
+    has_application: bool,
+    /// Whether every request is known, so that a shop without one knows nothing.
+    is_complete: bool,
+}
+
+struct Report<'a> {
+    at: i64,
+    operation: &'static str,
+    /// The payment's status, or the order's state.
+    status: &'a str,
+    duplicates: usize,
+    /// Whether the application knows that this payment succeeded.
+    is_paid: bool,
+}
+
+impl<'a> Shop<'a> {
+    fn new(requests: &VecDeque<Request>) -> Self {
+        Self { last: None, has_application: false, is_complete: requests.len() < MAX_REQUESTS }
+    }
+
+    fn learn(&mut self, request: &'a Request, intent: &Intent) {
+        let (at, id) = (request.at.unix(), intent.id.as_str());
+        if let Some(Beside::Delivery(delivery, _)) = &request.beside
+            && request.is_about(intent)
+        {
+            let before = self.last.take().filter(|_| self.has_application);
+            self.has_application = true;
+            self.last = if delivery.answer.is_ok() { Some(Report::of(at, delivery, id, before)) } else { before };
+        } else if is_shops(request) && !self.has_application {
+            let report = |Shown { status, duplicates, .. }: &Shown| {
+                let (status, is_paid) = (status.into_str(), false);
+                Report { at, operation: request.operation, status, duplicates: *duplicates, is_paid }
+            };
+            self.last = request.received(id).map(report).or(self.last.take());
+        }
+    }
+
+    /// Whether it does not know what has become of the money. It is red then.
+    fn differs(&self, status: Status, duplicates: usize) -> bool {
+        let last = self.last.as_ref();
+        let is_known = match last {
+            _ if self.has_application => last.is_some_and(|last| last.is_paid) == (status == Status::Succeeded),
+            Some(last) => last.status == status.into_str(),
+            None if self.is_complete => status == Status::RequiresAction,
+            None => return false,
+        };
+        !is_known || last.map_or(0, |last| last.duplicates) != duplicates
+    }
+}
+
+impl<'a> Report<'a> {
+    /// What a delivery says of one payment of its order. What was given back is no longer due, and still known.
+    fn of(at: i64, delivery: &'a Delivery, id: &str, before: Option<Self>) -> Self {
+        let event = &delivery.event;
+        let due = || event["refunds_due"].as_array().into_iter().flatten().filter(|due| due["id"] == id);
+        let (was_paid, duplicates) = before.map_or((false, 0), |before| (before.is_paid, before.duplicates));
+        Self {
+            at,
+            operation: ORDER_CHANGED,
+            status: event["state"].as_str().unwrap_or_default(),
+            duplicates: duplicates.max(due().filter(|due| !due["attempt"].is_null()).count()),
+            is_paid: was_paid || event["paid_by"]["id"] == id || due().any(|due| due["attempt"].is_null()),
+        }
+    }
 }
 
 fn is_shops(request: &Request) -> bool {
     request.credential == "secret_key"
 }
 
-/// A payment, with what was last reported to its shop. `is_complete`: whether every request is known, so that the shop without
-/// one knows nothing.
-fn purchase(intent: &Intent, reported: Option<(&Request, &Shown)>, is_complete: bool) -> Value {
+/// A payment, with what was last reported to its shop.
+fn purchase(intent: &Intent, shop: &Shop<'_>) -> Value {
     let Intent { id, payment_ref, terms, state, created_at, expires_at, .. } = intent;
     let duplicates = state.duplicate_payments.len();
-    let differs = match reported {
-        Some((_, shown)) => (shown.status, shown.duplicates) != (state.status, duplicates),
-        None => is_complete && state.status != Status::RequiresAction,
-    };
-    let reported = reported.map(|(request, shown)| {
-        let status = shown.status.into_str();
-        let (at, operation, duplicates) = (request.at.unix(), request.operation, shown.duplicates);
-        object!({ "at": at, "operation": operation, "status": status, "duplicates": duplicates })
+    let reported = shop.last.as_ref().map(|Report { at, operation, status, duplicates, .. }| {
+        object!({ "at": *at, "operation": *operation, "status": *status, "duplicates": *duplicates })
     });
     object!({
         "id": id.as_str(), "merchant_reference": &*terms.merchant_reference, "payment_ref": &**payment_ref,
@@ -65,13 +129,15 @@ fn purchase(intent: &Intent, reported: Option<(&Request, &Shown)>, is_complete: 
         "phone": terms.phone.as_deref(), "status": state.status.into_str(), "attempts": state.attempts,
         "duplicates": duplicates, "operator": state.paying_with.as_ref().and_then(PayingWith::operator),
         "created_at": created_at.unix(), "reported": reported,
-        "differs": differs, "due": state.due(*expires_at).map(|(at, what)| object!({ "at": at, "what": what })),
+        "differs": shop.differs(state.status, duplicates), "due": state.due(*expires_at).map(|(at, what)| object!({ "at": at, "what": what })),
     })
 }
 
-/// One payment: what was created, what has happened since, and what the customer's phone shows.
-pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent) -> Value {
-    let entries = merchant.read_requests(|requests| entries(intent, requests));
+/// One payment: what was created, the newest of what has happened since, and what the customer's phone shows.
+pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent, limit: usize) -> Value {
+    let (mut entries, purchase) = merchant.read_requests(|requests| entries(intent, requests));
+    let earlier = entries.len().saturating_sub(limit);
+    entries.drain(..earlier);
     let body: Value = serde_json::from_str(&intent.body).unwrap_or_default();
     let body = redacted(body).as_object().cloned().unwrap_or_default();
     let fields = body.into_iter().filter(|(_, value)| !value.is_null()).map(|(field, value)| {
@@ -95,9 +161,7 @@ pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent) ->
         })
     });
     object!({
-        "purchase": list(merchant, std::slice::from_ref(intent)).pop(), "fields": fields.collect::<Vec<_>>(),
-        "entries": entries,
-        "handset": handset,
+        "purchase": purchase, "fields": fields.collect::<Vec<_>>(), "earlier": earlier, "entries": entries, "handset": handset,
     })
 }
 
@@ -108,48 +172,112 @@ fn phone(with: &PayingWith) -> Option<&str> {
     }
 }
 
-/// What has happened to the money, and each request about it, in order.
-fn entries(intent: &Intent, requests: &VecDeque<Request>) -> Vec<Value> {
+/// What has happened to the money, and each request about it, in order; and the payment at the end of it.
+fn entries(intent: &Intent, requests: &VecDeque<Request>) -> (Vec<Value>, Value) {
     let id = intent.id.as_str();
-    let mut entries = vec![object!({ "at": intent.created_at.unix(), "kind": "created", "status": "requires_action" })];
+    let created = object!({ "at": intent.created_at.unix(), "kind": "created", "status": "requires_action" });
+    let shop = Shop::new(requests);
+    let mut thread = Thread { entries: vec![created], shop, status: Status::RequiresAction, duplicates: 0 };
     let mut money = money(intent).into_iter().peekable();
     let (mut written, mut known) = (0, 0);
-    for request in requests.iter().filter(|request| request.is_about(id)) {
+    for request in requests.iter().filter(|request| request.is_about(intent)) {
         let history = request.shown.iter().find(|shown| shown.id == id).map_or(known, |shown| shown.history);
         // A change comes before what it has caused, a reading after what it shows.
-        let is_change = request.method != "GET" && request.operation != "create_payment_intent" && !request.is_page;
+        let is_visit = request.beside == Some(Beside::Visit);
+        let is_change = request.method != "GET" && request.operation != "create_payment_intent" && !is_visit;
         let before = if is_change { known } else { history };
-        while let Some((_, entry)) = money.next_if(|(at, _)| *at < request.at.unix() || written < before) {
-            entries.push(entry);
+        while let Some(change) = money.next_if(|change| change.at < request.at.unix() || written < before) {
+            thread.add_change(change);
             written += 1;
         }
         known = known.max(history);
-        entries.push(entry(request, id));
+        thread.shop.learn(request, intent);
+        thread.add_request(request, id);
     }
-    entries.extend(money.map(|(_, entry)| entry));
-    entries
+    money.for_each(|change| thread.add_change(change));
+    let purchase = purchase(intent, &thread.shop);
+    (thread.entries, purchase)
 }
 
-fn entry(request: &Request, id: &str) -> Value {
+/// The thread so far, with the money and the shop's knowledge at its end.
+struct Thread<'a> {
+    entries: Vec<Value>,
+    shop: Shop<'a>,
+    status: Status,
+    duplicates: usize,
+}
+
+impl Thread<'_> {
+    fn add_change(&mut self, Change { status, entry, .. }: Change) {
+        match status {
+            Some(status) => self.status = status,
+            None => self.duplicates += 1,
+        }
+        self.add(entry);
+    }
+
+    /// Adds a request. Equal readings without anything else between them are one entry: a page reads every few seconds.
+    fn add_request(&mut self, request: &Request, id: &str) {
+        let mut new = entry(request, id, &self.shop);
+        let is_reading = request.method == "GET";
+        let mut readings = self.entries.iter_mut().rev().take_while(|entry| is_reading && entry.get("times").is_some());
+        let is_equal = |entry: &&mut Value| OF_A_READING.iter().all(|member| entry[*member] == new[*member]);
+        if let Some(equal) = readings.find(is_equal) {
+            equal["times"] = (equal["times"].as_u64().unwrap_or_default() + 1).into();
+            return;
+        }
+        if is_reading {
+            new["times"] = 1.into();
+        }
+        if new["by"] == "shop" { self.add(new) } else { self.entries.push(new) }
+    }
+
+    /// Adds an entry with what the shop knows then.
+    fn add(&mut self, mut entry: Value) {
+        entry["differs"] = self.shop.differs(self.status, self.duplicates).into();
+        entry["knows"] = self.shop.last.as_ref().map(|last| last.status).into();
+        self.entries.push(entry);
+    }
+}
+
+/// The members by which readings are equal.
+const OF_A_READING: [&str; 5] = ["by", "operation", "http_status", "fault", "reported"];
+
+fn entry(request: &Request, id: &str, shop: &Shop<'_>) -> Value {
     let at = request.at.unix();
-    if request.is_page {
-        return object!({ "at": at, "kind": "page_opened" });
+    let report = |status: &str, duplicates: usize| object!({ "status": status, "duplicates": duplicates });
+    match &request.beside {
+        Some(Beside::Visit) => object!({ "at": at, "kind": "page_opened" }),
+        Some(Beside::Decision(attempt, decision)) => {
+            object!({ "at": at, "kind": "handset", "decision": decision.into_str(), "attempt": *attempt })
+        }
+        Some(Beside::Delivery(Delivery { event, answer, .. }, attempt)) => {
+            let reported = shop.last.as_ref().filter(|_| answer.is_ok());
+            object!({
+                "at": at, "kind": "delivery", "by": "shop", "operation": ORDER_CHANGED, "attempt": *attempt,
+                "status": event["state"].clone(), "http_status": answer.as_ref().ok().copied(),
+                "error": answer.as_ref().err().map(String::as_str),
+                "reported": reported.map(|last| report(last.status, last.duplicates)),
+            })
+        }
+        None => object!({
+            "at": at, "kind": "request", "by": if is_shops(request) { "shop" } else { "customer" },
+            "operation": request.operation, "http_status": request.status, "fault": request.fault,
+            "request_id": &*request.request_id,
+            "reported": request.received(id).map(|shown| report(shown.status.into_str(), shown.duplicates)),
+        }),
     }
-    if let Some((attempt, decision)) = request.decision {
-        return object!({ "at": at, "kind": "handset", "decision": decision.into_str(), "attempt": attempt });
-    }
-    let reported = request
-        .received(id)
-        .map(|shown| object!({ "status": shown.status.into_str(), "duplicates": shown.duplicates }));
-    object!({
-        "at": at, "kind": "request", "by": if is_shops(request) { "shop" } else { "customer" },
-        "operation": request.operation,
-        "http_status": request.status, "fault": request.fault, "request_id": &*request.request_id, "reported": reported,
-    })
+}
+
+/// A status of a payment after its creation, or without one a duplicate payment.
+struct Change {
+    at: i64,
+    status: Option<Status>,
+    entry: Value,
 }
 
 /// The statuses of a payment after its creation and its duplicate payments, with their times, in order.
-fn money(intent: &Intent) -> Vec<(i64, Value)> {
+fn money(intent: &Intent) -> Vec<Change> {
     let state = &intent.state;
     let mut attempt = 0;
     let mut money: Vec<_> = Vec::new();
@@ -159,8 +287,9 @@ fn money(intent: &Intent) -> Vec<(i64, Value)> {
         .map(|approval| {
             let logged = state.attempt_log.get(approval.attempt as usize - 1);
             let after = logged.map_or(state.status_history.len(), |attempt| attempt.approved_after);
-            let entry = object!({ "at": approval.approved_at, "kind": "duplicate", "attempt": approval.attempt });
-            (after, (approval.approved_at, entry))
+            let at = approval.approved_at;
+            let entry = object!({ "at": at, "kind": "duplicate", "attempt": approval.attempt });
+            (after, Change { at, status: None, entry })
         })
         .peekable();
     for (index, (at, status)) in state.status_history.iter().enumerate() {
@@ -191,7 +320,7 @@ fn money(intent: &Intent) -> Vec<(i64, Value)> {
             }
             _ => {}
         }
-        money.push((*at, entry));
+        money.push(Change { at: *at, status: Some(*status), entry });
     }
     money.extend(duplicates.map(|(_, duplicate)| duplicate));
     money

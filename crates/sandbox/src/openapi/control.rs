@@ -214,7 +214,14 @@ pub(super) fn schemas(operations: &[&str]) -> Map<String, Value> {
     });
     let mut schemas: Map<String, Value> = serde_json::from_value(schemas).unwrap_or_default();
     // As text, because the same as code is five times as large in the wasm.
-    let inspector: Map<String, Value> = serde_json::from_str(include_str!("inspector.json")).unwrap_or_default();
+    let mut inspector: Map<String, Value> = serde_json::from_str(include_str!("inspector.json")).unwrap_or_default();
+    for schema in inspector.values_mut() {
+        let fields = decided(schema["properties"].take());
+        if schema.get("required").is_none() {
+            schema["required"] = fields.as_object().into_iter().flat_map(Map::keys).cloned().collect();
+        }
+        (schema["properties"], schema["type"]) = (fields, "object".into());
+    }
     schemas.extend(inspector);
     schemas
 }

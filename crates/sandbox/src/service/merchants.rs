@@ -2,7 +2,7 @@
 
 use crate::clock::ServiceClock;
 use crate::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS};
-use crate::requests::{MAX_REQUESTS, Request, Shown};
+use crate::requests::{Delivery, MAX_REQUESTS, Request, Shown};
 use crate::rules::{OperatorStatus, OperatorStatuses};
 use crate::start_error::StartError;
 use crate::store::{Backend, MerchantRow, Write};
@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::watch;
+
+/// The most characters of why an application has not received an event.
+const LONGEST_REASON: usize = 300;
 
 /// One merchant. Every request sees the same state of it.
 #[derive(Clone)]
@@ -61,7 +64,6 @@ impl Merchant {
     }
 
     /// The current time of its clock, which may not be stored yet. No response may depend on it.
-    #[cfg(feature = "serve")]
     pub(crate) fn peek(&self) -> Moment {
         self.clock.peek().plus(self.clock_offset())
     }
@@ -142,10 +144,17 @@ impl Merchant {
             .iter()
             .rev()
             .take_while(|request| request.at.plus(60) > visit.at)
-            .any(|request| request.is_page && request.intent == visit.intent);
+            .any(|request| request.beside == visit.beside && request.intent == visit.intent);
         if !is_listed {
             self.add_request(visit);
         }
+    }
+
+    /// Lists that the shop delivered an event to its application.
+    pub(crate) fn add_delivery(&self, mut delivery: Delivery) {
+        delivery.answer = delivery.answer.map_err(|why| why.chars().take(LONGEST_REASON).collect());
+        let request = Request::delivered(self.peek(), delivery, &self.lock_requests());
+        self.add_request(request);
     }
 
     /// Records the response of a request: its status, unless the connection ends without it, and the payment intents in
@@ -161,7 +170,7 @@ impl Merchant {
 
     /// The newest requests to the service, oldest first.
     pub(crate) fn requests(&self) -> Vec<Request> {
-        self.lock_requests().iter().filter(|request| request.is_to_service()).cloned().collect()
+        self.lock_requests().iter().filter(|request| request.beside.is_none()).cloned().collect()
     }
 
     /// Reads the newest [`MAX_REQUESTS`] requests, those for the hosted page among them, oldest first.
