@@ -3,18 +3,25 @@
 //! `GUICHET_PICTURES` writes pictures of each view.
 
 use crate::accessible::Accessibility;
-use crate::support::api::{Merchant, order};
+use crate::support::api::{Merchant, client, order, send};
 use crate::support::browser::Browser;
 use crate::support::engine::{Engine, in_chromium, in_every_browser, only_in_chromium};
-use guichet_sandbox::Sandbox;
+use guichet_sandbox::{Delivery, Sandbox};
 use serde_json::{Value, json};
+use std::time::Instant;
 
 in_every_browser!(a_decline_a_late_approval_and_a_duplicate_are_followed_in_the_thread);
 
-in_chromium!(what_the_page_does_is_the_control_api, every_text_of_a_payment_is_text,);
+in_chromium!(
+    what_the_page_does_is_the_control_api,
+    every_text_of_a_payment_is_text,
+    a_delivery_to_the_application_is_in_the_thread,
+    of_10000_events_the_newest_are_drawn,
+);
 
 only_in_chromium!(
     "it uses Chromium's DevTools protocol":
+    of_10000_purchases_the_first_view_draws_one_page,
     #[ignore = "needs axe-core: cargo xtask test"]
     every_view_of_the_inspector_is_accessible,
 );
@@ -152,6 +159,12 @@ async fn what_the_page_does_is_the_control_api(engine: Engine) {
     browser.click("#clear").await;
     browser.wait_until("return document.querySelector('#faults ul').children.length === 0").await;
 
+    browser.click("#operators summary").await;
+    browser.wait_for_text("#operators ul", "MTN Mobile Money operational").await;
+    browser.click("#operator-status option[value=closed], #operator-status option:nth-child(2)").await;
+    browser.click("#set").await;
+    browser.wait_for_text("#operators ul", "MTN Mobile Money closed").await;
+
     browser.click("#reset-part summary").await;
     browser.click("#reset").await;
     browser.click("#reset-no").await;
@@ -165,6 +178,97 @@ async fn what_the_page_does_is_the_control_api(engine: Engine) {
     opened.sandbox.reset().await.unwrap();
     browser.run("document.querySelector('[data-language=fr]').click()").await;
     browser.wait_for_text("#side h1", "Achats").await;
+}
+
+/// What `guichet shop` records of two deliveries: one that its application refuses, and one that it receives.
+async fn a_delivery_to_the_application_is_in_the_thread(engine: Engine) {
+    let sandbox = Sandbox::start().await.unwrap();
+    let (base, key, record) = (sandbox.base_url(), sandbox.secret_key().expose(), sandbox.delivery_recorder());
+    let post = async |path: &str, body: Value| {
+        let url = format!("{base}/v1/payment-intents{path}");
+        send(&client(), "POST", &url, Some(key), Some(body.to_string()), &[]).await.body["data"].clone()
+    };
+    let intent = post("", order("ORDER-17")).await;
+    let id = intent["id"].as_str().unwrap();
+    post(&format!("/{id}/payment-method"), phone("237670000000")).await;
+    let deliver = |answer: Result<u16, &str>| {
+        let event =
+            json!({ "name": "ORDER-17", "version": 1, "state": "paid", "paid_by": { "id": id }, "refunds_due": [] });
+        record(Delivery { event, references: vec!["ORDER-17".to_owned()], answer: answer.map_err(str::to_owned) });
+    };
+    let browser = engine.start("inspector-delivery").await;
+    browser.open(&sandbox.inspector_url()).await;
+    deliver(Err("answers 500: see its log"));
+    browser.wait_for_text("#list [data-differs]", "nothing").await;
+    browser.click("#list a").await;
+    browser.wait_for_text("[data-kind=delivery][data-differs] td:last-child", "answers 500: see its log").await;
+    deliver(Ok(204));
+    browser.wait_for_text("tbody", "order_changed (delivery 2) → 204 paid").await;
+    browser.wait_until("return !document.querySelector('.differs')").await;
+    browser.click("[data-language='fr']").await;
+    browser.wait_for_text("tbody", "order_changed (envoi 2) → 204 paid").await;
+}
+
+/// The sandbox knows the newest 1,000 requests, and the page draws the newest 200 entries of them.
+async fn of_10000_events_the_newest_are_drawn(engine: Engine) {
+    const EVENTS: usize = 10_000;
+    let opened = Opened::start(engine, "inspector-long").await;
+    let Opened { shop, browser, .. } = &opened;
+    let intent = shop.create_intent("ORDER-17").await;
+    shop.attach(&intent, phone("237670000000")).await;
+    // Each is refused, and an entry of its own.
+    let send = async |from: usize| {
+        for _ in (from..EVENTS).step_by(16) {
+            assert_eq!(shop.intent_action(&intent, "cancel", json!({})).await.status, 409);
+        }
+    };
+    futures_util::future::join_all((0..16).map(send)).await;
+    let begun = Instant::now();
+    opened.show("ORDER-17").await;
+    browser.wait_for("tbody tr").await;
+    println!("a thread of {EVENTS} events: {:?} from the address to its rows", begun.elapsed());
+    let rows = "return document.querySelectorAll('tbody tr').length";
+    assert_eq!(browser.run(rows).await, 200);
+    println!("its work: {}", browser.run(WORK).await);
+    assert!(browser.run("return document.querySelectorAll('*').length").await.as_u64().unwrap() < 2_500);
+    browser.click("#earlier").await;
+    browser.wait_until(&format!("{rows} > 200 && !document.querySelector('#earlier')")).await;
+    assert!(browser.run(rows).await.as_u64().unwrap() <= 1_010);
+    assert!(opened.rows().await[0].starts_with("Created"), "the money's part is whole");
+}
+
+/// What the page has loaded: of each file and reply its bytes, and when it was there, in milliseconds since the navigation.
+const WORK: &str = "return performance.getEntries().filter(({ transferSize }) => transferSize !== undefined)
+    .map(({ name, transferSize, responseEnd }) => `${new URL(name).pathname} ${transferSize} B ${Math.round(responseEnd)} ms`).join(', ')";
+
+async fn of_10000_purchases_the_first_view_draws_one_page(engine: Engine) {
+    const PURCHASES: usize = 10_000;
+    let opened = Opened::start(engine, "inspector-many").await;
+    let Opened { shop, browser, sandbox } = &opened;
+    // The page would read while they are created.
+    browser.open("about:blank").await;
+    let create = async |from: usize| {
+        for number in (from..PURCHASES).step_by(16) {
+            shop.create_intent(&format!("ORDER-{number}")).await;
+        }
+    };
+    futures_util::future::join_all((0..16).map(create)).await;
+    let first_row = "new MutationObserver((_, observer) => {
+        if (!document.querySelector('#list li')) return;
+        observer.disconnect();
+        requestAnimationFrame(() => setTimeout(() => { window.firstView = performance.now(); }));
+    }).observe(document, { childList: true, subtree: true });";
+    browser.add_init_script(first_row).await;
+    for _ in 0..3 {
+        browser.open(&format!("{}/inspector?merchant={}", sandbox.base_url(), shop.tenant.id())).await;
+        browser.wait_until("return window.firstView !== undefined").await;
+        println!("of {PURCHASES} purchases the first view: {} ms", browser.run("return Math.round(firstView)").await);
+        println!("its work: {}", browser.run(WORK).await);
+    }
+    assert_eq!(browser.run("return document.querySelectorAll('#list li').length").await, 50);
+    let replies = "return performance.getEntriesByType('resource').filter(({ name }) => name.includes('/sandbox/purchases')).map(({ decodedBodySize }) => decodedBodySize)";
+    let replies: Vec<u64> = serde_json::from_value(browser.run(replies).await).unwrap();
+    assert!(replies.iter().all(|bytes| *bytes < 40_000) && (1..=2).contains(&replies.len()), "{replies:?}");
 }
 
 const HOSTILE: &str = "<img src=x onerror=hacked()><script>hacked()</script>\u{202e}</td></table>'\"`${hacked()}&lt;";
@@ -211,6 +315,16 @@ async fn every_view_of_the_inspector_is_accessible(engine: Engine) {
     shop.read_intent(&paid).await;
     eventful(&opened, "ORDER-17").await;
     look.once("inspector-late").await;
+    let waiting = shop.create_intent("ORDER-19").await;
+    shop.attach(&waiting, phone("237670000020")).await;
+    opened.show("latest").await;
+    browser.wait_for("#handset-approve").await;
+    look.once("inspector-handset").await;
+    let list = format!("{}/inspector?merchant={}", sandbox.base_url(), shop.tenant.id());
+    browser.open(&list).await;
+    browser.wait_for("#list a").await;
+    browser.run("for (const id of ['clock', 'operators']) document.getElementById(id).open = true").await;
+    look.once("inspector-list").await;
     let long = json!({ "firstname": "Donaudampfschifffahrtsgesellschaftskapitän",
     "merchant_reference": "0123456789".repeat(10), "amount": "999999999999999" });
     let mut fields = order("ORDER-18");
@@ -232,7 +346,7 @@ async fn every_view_of_the_inspector_is_accessible(engine: Engine) {
     browser.click("[data-language='en']").await;
     look.once("inspector-duplicate").await;
     browser.click("[data-language='fr']").await;
-    browser.open(&format!("{}/inspector?merchant={}", sandbox.base_url(), shop.tenant.id())).await;
+    browser.open(&list).await;
     browser.wait_for("#list a").await;
     browser.run("for (const one of document.querySelectorAll('#tools details')) one.open = true; document.querySelector('#reset').click()").await;
     look.once("inspector-list-fr").await;
