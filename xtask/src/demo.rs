@@ -30,7 +30,7 @@ pub struct Options {
     /// Make the same purchase in a headless browser, step by step, with a screenshot of each page in target/demo/
     #[arg(long)]
     check: bool,
-    /// The same, and copy two of the screenshots to docs/pictures/
+    /// The same, and copy some of the screenshots to docs/pictures/
     #[arg(long)]
     pictures: bool,
     /// Options of the shop, such as `-- --listen 127.0.0.1:8080`
@@ -202,10 +202,12 @@ impl Drop for Running {
 }
 
 /// The documents' pictures, and the screenshots of which they are copies.
-const PICTURES: [(&str, &str); 4] = [
+const PICTURES: [(&str, &str); 6] = [
     ("shop.png", "paid-02-what-each-way-of-paying-costs-phone.png"),
     ("checkout.png", "paid-03-the-hosted-checkout-page-phone.png"),
     ("inspector.png", "inspector-late-1280-light.png"),
+    ("inspector-list.png", "inspector-list-1280-light.png"),
+    ("inspector-handset.png", "inspector-handset-320-dark.png"),
     ("bookkeeper.png", "bookkeeper-en-1280-light.png"),
 ];
 
