@@ -377,12 +377,12 @@ async fn the_shop_knows_what_its_application_has_received() {
         json!([]),
         Err(&format!("answers 422: refused, {planted} {}", "long ".repeat(100))),
     );
-    assert_eq!(purchase().await.0, true, "an event that was refused is unknown");
+    assert!(purchase().await.0, "an event that was refused is unknown");
     deliver(2, json!({ "id": id }), json!([]), Ok(200));
     assert_eq!(purchase().await, (false, json!("paid"), json!(0)));
 
     decide("approve", 1).await;
-    assert_eq!(purchase().await.0, true, "a duplicate");
+    assert!(purchase().await.0, "a duplicate");
     deliver(3, json!({ "id": id }), json!([{ "id": id, "attempt": "1" }]), Ok(200));
     assert_eq!(purchase().await, (false, json!("paid"), json!(1)));
     deliver(4, json!({ "id": id }), json!([]), Ok(200));
