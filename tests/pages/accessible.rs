@@ -35,6 +35,7 @@ async fn every_state_of_the_hosted_page_is_accessible(engine: Engine) {
     page.visit_every_state().await;
 
     // What the script alone shows.
+    demo.merchant.set_operator("mtn_cm", "operational").await;
     page.open("5006").await;
     browser.proxy().stall();
     demo.pay_by_phone(&browser, "237670000000").await;

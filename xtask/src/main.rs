@@ -11,6 +11,7 @@ mod durations;
 mod frameworks;
 mod generate;
 mod glue;
+mod hosted_page;
 mod inline;
 mod npm;
 mod pack;

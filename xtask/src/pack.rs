@@ -9,7 +9,7 @@ use anyhow::Result;
 use crate::npm::Tools;
 use crate::package::{self, Packed};
 use crate::steps::Steps;
-use crate::{sandbox_package, server_package, setup, size};
+use crate::{hosted_page, sandbox_package, server_package, setup, size};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -58,6 +58,7 @@ impl Packages {
         let guichet = package::optimized(steps, tools)?;
         let server = server_package::build(steps, tools)?;
         let sandbox = sandbox_package::build(steps, tools, &guichet, &server)?;
+        steps.step("the hosted page's states", |_| hosted_page::write(&guichet, &sandbox))?;
         Ok(Self { guichet, sandbox, server })
     }
 

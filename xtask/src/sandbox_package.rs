@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::bytes::Weight;
 use crate::cargo::{at_root, root};
+use crate::hosted_page;
 use crate::npm::{Tools, run_quietly};
 use crate::package::{self, Packed};
 use crate::steps::Steps;
@@ -61,6 +62,7 @@ fn package(wasm: &[u8], version: &str, tools: &Tools, guichet: &Packed, server: 
 /// The files of a package that have one of these extensions.
 fn with_extensions(package: &Packed, extensions: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = package::files(&package.folder)?;
+    files.retain(|file| !file.starts_with(package.folder.join(hosted_page::FOLDER)));
     files.retain(|file| extensions.iter().any(|one| file.extension().is_some_and(|extension| extension == *one)));
     Ok(files)
 }
