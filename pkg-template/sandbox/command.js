@@ -46,6 +46,7 @@ Usage: guichet-sandbox [OPTIONS]
       --allow-host <NAME>      A host name under which the control API answers, besides loopback. May be repeated
       --allow-origin <ORIGIN>  An origin whose pages may call the service; default: every origin. May be repeated
       --public-methods         Let anyone read payment methods and fees without a credential
+      --checkout <DIR>         The folder of your own checkout page, whose index.html is served in the place of the sandbox's
       --profile <FILE>         The profile of a payment company (service.json): payments are read, found and canceled as it says
       --strict                 Refuse unknown fields
       --json                   Print one line of JSON when ready, and nothing else on stdout
@@ -61,6 +62,7 @@ const OPTIONS = {
   "allow-host": { type: "string", multiple: true },
   "allow-origin": { type: "string", multiple: true },
   "public-methods": { type: "boolean" },
+  checkout: { type: "string" },
   profile: { type: "string" },
   strict: { type: "boolean" },
   json: { type: "boolean" },

@@ -35,6 +35,16 @@ export function fillRandom(bytes) {
 export const brotli = (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
 export const gzip = (bytes) => gzipSync(bytes, { level: 9 });
 export const variable = (name) => process.env[name];
+
+/** The bytes of a file of the option `checkout`. */
+export function readFile(path) {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined; // there is none, or it cannot be read
+  }
+}
+
 export const panicked = (message) => console.error(`guichet-sandbox has stopped because of a bug: ${message}`);
 
 const here = fileURLToPath(new URL(".", import.meta.url));

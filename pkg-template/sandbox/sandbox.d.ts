@@ -57,6 +57,8 @@ export interface SandboxOptions {
   baseUrl?: string | URL;
   /** The origin under which customers reach the hosted page, in `checkout_url`. Default: `baseUrl`. */
   publicUrl?: string | URL;
+  /** The folder of your own checkout page, which is served in the place of the sandbox's: `index.html` is the page of every payment. */
+  checkout?: string;
   /** The first merchant's name of 1 to 100 characters, which the hosted page shows. */
   merchantName?: string;
   /** The origins whose pages may call the service. Default: every origin. */

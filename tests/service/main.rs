@@ -34,6 +34,7 @@ mod names;
 mod native;
 mod openapi;
 mod orders;
+mod own_page;
 mod restore;
 mod sandbox_bad_input;
 mod sandbox_clock;

@@ -33,8 +33,8 @@ impl NpmProcess {
 
     /// Starts the service with this configuration. An error is what the command wrote.
     pub fn start(config: &Config) -> Result<Self, String> {
-        let Config { database, merchant_name, public_url, allow_hosts, allow_origins, public_methods, strict, .. } =
-            config;
+        let Config { database, merchant_name, checkout, public_url, allow_hosts, allow_origins, .. } = config;
+        let Config { public_methods, strict, .. } = config;
         let usual = Config::default();
         assert_eq!(
             (database, merchant_name),
@@ -42,6 +42,7 @@ impl NpmProcess {
             "the package has no such option: do not run this test there (xtask/src/services.rs)"
         );
         let mut options = vec!["--listen=127.0.0.1:0".to_owned()];
+        options.extend(checkout.iter().map(|folder| format!("--checkout={}", folder.display())));
         options.extend(public_url.iter().map(|url| format!("--public-url={url}")));
         options.extend(allow_hosts.iter().map(|host| format!("--allow-host={host}")));
         options.extend(allow_origins.iter().map(|origin| format!("--allow-origin={origin}")));

@@ -13,6 +13,7 @@ holds<Equal<ReturnType<typeof createSandbox>, Promise<Sandbox>>>();
 const options: SandboxOptions = {
   baseUrl: new URL("https://api.example.com"),
   publicUrl: "https://pay.example.com",
+  checkout: "./checkout",
   merchantName: "Awa's shoes",
   allowOrigins: ["https://shop.example.com"],
   allowHosts: ["sandbox.test"],

@@ -61,7 +61,7 @@ GUICHET_LOG=debug logs more on stderr.";
 #[derive(Subcommand)]
 enum Command {
     /// Run the whole service on this machine. No real money moves.
-    Sandbox(serve::SandboxArgs),
+    Sandbox(Box<serve::SandboxArgs>),
     /// Print a sandbox's clock, or move it forward.
     Clock(control_api::ClockArgs),
     /// Make the next calls of a sandbox fail.
@@ -138,7 +138,7 @@ async fn dispatch(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
     start_log(matches!(&chosen, Command::Shop(args) if args.log_is_json()));
     match chosen {
         Command::Check(args) => return check::check(*args).await,
-        Command::Sandbox(args) => serve::sandbox(args).await?,
+        Command::Sandbox(args) => serve::sandbox(*args).await?,
         Command::Clock(args) => control_api::clock(args).await?,
         Command::Faults(args) => control_api::faults(args).await?,
         Command::Operators(args) => control_api::operators(args).await?,

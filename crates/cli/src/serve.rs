@@ -36,6 +36,9 @@ pub(super) struct SandboxArgs {
     /// The folder of the npm package, for the hosted checkout page.
     #[arg(long, value_name = "DIR")]
     package: Option<PathBuf>,
+    /// The folder of your own checkout page, whose index.html is served in the place of the sandbox's.
+    #[arg(long, value_name = "DIR")]
+    checkout: Option<PathBuf>,
     /// The name of the first merchant, which the hosted page shows; a merchant that is in the database keeps its name.
     #[arg(long, value_name = "NAME", default_value_t = Config::default().merchant_name)]
     merchant_name: String,
@@ -84,6 +87,7 @@ pub(super) async fn sandbox(args: SandboxArgs) -> Result<(), Box<dyn Error>> {
         keys: args.keys,
         merchant_name: args.merchant_name,
         package: Package::find(args.package),
+        checkout: args.checkout,
         public_url: args.public_url,
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,

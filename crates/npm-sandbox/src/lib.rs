@@ -32,6 +32,8 @@ extern "C" {
     #[wasm_bindgen(js_name = fillRandom)]
     fn fill_random(bytes: &mut [u8]);
     fn variable(name: &str) -> Option<String>;
+    #[wasm_bindgen(js_name = readFile)]
+    fn read_file(path: &str) -> Option<Vec<u8>>;
     fn brotli(bytes: &[u8]) -> Vec<u8>;
     fn gzip(bytes: &[u8]) -> Vec<u8>;
     /// The files of the npm package `guichet`: a name, its content, a name, its content.
@@ -196,6 +198,7 @@ fn node() -> Surroundings {
         fill_random: |bytes| fill_random(bytes),
         sleep,
         variable: |name| variable(name),
+        read_file: |path| read_file(path.to_str()?),
         brotli: |bytes| Some(brotli(bytes)),
         gzip: |bytes| Some(gzip(bytes)),
     }
@@ -222,10 +225,11 @@ fn read_package() -> Vec<(String, Bytes)> {
 }
 
 /// The options, and what each must be.
-const OPTIONS: [(&str, &str); 8] = [
+const OPTIONS: [(&str, &str); 9] = [
     ("allowHosts", "a list of host names"),
     ("allowOrigins", "a list of origins"),
     ("baseUrl", "an origin: http://localhost:4243"),
+    ("checkout", "the path of a folder"),
     ("merchantName", "a text of 1 to 100 characters"),
     ("profile", "the content of a profile, service.json"),
     ("publicMethods", "true or false"),
@@ -244,6 +248,7 @@ fn read_options(json: &str) -> Result<Config, String> {
             "allowHosts" => texts(&value).map(|hosts| config.allow_hosts = hosts),
             "allowOrigins" => texts(&value).map(|origins| config.allow_origins = origins),
             "baseUrl" => value.as_str().and_then(read_origin).map(|origin| config.base_url = Some(origin)),
+            "checkout" => value.as_str().map(|folder| config.checkout = Some(folder.into())),
             "merchantName" => name_of(&value).map(|name| config.merchant_name = name),
             "profile" if !value.is_null() => {
                 Some(profile(&value.to_string())?).map(|profile| config.profile = Some(profile))

@@ -43,6 +43,8 @@ pub struct Config {
     pub merchant_name: String,
     /// The npm package, which the pages load. Default: [`Package::find`].
     pub package: Package,
+    /// The folder of a company's own checkout page, which is served in the place of the sandbox's: `index.html` is the page of every payment.
+    pub checkout: Option<PathBuf>,
     /// The origin of an [`InProcess`](crate::InProcess), which has no port: `http://localhost:4243`. Default: `public_url`, or this one.
     pub base_url: Option<String>,
     /// The origin under which customers reach the sandbox: `https://pay.example.com`. Default: the address it listens on.
@@ -78,6 +80,7 @@ impl Default for Config {
             keys: None,
             merchant_name: "Sandbox shop".into(),
             package: Package::find(None),
+            checkout: None,
             base_url: None,
             public_url: None,
             allow_hosts: Vec::new(),

@@ -7,7 +7,7 @@ use super::http;
 use super::inspector::{self, Access};
 use super::keys::control_token;
 use super::open::open;
-use super::pages::{self, Pages};
+use super::pages::{self, OwnPage, Pages};
 use super::profile::Documented;
 use super::requests::Delivery;
 use super::rules::{EsimPackages, Fees};
@@ -70,6 +70,7 @@ impl InProcess {
         };
         let allow_origins = config.allow_origins.iter().map(|text| allowed_origin(text)).collect::<Result<_, _>>()?;
         let hosts = config.allow_hosts.iter().map(|text| allowed_host(text)).collect::<Result<_, _>>()?;
+        let own_page = config.checkout.clone().map(OwnPage::new).transpose()?;
         let control_token = control_token(&config)?;
         let (keys, store) = open(&config, backend).await?;
         let load = async {
@@ -108,7 +109,7 @@ impl InProcess {
             .with_state(Arc::clone(&service))
             .merge(control::routes(Arc::clone(&control)))
             .merge(inspector::routes(control))
-            .merge(pages::routes(Pages::new(Arc::clone(&service), config.package)));
+            .merge(pages::routes(Pages::new(Arc::clone(&service), config.package, own_page)));
         Ok(Self {
             service,
             access,

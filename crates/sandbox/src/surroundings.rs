@@ -1,6 +1,7 @@
-//! The surroundings of the sandbox: time, randomness, waiting, environment variables, and compression. On a system they are its own;
+//! The surroundings of the sandbox: time, randomness, waiting, environment variables, files, and compression. On a system they are its own;
 //! elsewhere, as in wasm32, the caller gives them.
 
+use std::path::Path;
 use std::pin::{Pin, pin};
 use std::sync::OnceLock;
 use std::task::Poll;
@@ -19,6 +20,8 @@ pub struct Surroundings {
     pub sleep: fn(Duration) -> Sleep,
     /// An environment variable: `GUICHET_SECRET_KEY`, `GUICHET_INSTANCE_KEY` or `GUICHET_CONTROL_TOKEN`.
     pub variable: fn(&str) -> Option<String>,
+    /// The content of a file of [`Config::checkout`](crate::Config::checkout). `None` if it cannot be read.
+    pub read_file: fn(&Path) -> Option<Vec<u8>>,
     /// Compresses a file of the hosted page with brotli. `None` if that is not possible.
     pub brotli: fn(&[u8]) -> Option<Vec<u8>>,
     /// Compresses a file of the hosted page with gzip. `None` if that is not possible.
@@ -65,6 +68,10 @@ pub(super) fn variable(name: &str) -> Option<String> {
     (given().variable)(name)
 }
 
+pub(super) fn read_file(path: &Path) -> Option<Vec<u8>> {
+    (given().read_file)(path)
+}
+
 pub(super) fn brotli(bytes: &[u8]) -> Option<Vec<u8>> {
     (given().brotli)(bytes)
 }
@@ -109,6 +116,7 @@ impl Surroundings {
             },
             sleep: |time| Box::pin(tokio::time::sleep(time)),
             variable: |name| std::env::var(name).ok(),
+            read_file: |path| std::fs::read(path).ok(),
             brotli: |bytes| {
                 let size_hint = bytes.len();
                 let best = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, size_hint, ..Default::default() };

@@ -47,6 +47,7 @@ Usage: guichet-sandbox demo [OPTIONS]
 
       --listen <ADDRESS>          The address of the shop; port 0 takes a free port [default: 127.0.0.1:4242]
       --sandbox-listen <ADDRESS>  The address of the payment service [default: 127.0.0.1:4243]
+      --checkout <DIR>            The folder of your own checkout page, whose index.html is served in the place of the sandbox's
       --json                      Print one line of JSON when ready, and nothing else on stdout
   -h, --help                      Print this help
 
@@ -55,13 +56,14 @@ It keeps nothing after it stops. The shop of \`cargo xtask demo\`, in a clone of
 const OPTIONS = {
   listen: { type: "string", default: "127.0.0.1:4242" },
   "sandbox-listen": { type: "string", default: "127.0.0.1:4243" },
+  checkout: { type: "string" },
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 };
 
 function read(args) {
-  const { listen, "sandbox-listen": sandboxListen, ...rest } = parse(args, OPTIONS, "guichet-sandbox demo", {}).values;
-  return { ...rest, shop: loopback(listen, "listen"), sandbox: loopback(sandboxListen, "sandbox-listen") };
+  const { listen, "sandbox-listen": sandboxListen, checkout, ...rest } = parse(args, OPTIONS, "guichet-sandbox demo", {}).values;
+  return { ...rest, shop: loopback(listen, "listen"), sandbox: { ...loopback(sandboxListen, "sandbox-listen"), checkout } };
 }
 
 /** Reads an address of this machine alone: the shop has no passwords and serves plain http. */

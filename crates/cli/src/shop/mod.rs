@@ -54,6 +54,9 @@ pub(super) struct RunArgs {
     /// The folder of the npm package, for the hosted page of the test service.
     #[arg(long, value_name = "DIR", requires = "sandbox")]
     package: Option<PathBuf>,
+    /// The folder of your own checkout page, which the test service then serves in the place of its own.
+    #[arg(long, value_name = "DIR", requires = "sandbox")]
+    checkout: Option<PathBuf>,
     /// Print one line of JSON when ready, and nothing else on stdout.
     #[arg(long)]
     json: bool,

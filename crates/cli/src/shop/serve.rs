@@ -56,11 +56,17 @@ struct Process {
 }
 
 pub(super) async fn run(args: RunArgs) -> Result<(), Box<dyn Error>> {
-    let RunArgs { file: FileArgs { config }, sandbox, package, json, log: _ } = args;
+    let RunArgs { file: FileArgs { config }, sandbox, package, checkout, json, log: _ } = args;
     let config = Config::read(&config)?;
     let seller = Arc::new(open::seller(&config)?);
     let sandbox = match sandbox {
-        Some(listen) => Some(start_sandbox(&config, listen, Package::find(package)).await?),
+        Some(listen) => Some(
+            start_sandbox(
+                &config,
+                SandboxConfig { listen, package: Package::find(package), checkout, ..SandboxConfig::default() },
+            )
+            .await?,
+        ),
         None => None,
     };
     let service = match &sandbox {
@@ -144,15 +150,15 @@ async fn listen(address: SocketAddr, setting: &str) -> Result<(TcpListener, Stri
 }
 
 /// The service in this process. In memory with the orders, and else beside them.
-async fn start_sandbox(config: &Config, listen: SocketAddr, package: Package) -> Result<Sandbox, Box<dyn Error>> {
+async fn start_sandbox(config: &Config, of_options: SandboxConfig) -> Result<Sandbox, Box<dyn Error>> {
     let in_memory = config.database == "memory:";
     let database = if in_memory { "memory:" } else { "sqlite:.guichet/sandbox.sqlite" }.to_owned();
-    if let Some(problem) = package.problem() {
+    if let Some(problem) = of_options.package.problem() {
         eprintln!("guichet: {problem}");
     }
     let profile = config.company.clone();
     let merchant_name = config.name.clone();
-    let config = SandboxConfig { listen, database, package, profile, merchant_name, ..SandboxConfig::default() };
+    let config = SandboxConfig { database, profile, merchant_name, ..of_options };
     // Its sentence names the option of `guichet sandbox`.
     let started = Sandbox::start_with(config).await;
     Ok(started.map_err(|error| error.to_string().replace("with --listen", "with --sandbox=127.0.0.1:PORT"))?)

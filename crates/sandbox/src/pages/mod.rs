@@ -4,6 +4,9 @@ mod challenge;
 mod checkout;
 mod document;
 mod front;
+mod own;
+
+pub(super) use own::OwnPage;
 
 use super::problem::Problem;
 use super::service::Service;
@@ -44,26 +47,30 @@ static CHECKOUT_STYLE: LazyLock<&'static str> = LazyLock::new(|| {
 pub(super) struct Pages {
     service: Arc<Service>,
     site: Arc<Site>,
+    own: Option<OwnPage>,
 }
 
 impl Pages {
-    pub(super) fn new(service: Arc<Service>, package: Package) -> Arc<Self> {
+    pub(super) fn new(service: Arc<Service>, package: Package, own: Option<OwnPage>) -> Arc<Self> {
         let site = Site::new("/checkout/assets", FILES, &[front::ENGLISH, front::FRENCH], package)
             .value("origin", service.public_origin.clone())
             .value("version", front::VERSION.to_owned());
-        Arc::new(Self { service, site: Arc::new(site) })
+        Arc::new(Self { service, site: Arc::new(site), own })
     }
 }
 
-/// The routes of the pages.
+/// The routes of the pages. A company's own page takes the place of the sandbox's.
 pub(super) fn routes(pages: Arc<Pages>) -> Router {
-    Router::new()
+    let router = Router::new()
         .route("/", get(front::page))
-        .route("/checkout/{id}", get(checkout::show).post(checkout::act))
-        .route("/checkout/{id}/challenge", get(challenge::show).post(challenge::decide))
-        .route("/checkout/assets/{*path}", get(file))
-        .layer(map_response(guarded))
-        .with_state(pages)
+        .route("/checkout/{id}/challenge", get(challenge::show).post(challenge::decide));
+    let router = match &pages.own {
+        Some(_) => own::add_routes(router),
+        None => router
+            .route("/checkout/{id}", get(checkout::show).post(checkout::act))
+            .route("/checkout/assets/{*path}", get(file)),
+    };
+    router.layer(map_response(guarded)).with_state(pages)
 }
 
 async fn file(State(pages): State<Arc<Pages>>, Path(path): Path<String>, headers: HeaderMap) -> Response<Body> {

@@ -61,15 +61,7 @@ impl Site {
     /// Responds with a file below [`Site::base`]; the path may begin with a version. Under the current version it is immutable. Under
     /// any other path it is the current file, and the browser must revalidate it.
     pub(crate) async fn file(self: &Arc<Self>, path: String, request: HeaderMap) -> Response<Body> {
-        self.respond(move |version| {
-            let (caching, path) = match path.split_once('/') {
-                Some((name, path)) if name == version.name => (Caching::Immutable, path),
-                Some((name, path)) if is_version(name) => (Caching::Revalidate, path),
-                _ => (Caching::Revalidate, path.as_str()),
-            };
-            version.files.get(path).map_or_else(not_found, |file| file.respond(&request, caching))
-        })
-        .await
+        self.respond(move |version| version.file(&path, &request)).await
     }
 
     /// Reads and compresses: on the blocking thread pool, where there is one.
@@ -131,6 +123,16 @@ impl Version {
     /// The path of the versioned folder.
     pub(crate) fn assets(&self) -> &str {
         &self.assets
+    }
+
+    /// Responds with a file, as [`Site::file`] does.
+    pub(crate) fn file(&self, path: &str, request: &HeaderMap) -> Response<Body> {
+        let (caching, path) = match path.split_once('/') {
+            Some((name, path)) if name == self.name => (Caching::Immutable, path),
+            Some((name, path)) if is_version(name) => (Caching::Revalidate, path),
+            _ => (Caching::Revalidate, path),
+        };
+        self.files.get(path).map_or_else(not_found, |file| file.respond(request, caching))
     }
 }
 

@@ -70,6 +70,11 @@ impl StaticFile {
         Arc::clone(file)
     }
 
+    /// Whether a file of this name has a media type.
+    pub(crate) fn is_typed(name: &str) -> bool {
+        media_type(name) != UNTYPED
+    }
+
     /// The SHA-256 of its content, in hexadecimal.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
@@ -129,7 +134,7 @@ impl StaticFile {
     }
 
     fn may_compress(&self) -> bool {
-        self.bytes.len() >= SMALLEST_COMPRESSED && self.media_type != "application/octet-stream"
+        self.bytes.len() >= SMALLEST_COMPRESSED && self.media_type != UNTYPED
     }
 
     fn smaller(&self, compressed: Option<Vec<u8>>) -> Option<Bytes> {
@@ -175,16 +180,22 @@ fn has_match(request: &HeaderMap, etag: &str) -> bool {
         .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
 }
 
+/// The media type of a file without one.
+const UNTYPED: &str = "application/octet-stream";
+
 /// The media type of a file, by its extension.
 fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, ending)| ending) {
         Some("css") => "text/css; charset=utf-8",
         Some("html") => "text/html; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
         Some("json") => "application/json",
+        Some("png") => "image/png",
         Some("svg") => "image/svg+xml",
+        Some("txt") => "text/plain; charset=utf-8",
         Some("wasm") => "application/wasm",
-        _ => "application/octet-stream",
+        Some("woff2") => "font/woff2",
+        _ => UNTYPED,
     }
 }
 
