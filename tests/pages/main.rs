@@ -21,6 +21,7 @@ mod inspector;
 mod lost_network;
 mod next;
 mod npx_demo;
+mod own_checkout;
 mod package;
 mod popup;
 mod purchase;

@@ -10,6 +10,7 @@ use super::service::{Sandbox, Tenant};
 use super::shop_process::ShopProcess;
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, PaymentIntent};
 use guichet::{Client, SecretKey};
+use guichet_sandbox::Config;
 use std::sync::Arc;
 
 /// A running demo shop, its merchant, and the service that it uses.
@@ -43,7 +44,16 @@ impl DemoShop {
 
     /// The same, with a name for the merchant.
     pub async fn named(name: &str) -> Self {
-        let sandbox = Sandbox::start().await.expect("a sandbox starts on a free port");
+        Self::at(Sandbox::start().await.expect("a sandbox starts on a free port"), name).await
+    }
+
+    /// A shop whose customers pay on the page of `examples/hosted`.
+    pub async fn with_own_checkout() -> Self {
+        let config = Config { checkout: Some(super::root().join("examples/hosted")), ..Config::default() };
+        Self::at(Sandbox::start_with(config).await.expect("the folder has a page"), "Pas à Pas").await
+    }
+
+    async fn at(sandbox: Sandbox, name: &str) -> Self {
         let merchant = Arc::new(sandbox.merchant_named(name).await.expect("the sandbox adds a merchant"));
         diagnostics::print_requests_on_panic(&merchant);
         let shop = Server::Rust(ShopProcess::start(sandbox.base_url(), merchant.secret_key().expose()));
