@@ -45,8 +45,8 @@ async function open(reference, language) {
     method: "POST",
     headers: { authorization: `Bearer ${shop.secretKey}`, "content-type": "application/json" },
     body: JSON.stringify({
-      merchant_reference: reference, amount: 5000, currency: "XAF", description: "A pair of shoes", firstname: "Awa",
-      lastname: "Ndiaye", phone: "237670000000", redirect_url: "https://shop.example/return",
+      merchant_reference: reference, amount: "5000", description: "A pair of shoes", firstname: "Awa", lastname: "Ndiaye",
+      phone: "237670000000", redirect_url: "https://shop.example/return",
     }),
   });
   const { data } = await created.json();
