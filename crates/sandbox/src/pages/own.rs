@@ -34,7 +34,8 @@ impl OwnPage {
             return Ok(own);
         }
         Err(StartError::Config(format!(
-            "There is no {PAGE} in {}, the folder of your own checkout page. Write it there, or copy guichet's examples/hosted.",
+            "There is no {PAGE} in {}, the folder of your own checkout page (option `checkout`). Write the page there, or begin with a copy \
+             of guichet's examples/hosted. Without the option, the sandbox serves its own page.",
             own.0.display()
         )))
     }
