@@ -101,7 +101,7 @@ impl DemoShop {
 
     pub async fn pay_by_card(&self, browser: &Browser, number: &str) {
         self.enter_card(browser, number).await;
-        browser.click("[data-for='card'] [data-test='pay']").await;
+        browser.click("[data-for='card'] [data-test='pay'], #form > [data-test='pay']").await;
     }
 
     pub async fn enter_card(&self, browser: &Browser, number: &str) {

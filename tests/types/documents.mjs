@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** The documents that show JavaScript. */
-const WITH_JAVASCRIPT = ["README.md", "README.fr.md", "docs/hosted.md", "docs/loading.md", "docs/page.md", "docs/react.md", "docs/testing.md", "pkg-template/README.md", "pkg-template/sandbox/README.md", "pkg-template/server/README.md"];
+const WITH_JAVASCRIPT = ["README.md", "README.fr.md", "docs/loading.md", "docs/page.md", "docs/react.md", "docs/testing.md", "pkg-template/README.md", "pkg-template/sandbox/README.md", "pkg-template/server/README.md"];
 /** TypeScript's extensions for the languages of blocks. */
 const EXTENSIONS = { js: "ts", mjs: "ts", cjs: "ts", javascript: "ts", ts: "ts", mts: "ts", typescript: "ts", jsx: "tsx", tsx: "tsx" };
 
