@@ -1,8 +1,9 @@
 #![cfg_attr(doc_labels, feature(doc_cfg))]
-//! A payments client for mobile money and cards, XAF and Cameroon first: for a merchant's server with the secret key, and for a shop's page
-//! in Rust. The secret key never reaches a browser, and a customer who pays once is charged once.
+//! A payments client for mobile money and cards, XAF and Cameroon first: for a merchant's server with the secret key,
+//! and for a shop's page in Rust. The secret key never reaches a browser, and a customer who pays once is charged once.
 //!
-//! The merchant's server creates a payment, sends the customer to its `checkout_url`, and ships once the payment has succeeded:
+//! The merchant's server creates a payment, sends the customer to its `checkout_url`, and ships once the payment has
+//! succeeded:
 //!
 //! ```
 //! # #[cfg(feature = "native")]
@@ -36,8 +37,9 @@
 //! | `browser` | a page in Rust, on wasm32 | `browser`: the client of the npm package `guichet`, with a customer's session token |
 //! | `service` | those who build a service, such as the crate `guichet-sandbox` | the service's half of each operation |
 //!
-//! The guides are in the [repository](https://github.com/guichet-pay/guichet#i-am): a server in Rust, a page in Rust, testing, the
-//! merchant's duties. `guichet-sandbox` is the service for tests, `guichet-sessions` keeps sessions on several servers.
+//! The guides are in the [repository](https://github.com/guichet-pay/guichet#i-am): a server in Rust, a page in Rust,
+//! testing, the merchant's duties. `guichet-sandbox` is the service for tests, `guichet-sessions` keeps sessions on
+//! several servers.
 //!
 //! Its modules; each imports only from those before it in this list:
 //!

@@ -1,6 +1,7 @@
-//! The time from the import to the first fee on the page, compared with the same page with a hand-written client: a cheap phone on a slow
-//! network, with an empty cache. Both get a session from the merchant's server, then the fee from the service. Each page is built alone, by
-//! each bundler's defaults. The separate wasm file is measured twice: as it is, and in a page that preloads it, as the guide says.
+//! The time from the import to the first fee on the page, compared with the same page with a hand-written client: a
+//! cheap phone on a slow network, with an empty cache. Both get a session from the merchant's server, then the fee from
+//! the service. Each page is built alone, by each bundler's defaults. The separate wasm file is measured twice: as it
+//! is, and in a page that preloads it, as the guide says.
 
 use crate::chromium::Chromium;
 use crate::measure::{Pairs, Row, milliseconds};

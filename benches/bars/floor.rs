@@ -1,5 +1,5 @@
-//! The reference for durable creations: a handler that only stores the same rows as the sandbox, in the same commit groups.
-//! It reads no fields, validates nothing and generates nothing.
+//! The reference for durable creations: a handler that only stores the same rows as the sandbox, in the same commit
+//! groups. It reads no fields, validates nothing and generates nothing.
 
 use crate::rows::{self, Template};
 use crate::servers::Running;

@@ -1,7 +1,7 @@
 //! The benchmarks of the project. `cargo xtask bench` prepares and runs them, and prints one table.
 //!
-//! Each figure and its reference are measured in turn, in one run, so that the load of the machine affects both alike. Nothing here
-//! is a test: a busy machine must not fail a build.
+//! Each figure and its reference are measured in turn, in one run, so that the load of the machine affects both alike.
+//! Nothing here is a test: a busy machine must not fail a build.
 //!
 //! Each row is one line of JSON on standard output; progress is on standard error.
 #![allow(

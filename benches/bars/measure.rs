@@ -85,7 +85,8 @@ struct Ratio {
 }
 
 impl Pairs {
-    /// Measures both in turn, `count` times; each goes first every second time. The first twentieth is a warm-up. In seconds.
+    /// Measures both in turn, `count` times; each goes first every second time. The first twentieth is a warm-up. In
+    /// seconds.
     pub async fn timed(count: usize, mut ours: impl AsyncFnMut(usize), mut other: impl AsyncFnMut(usize)) -> Self {
         let mut pairs = Self::default();
         let warm = count / 20;

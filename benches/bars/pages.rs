@@ -1,5 +1,5 @@
-//! The compared pages, with the package and with a hand-written client, and the server that serves them. `cargo xtask bench` has bundled and
-//! compressed them, as a shop would.
+//! The compared pages, with the package and with a hand-written client, and the server that serves them. `cargo xtask
+//! bench` has bundled and compressed them, as a shop would.
 
 use crate::servers::{self, Running};
 use axum::Router;

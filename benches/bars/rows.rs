@@ -1,4 +1,5 @@
-//! The rows that the sandbox stores for one new payment, read from its database, so that nothing here depends on its tables.
+//! The rows that the sandbox stores for one new payment, read from its database, so that nothing here depends on its
+//! tables.
 
 use crate::insert::{Insert, Statement};
 use crate::load::Connection;
@@ -52,7 +53,8 @@ pub fn create(base_url: &str, key: &str, number: u64) -> Request<Body> {
         .unwrap()
 }
 
-/// Ten digits, unique to this number. They are not in order, like random identifiers: an index is not filled from its end.
+/// Ten digits, unique to this number. They are not in order, like random identifiers: an index is not filled from its
+/// end.
 pub fn unique(number: u64) -> String {
     // The factor is coprime to ten, so that no two numbers give the same digits.
     format!("{:010}", number.wrapping_mul(7_368_787_561) % 10_000_000_000)

@@ -1,5 +1,5 @@
-//! A session read with the shared store, compared with one without: by the route that hands out the token of a login, and by the guard
-//! of the merchant's own API.
+//! A session read with the shared store, compared with one without: by the route that hands out the token of a login,
+//! and by the guard of the merchant's own API.
 
 use crate::measure::{Pairs, Row, microseconds};
 use crate::postgres::PostgresServer;

@@ -5,8 +5,9 @@
 //! GUICHET_PACKAGE=target/npm/package cargo install --path crates/cli
 //! ```
 //!
-//! The crate on crates.io contains the package, and embeds it without the variable. Here its folder is a symbolic link to the one that
-//! `cargo xtask pack` writes, which is served and not embedded: a change of the package then compiles nothing.
+//! The crate on crates.io contains the package, and embeds it without the variable. Here its folder is a symbolic link
+//! to the one that `cargo xtask pack` writes, which is served and not embedded: a change of the package then compiles
+//! nothing.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -56,16 +57,16 @@ fn contained(package: &Path) -> Option<PathBuf> {
     folder.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(folder)
 }
 
-/// A folder of the project: the pages or their sentences. It is a symbolic link in the repository, and where git writes none, as on
-/// Windows, a file with the path.
+/// A folder of the project: the pages or their sentences. It is a symbolic link in the repository, and where git writes
+/// none, as on Windows, a file with the path.
 fn linked(name: &str) -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = package.join(name);
     fs::read_to_string(&folder).map(|path| package.join(path.trim())).unwrap_or(folder)
 }
 
-/// The sentences of `en.json` and `fr.json` as Rust constants, in a module for each group, so that a page with a sentence that is missing
-/// does not compile.
+/// The sentences of `en.json` and `fr.json` as Rust constants, in a module for each group, so that a page with a
+/// sentence that is missing does not compile.
 ///
 /// # Errors
 /// If one language has a sentence that the other does not have.
@@ -90,7 +91,8 @@ fn sentences(folder: &Path) -> Result<String, String> {
     Ok(written)
 }
 
-/// Copies the pages' files. Those of scripts and styles lose the lines that are only a comment: a fifth of what a phone loads of them.
+/// Copies the pages' files. Those of scripts and styles lose the lines that are only a comment: a fifth of what a phone
+/// loads of them.
 fn copy_without_comments(from: &Path, to: &Path) -> io::Result<()> {
     let from = from.canonicalize()?;
     if to.exists() {

@@ -1,6 +1,7 @@
 //! The attributes that declare an operation or a resource, and what they expand to.
 //!
-//! They work only in the crate `guichet`, because the expanded code names its modules. It has no features; Rust 1.95 or newer.
+//! They work only in the crate `guichet`, because the expanded code names its modules. It has no features; Rust 1.95 or
+//! newer.
 
 mod field;
 mod operation;
@@ -77,11 +78,12 @@ use syn::parse_macro_input;
 /// const _: () = { … is_listed::<CreatePlan>() };  // it is named in `every_operation!`
 /// ```
 ///
-/// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that an option selects. This trait reads,
-/// writes and describes the field and names the kind of its argument, so a form that cannot be derived is one `impl`.
+/// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that an option selects. This
+/// trait reads, writes and describes the field and names the kind of its argument, so a form that cannot be derived is
+/// one `impl`.
 ///
-/// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the query
-/// of a `GET` and in the body of other methods.
+/// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the
+/// query of a `GET` and in the body of other methods.
 ///
 /// | argument of `#[operation]` | |
 /// |---|---|
@@ -95,9 +97,9 @@ use syn::parse_macro_input;
 /// | `new(code, Name { first, last })` | `new`'s arguments, if not the fields in their order; some may be named fields of a struct |
 /// | `at_least_one(email, phone, "An e-mail or a phone is required.")` | one of these fields is required, or else this error |
 ///
-/// A field of type `Option<_>` may be absent; one with `default` is sent with its default; all others are required. `new`
-/// with two `String`s in a row does not compile, since a caller would swap them: put them into a struct that borrows
-/// them.
+/// A field of type `Option<_>` may be absent; one with `default` is sent with its default; all others are required.
+/// `new` with two `String`s in a row does not compile, since a caller would swap them: put them into a struct that
+/// borrows them.
 ///
 /// | of a field, in `#[field(…)]` | |
 /// |---|---|
@@ -117,8 +119,8 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
     operation::expand(arguments, item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Declares a resource: an object in a reply. `#[resource(undocumented)]`: the interface document shows none of its fields.
-/// `#[resource(example = "{…}")]`: the JSON in its example, unless its documentation has one.
+/// Declares a resource: an object in a reply. `#[resource(undocumented)]`: the interface document shows none of its
+/// fields. `#[resource(example = "{…}")]`: the JSON in its example, unless its documentation has one.
 ///
 /// ```text
 /// /// A new session.

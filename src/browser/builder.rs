@@ -88,8 +88,8 @@ impl ClientBuilder {
         Self { merchant: Some(routes.to_owned()), ..self }
     }
 
-    /// Adds these headers to every request to the merchant's routes, and to no other: a CSRF token. The function is called for each
-    /// request, so that a token may change.
+    /// Adds these headers to every request to the merchant's routes, and to no other: a CSRF token. The function is
+    /// called for each request, so that a token may change.
     ///
     /// ```
     /// use guichet::browser::Client;
@@ -111,8 +111,9 @@ impl ClientBuilder {
         Self { merchant_headers: Some(Box::new(headers)), ..self }
     }
 
-    /// Sends the merchant's cookies also if its routes are of another origin of the same site (`api.shop.example` for a page of
-    /// `shop.example`). Its server must allow the page's origin with credentials. Browsers block cookies between sites.
+    /// Sends the merchant's cookies also if its routes are of another origin of the same site (`api.shop.example` for a
+    /// page of `shop.example`). Its server must allow the page's origin with credentials. Browsers block cookies
+    /// between sites.
     #[must_use]
     pub fn include_merchant_credentials(self) -> Self {
         Self { includes_credentials: true, ..self }
@@ -130,8 +131,8 @@ impl ClientBuilder {
         Self { public_reads: PublicReads::Anonymous, ..self }
     }
 
-    /// Reads methods and fees from the merchant's routes, whose server asks the service with its key. The server must serve them:
-    /// `Routes::public_reads`.
+    /// Reads methods and fees from the merchant's routes, whose server asks the service with its key. The server must
+    /// serve them: `Routes::public_reads`.
     #[must_use]
     pub fn merchant_reads(self) -> Self {
         Self { public_reads: PublicReads::Merchant, ..self }
@@ -155,7 +156,8 @@ impl ClientBuilder {
         Self { on_call: Some(Box::new(on_call)), ..self }
     }
 
-    /// Calls this when the session's state has changed: by a call, by a sign-out in another tab, or because its token expires.
+    /// Calls this when the session's state has changed: by a call, by a sign-out in another tab, or because its token
+    /// expires.
     #[must_use]
     pub fn on_session(self, on_session: impl Fn(State) + 'static) -> Self {
         Self { on_session: Box::new(on_session), ..self }

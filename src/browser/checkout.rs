@@ -37,8 +37,8 @@ impl CheckoutCall {
         Self { popup, ..self }
     }
 
-    /// Goes to the checkout in the whole tab, if the page is in a frame: a frame of another origin shows no checkout page, and
-    /// the call fails with [`Kind::Unsupported`](crate::protocol::Kind::Unsupported).
+    /// Goes to the checkout in the whole tab, if the page is in a frame: a frame of another origin shows no checkout
+    /// page, and the call fails with [`Kind::Unsupported`](crate::protocol::Kind::Unsupported).
     pub fn in_top(self) -> Self {
         Self { in_top: true, ..self }
     }

@@ -14,7 +14,8 @@ use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
-/// The client of a page. Cloning it is cheap, and clones share one session. It is equal to its clones and to no other client.
+/// The client of a page. Cloning it is cheap, and clones share one session. It is equal to its clones and to no other
+/// client.
 ///
 /// Every call is a future: dropping it cancels the call.
 ///
@@ -93,7 +94,8 @@ impl Client {
     /// because of this.
     ///
     /// # Errors
-    /// [`Kind::Unsupported`](crate::protocol::Kind::Unsupported) if there is no way to read the purchase; otherwise those of a call.
+    /// [`Kind::Unsupported`](crate::protocol::Kind::Unsupported) if there is no way to read the purchase; otherwise
+    /// those of a call.
     pub async fn wait_for_outcome(&self, purchase: &Purchase) -> Result<Outcome, Error> {
         self.engine.wait_for_outcome(purchase, self.timeout).await
     }
@@ -152,10 +154,11 @@ pub struct Outcome {
     pub purchase: Purchase,
     /// Why the last attempt was declined.
     pub last_payment_error: Option<LastPaymentError>,
-    /// Until when an operator may still approve an attempt that it declined, the latest of them, as the service says it.
+    /// Until when an operator may still approve an attempt that it declined, the latest of them, as the service says
+    /// it.
     pub approvable_until: Option<ApprovableUntil>,
-    /// Whether an attempt that was declined may still become money. Unless it is `Never`, do not say that no money was taken, nor ask for a
-    /// second payment without saying that it is refunded if both succeed.
+    /// Whether an attempt that was declined may still become money. Unless it is `Never`, do not say that no money was
+    /// taken, nor ask for a second payment without saying that it is refunded if both succeed.
     pub late_approval: LateApproval,
     /// The price.
     pub amount: Option<Amount>,

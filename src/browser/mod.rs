@@ -15,10 +15,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The client works on wasm32. Elsewhere it has the same interface, so that a page that a server renders needs no `cfg`: there is no
-//! page then, and every call fails with [`Kind::Unsupported`](crate::protocol::Kind::Unsupported).
+//! The client works on wasm32. Elsewhere it has the same interface, so that a page that a server renders needs no
+//! `cfg`: there is no page then, and every call fails with [`Kind::Unsupported`](crate::protocol::Kind::Unsupported).
 //!
-//! - [`Client`]: the documented Rust API, over an `engine`: `page` on wasm32, which alone decodes outputs, and `no_page` elsewhere.
+//! - [`Client`]: the documented Rust API, over an `engine`: `page` on wasm32, which alone decodes outputs, and
+//!   `no_page` elsewhere.
 //! - `core`: all behaviour. It returns the service's own JavaScript objects, and decodes none of them.
 //! - `js`: the exports for the npm package's JavaScript (features `js-page` and `js-hosted`): classes, promises,
 //!   errors.

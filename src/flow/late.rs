@@ -1,7 +1,8 @@
 use crate::operations::{ApprovableUntil, PaidWith, PaymentIntent};
 use crate::values::IntentStatus;
 
-/// How long after the final word an operator may still approve an attempt, in seconds, if the service does not say until when.
+/// How long after the final word an operator may still approve an attempt, in seconds, if the service does not say
+/// until when.
 const DAY: i64 = 24 * 60 * 60;
 
 /// Whether an operator may still approve an attempt of a payment that it declined.
@@ -106,11 +107,11 @@ impl From<&PaymentIntent> for PaymentAsRead {
     }
 }
 
-/// Whether an attempt of this payment that was declined may still become money. The one rule: every page, word and shop asks it, and
-/// `tests/shop/late.json` has its cases.
+/// Whether an attempt of this payment that was declined may still become money. The one rule: every page, word and shop
+/// asks it, and `tests/shop/late.json` has its cases.
 ///
-/// Real operators report attempts as declined that they approve later, and real services send no more than `failed`. So what is not
-/// known is open: then nobody may say that nothing was charged.
+/// Real operators report attempts as declined that they approve later, and real services send no more than `failed`. So
+/// what is not known is open: then nobody may say that nothing was charged.
 #[must_use]
 pub fn late_approval(payment: &PaymentAsRead) -> LateApproval {
     let declined = payment.declined_attempts();
@@ -150,7 +151,8 @@ impl PaymentAsRead {
         declined.max(at_least)
     }
 
-    /// Whether the attempt that was declined last was by card. A method that was attached since is not that of a declined attempt.
+    /// Whether the attempt that was declined last was by card. A method that was attached since is not that of a
+    /// declined attempt.
     fn is_declined_card(&self) -> bool {
         let is_under_way = matches!(self.status, IntentStatus::Processing | IntentStatus::Succeeded);
         self.is_card && !is_under_way && (self.is_declined || self.status == IntentStatus::Failed)

@@ -10,7 +10,8 @@ pub(super) fn split(address: &str) -> (&str, Option<&str>, Option<&str>) {
     (before, query, fragment)
 }
 
-/// Splits a text at the first mark. Byte by byte, here and below: `str`'s search for a text adds 2.7 KB to a page's module.
+/// Splits a text at the first mark. Byte by byte, here and below: `str`'s search for a text adds 2.7 KB to a page's
+/// module.
 pub(super) fn cut(text: &str, mark: u8) -> (&str, Option<&str>) {
     match text.bytes().position(|byte| byte == mark) {
         Some(at) => (part(text, 0, at), Some(part(text, at + 1, text.len()))),
@@ -65,7 +66,8 @@ pub(super) fn second_query<'a>(fragment: &'a str, names: &[&str]) -> Option<(&'a
     Some((part(fragment, 0, at), after(at)))
 }
 
-/// Whether a piece, or a text that begins with one, has one of these names: it is the name alone, or the name and a `=`.
+/// Whether a piece, or a text that begins with one, has one of these names: it is the name alone, or the name and a
+/// `=`.
 pub(super) fn is_one_of(text: &str, names: &[&str]) -> bool {
     let follows = |name| text.strip_prefix(name).map(|rest| rest.is_empty() || rest.starts_with('='));
     names.iter().any(|name| follows(*name) == Some(true))

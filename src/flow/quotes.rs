@@ -70,8 +70,8 @@ pub struct Price {
     pub currency: Currency,
 }
 
-/// Calculates the price of one method from the service's fee and total, and from the party that bears the fee. `None` if the customer
-/// bears the fee and the service did not send the total.
+/// Calculates the price of one method from the service's fee and total, and from the party that bears the fee. `None`
+/// if the customer bears the fee and the service did not send the total.
 #[must_use]
 pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<Amount>) -> Option<Price> {
     let QuoteRequest { amount, currency, .. } = request;
@@ -85,8 +85,8 @@ pub fn price(request: &QuoteRequest, fee: Option<Amount>, total_payable: Option<
     Some(Price { customer_pays, merchant_gets, currency: currency.clone() })
 }
 
-/// The card types whose fee is requested separately: a local and an international card may have different fees. A method of cards has an id
-/// of its own at some services: `visa_mastercard`.
+/// The card types whose fee is requested separately: a local and an international card may have different fees. A
+/// method of cards has an id of its own at some services: `visa_mastercard`.
 #[must_use]
 pub fn card_types(code: &str) -> &'static [Option<CardType>] {
     if code.ends_with("card") { &[Some(CardType::Local), Some(CardType::International)] } else { &[None] }

@@ -85,7 +85,8 @@ pub fn arrival(address: &str) -> Option<Arrival> {
     if nonce.is_none() && id.is_none() {
         return None;
     }
-    // The nonce is added to the page's address last: what stands behind it is a service's, unless that has sorted them all.
+    // The nonce is added to the page's address last: what stands behind it is a service's, unless that has sorted them
+    // all.
     let last =
         if in_query.len() > 3 && in_query.windows(2).all(|pair| pair[0] <= pair[1]) { "" } else { RETURN_PARAMETER };
     Some(Arrival {
@@ -99,8 +100,8 @@ pub fn arrival(address: &str) -> Option<Arrival> {
     })
 }
 
-/// By what the query of a return address names its payment on the merchant's server: the nonce, which every service hands back, then what
-/// it may have added, also after a second `?`.
+/// By what the query of a return address names its payment on the merchant's server: the nonce, which every service
+/// hands back, then what it may have added, also after a second `?`.
 ///
 /// ```
 /// assert_eq!(guichet::flow::payment_names("guichet_return=N?trxref=2&payment_ref=gch_1"), ["N", "gch_1"]);

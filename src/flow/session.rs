@@ -45,8 +45,8 @@ words! {
 }
 
 impl Lifetime {
-    /// The lifetime of a token that arrived at `now` (monotonic) and ends `left` later, by the time of its reply. `left` is NaN if the
-    /// service sent no end.
+    /// The lifetime of a token that arrived at `now` (monotonic) and ends `left` later, by the time of its reply.
+    /// `left` is NaN if the service sent no end.
     ///
     /// If a fresh token has less than 30 seconds left, that clock is wrong.
     #[must_use]

@@ -62,8 +62,9 @@ impl<C> ClientBuilder<C> {
         self
     }
 
-    /// Reads, finds and cancels a ledger's payments as this profile says, and creates them at its gateway address. If the base
-    /// address is not the profile's, such as that of a sandbox, its `gateway_url` and `checkout_origins` are not used.
+    /// Reads, finds and cancels a ledger's payments as this profile says, and creates them at its gateway address. If
+    /// the base address is not the profile's, such as that of a sandbox, its `gateway_url` and `checkout_origins` are
+    /// not used.
     ///
     /// ```
     /// # fn open(json: &str, key: guichet::SecretKey) -> Result<(), Box<dyn std::error::Error>> {
@@ -119,8 +120,8 @@ impl<C> ClientBuilder<C> {
         self
     }
 
-    /// Sends through the application's own HTTP client, with its connections, timeouts, TLS, `User-Agent` and proxies (those
-    /// of the environment too, unless it has `no_proxy()`).
+    /// Sends through the application's own HTTP client, with its connections, timeouts, TLS, `User-Agent` and proxies
+    /// (those of the environment too, unless it has `no_proxy()`).
     ///
     /// It must not follow redirects (`redirect(reqwest::redirect::Policy::none())`): a redirect sends the body, such as
     /// a card number, to another address before guichet sees it. A reply from another address is an error of kind

@@ -75,8 +75,8 @@ impl Client {
     /// Sends any operation that the secret key may send.
     ///
     /// # Errors
-    /// See [`Kind`](crate::protocol::Kind): `refused` with the service's code, `offline`, `timeout`, `unreadable` (the reply is kept), and
-    /// `uncertain` if a first attempt may have been executed.
+    /// See [`Kind`](crate::protocol::Kind): `refused` with the service's code, `offline`, `timeout`, `unreadable` (the
+    /// reply is kept), and `uncertain` if a first attempt may have been executed.
     pub async fn send<O>(&self, operation: &O) -> Result<O::Output, Error>
     where
         O: Operation,
@@ -133,7 +133,8 @@ impl Client {
         self.transport.send_with(spec, request, credential).await
     }
 
-    /// Sends the request of an operation with the secret key, or a client secret. The result of each attempt is added to `attempts`.
+    /// Sends the request of an operation with the secret key, or a client secret. The result of each attempt is added
+    /// to `attempts`.
     pub(super) async fn fetch_recorded(
         &self,
         spec: &'static Spec,

@@ -68,8 +68,8 @@ impl Fetch {
         Self { http, is_from_application: true }
     }
 
-    /// Sends a request, in a tracing span of its own, until there is a final result or the deadline has passed. The result of each
-    /// attempt is added to `attempts`.
+    /// Sends a request, in a tracing span of its own, until there is a final result or the deadline has passed. The
+    /// result of each attempt is added to `attempts`.
     pub(super) async fn call(
         &self,
         spec: &'static Spec,
@@ -240,8 +240,8 @@ impl Reply {
 
     fn result(&self) -> AttemptResult {
         if self.is_redirected {
-            // Whatever the redirect's target replied: the request is not sent again. The server that sent the redirect, or its
-            // target, may have executed it.
+            // Whatever the redirect's target replied: the request is not sent again. The server that sent the redirect,
+            // or its target, may have executed it.
             return AttemptResult::Final { may_have_executed: true };
         }
         let status = self.status.of_attempt;
@@ -281,9 +281,8 @@ impl Reply {
     }
 }
 
-/// Turns the outcome of the last attempt of a call into the caller's result. `is_repeatable`: the caller may repeat the same request
-/// safely, as any read.
-/// The service's texts may contain the credential, so it is redacted.
+/// Turns the outcome of the last attempt of a call into the caller's result. `is_repeatable`: the caller may repeat the
+/// same request safely, as any read. The service's texts may contain the credential, so it is redacted.
 fn classify(
     spec: &Spec,
     outcome: Result<Reply, Lost>,
@@ -334,7 +333,8 @@ fn classify(
     Err(error.of(spec.name).with_reply(status, request_id, reply.body.into()))
 }
 
-/// The error of a success that cannot be read. The request was most likely executed: if it may not be repeated, the error says so.
+/// The error of a success that cannot be read. The request was most likely executed: if it may not be repeated, the
+/// error says so.
 fn unreadable(spec: &Spec, is_repeatable: bool, why: &str) -> Error {
     let error = Error::new(Kind::Unreadable, why).of(spec.name);
     if is_repeatable {

@@ -55,8 +55,9 @@ impl HttpOptions {
     }
 }
 
-/// Makes sure that this process has a crypto provider for TLS, for a library that takes the process's own: rustls panics if it must
-/// choose between two. With the feature `native`, aws-lc-rs is installed unless the application has installed another.
+/// Makes sure that this process has a crypto provider for TLS, for a library that takes the process's own: rustls
+/// panics if it must choose between two. With the feature `native`, aws-lc-rs is installed unless the application has
+/// installed another.
 ///
 /// ```
 /// # #[cfg(feature = "native")]

@@ -25,7 +25,8 @@ impl SecretKey {
     /// Checks the key.
     ///
     /// # Errors
-    /// [`Invalid`] if the text is empty, contains spaces or quotes, or is another credential. It never repeats the text.
+    /// [`Invalid`] if the text is empty, contains spaces or quotes, or is another credential. It never repeats the
+    /// text.
     pub fn new(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = Zeroizing::new(text.into());
         check(&text)?;
@@ -54,8 +55,8 @@ impl SecretKey {
         ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.starts_with(prefix))
     }
 
-    /// Another key, for this purpose alone: HMAC-SHA256 of the purpose under the secret key. The secret key cannot be computed from
-    /// it, and another purpose gives another key.
+    /// Another key, for this purpose alone: HMAC-SHA256 of the purpose under the secret key. The secret key cannot be
+    /// computed from it, and another purpose gives another key.
     ///
     /// ```
     /// # let key = guichet::SecretKey::new("sk_test_0123456789abcdefghijklmn").unwrap();

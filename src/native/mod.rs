@@ -18,9 +18,10 @@
 //! ```
 //!
 //! - [`Client`] sends operations; [`Client::customer`] sends those of one customer's session.
-//! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of [`Shop`].
-//! - [`Ledger`] decides what happens to each order and its payments, over a store of orders such as those of the crate `guichet-orders`;
-//!   [`Ledger::settle_due`] reads the payments of customers who never returned.
+//! - `Routes` (feature `axum`) is the axum router of the merchant's three routes, for the merchant's implementation of
+//!   [`Shop`].
+//! - [`Ledger`] decides what happens to each order and its payments, over a store of orders such as those of the crate
+//!   `guichet-orders`; [`Ledger::settle_due`] reads the payments of customers who never returned.
 //! - [`Sessions`] keeps one valid session token per login, and [`SessionGuard`] admits requests with a valid token: a
 //!   customer uses the merchant's own API as [`CustomerSession`]. The crate `guichet-sessions` keeps
 //!   them in PostgreSQL or Redis, for a shop on several servers.

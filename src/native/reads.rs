@@ -1,4 +1,5 @@
-//! The methods and fees that pages read by the shop's key: equal reads share one request, whose answer is kept for a few seconds.
+//! The methods and fees that pages read by the shop's key: equal reads share one request, whose answer is kept for a
+//! few seconds.
 
 use super::sessions::SingleFlight;
 use super::{Client, Reason, Refused, clock};

@@ -38,8 +38,9 @@ use tracing::Instrument as _;
 /// # ) }
 /// ```
 ///
-/// They are called with the shop's cookies, and refuse requests from pages of other sites. Only `return` answers a customer who comes
-/// from there. A form and `return` get their errors as a page, in French if the browser's first language is French, and else in English.
+/// They are called with the shop's cookies, and refuse requests from pages of other sites. Only `return` answers a
+/// customer who comes from there. A form and `return` get their errors as a page, in French if the browser's first
+/// language is French, and else in English.
 #[derive(Debug)]
 #[must_use = "routes answer nothing until `router`"]
 pub struct Routes<S, T> {
@@ -66,9 +67,9 @@ impl<S: Shop, T: Store + 'static> Routes<S, T> {
 
     /// Names an origin of the shop's own pages, for example `https://www.example.com`. It may be repeated.
     ///
-    /// If an origin is named, only pages of named origins get a reply: those of another origin than the shop's by CORS, with
-    /// the shop's cookies. Otherwise the browser's `Sec-Fetch-Site` decides; for a browser that sends none, the request's host is compared
-    /// with that of its page.
+    /// If an origin is named, only pages of named origins get a reply: those of another origin than the shop's by CORS,
+    /// with the shop's cookies. Otherwise the browser's `Sec-Fetch-Site` decides; for a browser that sends none, the
+    /// request's host is compared with that of its page.
     ///
     /// # Errors
     /// [`Invalid`] if the text is no origin, for example if it has a path: a browser's `Origin` would never be equal.
@@ -87,11 +88,11 @@ impl<S: Shop, T: Store + 'static> Routes<S, T> {
         Ok(self)
     }
 
-    /// Serves methods and fees, too, which pages with `publicReads: "merchant"` read here: `GET {m}/payment-methods` and `GET {m}/fee`. For a
-    /// service that wants the secret key for them.
+    /// Serves methods and fees, too, which pages with `publicReads: "merchant"` read here: `GET {m}/payment-methods`
+    /// and `GET {m}/fee`. For a service that wants the secret key for them.
     ///
-    /// No login is needed. Only checked values are passed on, equal reads share one request, and an answer is kept for ten seconds. If a
-    /// thousand are, further reads get 429.
+    /// No login is needed. Only checked values are passed on, equal reads share one request, and an answer is kept for
+    /// ten seconds. If a thousand are, further reads get 429.
     ///
     /// ```no_run
     /// # fn app<S: guichet::native::Shop, T: guichet::native::ledger::Store + 'static>(ledger: guichet::native::Ledger<T>, my_shop: S) -> axum::Router {

@@ -27,7 +27,8 @@ impl From<CreatePaymentIntent> for Purchase {
     }
 }
 
-/// The merchant's own shop: who asks, what an order is and costs, and what becomes of it. Implement the methods as `async fn`.
+/// The merchant's own shop: who asks, what an order is and costs, and what becomes of it. Implement the methods as
+/// `async fn`.
 ///
 /// ```
 /// use guichet::native::ledger::{Changed, OrderState};
@@ -65,21 +66,22 @@ impl From<CreatePaymentIntent> for Purchase {
 /// }
 /// ```
 pub trait Shop: Send + Sync + 'static {
-    /// Who sends a request, from its cookies or from what a layer has put into its extensions. `None` if nobody is signed in and no guest
-    /// may buy: the routes then answer 401.
+    /// Who sends a request, from its cookies or from what a layer has put into its extensions. `None` if nobody is
+    /// signed in and no guest may buy: the routes then answer 401.
     fn buyer(&self, request: &Parts) -> impl Future<Output = Result<Option<Buyer>, Refused>> + Send;
 
-    /// What the order that a page names is and costs: the JSON value that the page gave to `checkout`, or the fields of its form.
+    /// What the order that a page names is and costs: the JSON value that the page gave to `checkout`, or the fields of
+    /// its form.
     ///
-    /// It is asked on every click and changes nothing. The order's name is always used; its price and its customer are where the next
-    /// payment begins, and are the shop's: the page supplies only which order. Another owner's order is refused like an unknown one,
-    /// with 404.
+    /// It is asked on every click and changes nothing. The order's name is always used; its price and its customer are
+    /// where the next payment begins, and are the shop's: the page supplies only which order. Another owner's order is
+    /// refused like an unknown one, with 404.
     fn purchase(&self, buyer: &Buyer, order: Value) -> impl Future<Output = Result<Purchase, Refused>> + Send;
 
     /// Stores what an order has become: the whole of it. An order becomes paid here and nowhere else.
     ///
-    /// It comes at least once, in no promised order, and from several servers: store it by one conditional statement, and ignore a
-    /// `version` that the order has passed. An error brings it again.
+    /// It comes at least once, in no promised order, and from several servers: store it by one conditional statement,
+    /// and ignore a `version` that the order has passed. An error brings it again.
     fn order_changed(&self, changed: &Changed) -> impl Future<Output = Result<(), Refused>> + Send;
 }
 

@@ -27,8 +27,9 @@ pub enum Environment {
     Test,
 }
 
-/// A [`Client`](super::Client) without its secret key: sends requests with whichever credential it is given, retries where that does no
-/// harm, and returns the service's reply unparsed. It is for tools that show a reply as it is; a server uses the client.
+/// A [`Client`](super::Client) without its secret key: sends requests with whichever credential it is given, retries
+/// where that does no harm, and returns the service's reply unparsed. It is for tools that show a reply as it is; a
+/// server uses the client.
 ///
 /// ```no_run
 /// use guichet::native::{Environment, Transport};
@@ -62,8 +63,8 @@ impl From<&SecretKey> for Environment {
 }
 
 impl Transport {
-    /// Builds a transport to the service at this address. `environment` says which credentials it will be given: a live one is never
-    /// sent by plain http to another machine.
+    /// Builds a transport to the service at this address. `environment` says which credentials it will be given: a live
+    /// one is never sent by plain http to another machine.
     pub fn builder(base_url: &str, environment: Environment) -> ClientBuilder<Environment> {
         ClientBuilder::new(base_url, environment)
     }
@@ -118,7 +119,8 @@ impl Transport {
         self.fetch(spec, request, credential, header.as_ref(), &mut Vec::new()).await
     }
 
-    /// Sends a request with a credential, whose header was made before. The result of each attempt is added to `attempts`.
+    /// Sends a request with a credential, whose header was made before. The result of each attempt is added to
+    /// `attempts`.
     pub(super) async fn fetch(
         &self,
         spec: &'static Spec,

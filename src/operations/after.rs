@@ -2,8 +2,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// What something is after an operation, if the service's reply says so: the document shows no reply of it. Without it, the operation was
-/// done all the same.
+/// What something is after an operation, if the service's reply says so: the document shows no reply of it. Without it,
+/// the operation was done all the same.
 ///
 /// ```
 /// use guichet::operations::{After, Plan};

@@ -1,5 +1,5 @@
-//! The two forms of an amount in a request: whole units of 1 to 15 digits, as a JSON string, or as a JSON number if the field says
-//! `number`.
+//! The two forms of an amount in a request: whole units of 1 to 15 digits, as a JSON string, or as a JSON number if the
+//! field says `number`.
 
 use crate::protocol::{Argument, ErrorCode, FieldType, whole};
 #[cfg(feature = "service")]

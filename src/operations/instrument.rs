@@ -35,7 +35,8 @@ pub enum Instrument {
     MobileMoney {
         /// The phone it belongs to.
         phone: Phone,
-        /// The operator that the customer has chosen. Without one, the service takes the operator of the phone's prefix.
+        /// The operator that the customer has chosen. Without one, the service takes the operator of the phone's
+        /// prefix.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "service", schemars(extend("x-guichet-known" = "operators")))]
         operator: Option<OperatorCode>,
@@ -136,7 +137,8 @@ impl FieldType for Instrument {
     written_by_its_type!();
 }
 
-/// Reads a phone number as mobile money, and refuses a card, because other users of the machine can read a command line.
+/// Reads a phone number as mobile money, and refuses a card, because other users of the machine can read a command
+/// line.
 fn from_the_command_line(given: &str) -> Result<Option<Value>, Invalid> {
     if is_card_number(given) || given.contains("\"card\"") {
         return Err(Invalid::because(
@@ -149,8 +151,8 @@ fn from_the_command_line(given: &str) -> Result<Option<Value>, Invalid> {
     Ok((!is_json).then(|| json!({"type": "mobile_money", "phone": given})))
 }
 
-/// Whether a text is a card number, however it is separated: 16 to 19 digits, which is longer than a phone number, or 14
-/// or 15 digits that begin with 3, which no phone number of that length does.
+/// Whether a text is a card number, however it is separated: 16 to 19 digits, which is longer than a phone number, or
+/// 14 or 15 digits that begin with 3, which no phone number of that length does.
 fn is_card_number(given: &str) -> bool {
     let digits = normalize_digits(given);
     let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -132,8 +132,8 @@ pub struct ReadPaymentIntent {
 /// ```
 ///
 /// # Undocumented
-/// The whole operation. A phone may name its `operator`, which is part of "the same method"; without one it is the operator of
-/// the phone's prefix. An operator that is `closed` is refused (decisions).
+/// The whole operation. A phone may name its `operator`, which is part of "the same method"; without one it is the
+/// operator of the phone's prefix. An operator that is `closed` is refused (decisions).
 #[operation(
     POST "/v1/payment-intents/{id}/payment-method" -> PaymentIntent,
     role = Payer,
@@ -187,11 +187,11 @@ pub struct CancelPaymentIntent {
     pub id: IntentId,
 }
 
-/// `POST /v1/payment-intents/{id}/abandon`: end an attempt of mobile money that is processing, so that the customer can pay
-/// with another number. Repeating it changes nothing.
+/// `POST /v1/payment-intents/{id}/abandon`: end an attempt of mobile money that is processing, so that the customer can
+/// pay with another number. Repeating it changes nothing.
 ///
-/// The operator may still approve the attempt: then the customer has paid twice, and one payment is refunded. Say so first.
-/// While it is `processing` only; a subscription's charge cannot be abandoned (a decision).
+/// The operator may still approve the attempt: then the customer has paid twice, and one payment is refunded. Say so
+/// first. While it is `processing` only; a subscription's charge cannot be abandoned (a decision).
 ///
 /// ```
 /// use guichet::operations::AbandonPaymentIntent;
@@ -275,7 +275,8 @@ pub struct PaymentIntent {
     /// The reason why the last attempt was declined. Without a code if it has another shape.
     #[field(undocumented, read = declined)]
     pub last_payment_error: Option<LastPaymentError>,
-    /// Until when any of its declined attempts may still be approved, in every status. Absent: the service does not say.
+    /// Until when any of its declined attempts may still be approved, in every status. Absent: the service does not
+    /// say.
     #[field(undocumented, omitted, like = ApprovableUntil, read = approvable_until)]
     pub approvable_until: Option<ApprovableUntil>,
     /// The number of attempts.
@@ -299,8 +300,8 @@ pub struct PaymentIntent {
     /// The types of method that may pay; all when absent.
     #[field(undocumented)]
     pub payment_method_types: Option<Vec<String>>,
-    /// Why it was canceled: `requested_by_customer`, `requested_by_merchant`, `expired`, or a word that this version does
-    /// not know.
+    /// Why it was canceled: `requested_by_customer`, `requested_by_merchant`, `expired`, or a word that this version
+    /// does not know.
     #[field(undocumented, schema("enum" = ["requested_by_customer", "requested_by_merchant", "expired", null]))]
     pub cancellation_reason: Option<String>,
     /// The payments that an operator approved while another attempt was processing or after the intent had ended, in
@@ -317,8 +318,8 @@ impl PaymentIntent {
     }
 }
 
-/// Reads a whole number, also one in a text; 0 if it is none. `lenient` reads that for every field, but not in wasm: there it would cost
-/// guichet-server 3 KB.
+/// Reads a whole number, also one in a text; 0 if it is none. `lenient` reads that for every field, but not in wasm:
+/// there it would cost guichet-server 3 KB.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -379,7 +380,8 @@ pub struct DuplicatePayment {
 /// The action that the customer must take before the payment continues.
 #[resource(undocumented, example = r#"{"type": "otp"}"#)]
 pub struct NextAction {
-    /// Its type: `otp`, `redirect`, `confirm`, `approve_on_phone` (while mobile money is `processing`), or a word that this version does not know.
+    /// Its type: `otp`, `redirect`, `confirm`, `approve_on_phone` (while mobile money is `processing`), or a word that
+    /// this version does not know.
     #[field(required, name = "type")]
     pub kind: String,
     /// The address of a `redirect`: the page of the card's issuer. It contains a token: send it only to the customer's
@@ -401,7 +403,8 @@ pub struct NextAction {
 #[resource(undocumented, example = r#"{"code": "dial", "ussd": "*126#"}"#)]
 #[derive(Eq)]
 pub struct ApprovalStep {
-    /// What to do: `open_prompt`, `enter_pin`, `dial` (if the phone shows nothing), or a word that this version does not know.
+    /// What to do: `open_prompt`, `enter_pin`, `dial` (if the phone shows nothing), or a word that this version does
+    /// not know.
     #[field(required)]
     pub code: String,
     /// What to dial, as text.
@@ -429,14 +432,14 @@ pub struct LastPaymentError {
     pub code: String,
     /// The service's message.
     pub message: String,
-    /// Until when the operator may still approve the attempt. Absent: the service does not say, so a decline of mobile money
-    /// is not certain.
+    /// Until when the operator may still approve the attempt. Absent: the service does not say, so a decline of mobile
+    /// money is not certain.
     #[field(omitted, like = ApprovableUntil, read = approvable_until)]
     pub approvable_until: Option<ApprovableUntil>,
 }
 
-/// Until when an operator may still approve what it has declined. A false "failed" is how customers pay twice: while this
-/// moment is ahead, do not say that no money was taken.
+/// Until when an operator may still approve what it has declined. A false "failed" is how customers pay twice: while
+/// this moment is ahead, do not say that no money was taken.
 ///
 /// ```
 /// use guichet::operations::{ApprovableUntil, LastPaymentError};

@@ -97,8 +97,8 @@ pub struct Operator {
     pub code: OperatorCode,
     /// Its name for people.
     pub name: String,
-    /// In a list of methods: `operational`, `delayed` (attempts end later), `closed` (show it and do not offer it), or a word
-    /// that this version does not know.
+    /// In a list of methods: `operational`, `delayed` (attempts end later), `closed` (show it and do not offer it), or
+    /// a word that this version does not know.
     #[field(omitted, schema("enum" = ["operational", "delayed", "closed"]))]
     pub status: Option<String>,
 }

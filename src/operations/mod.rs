@@ -1,10 +1,11 @@
-//! The interface, declared once: a file for each family, a type for each operation. No other module contains a path of it.
+//! The interface, declared once: a file for each family, a type for each operation. No other module contains a path of
+//! it.
 //!
 //! The documentation of an operation begins with its method and path, then one sentence. `# Undocumented` says what the
 //! interface document leaves open and what was decided. An operation that the document does not show is `assumed`.
 //!
-//! `macros/src/lib.rs` shows what `#[operation]` and `#[resource]` mean and expand to. `CONTRIBUTING.md` lists the files of a new
-//! operation.
+//! `macros/src/lib.rs` shows what `#[operation]` and `#[resource]` mean and expand to. `CONTRIBUTING.md` lists the
+//! files of a new operation.
 
 use crate::protocol::{ErrorCode, Fields};
 use crate::values::Currency;
@@ -35,7 +36,8 @@ pub use plans::*;
 pub use sessions::*;
 pub use subscriptions::*;
 
-/// Calls a macro with the name of every operation. The sandbox's routes, the command and the tests are made from this list.
+/// Calls a macro with the name of every operation. The sandbox's routes, the command and the tests are made from this
+/// list.
 #[macro_export]
 macro_rules! every_operation {
     ($with:ident) => {

@@ -64,7 +64,8 @@ pub fn assemble<O: Operation>(operation: &O) -> Result<Request, Unwritable> {
 
 /// Makes the request of an operation for another route that does the same, by the same method.
 pub(crate) fn assemble_as<O: Operation>(spec: &'static Spec, operation: &O) -> Result<Request, Unwritable> {
-    // Known when it is compiled: a page's module, which sends no body, holds no writer of bodies. This saves 1.3 KB there.
+    // Known when it is compiled: a page's module, which sends no body, holds no writer of bodies. This saves 1.3 KB
+    // there.
     if const { matches!(O::SPEC.method, Method::Get) } {
         operation.serialize(Assembly::<false>::new(spec))
     } else {
@@ -137,8 +138,8 @@ impl<const BODY: bool> Assembly<BODY> {
         let location = self.spec.location(name);
         match (location, write(location)?) {
             (FieldLocation::Path, text) => {
-                // A URL parser resolves `..` and `.`, and an empty segment changes the path: the request would reach another
-                // operation.
+                // A URL parser resolves `..` and `.`, and an empty segment changes the path: the request would reach
+                // another operation.
                 let text = text.filter(|text| !["", ".", ".."].contains(&text.as_str())).ok_or(Unwritable)?;
                 let (before, after) = around(&self.path, name).ok_or(Unwritable)?;
                 let mut path = String::from(before);
@@ -172,7 +173,8 @@ impl<const BODY: bool> SerializeStruct for Assembly<BODY> {
     type Error = Unwritable;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Unwritable> {
-        // The compiler generates this method for each field type, so everything that does not depend on the type is in `put`.
+        // The compiler generates this method for each field type, so everything that does not depend on the type is in
+        // `put`.
         self.put(name, &|location| match location {
             FieldLocation::Body if BODY => to_json(value).map(Some).ok_or(Unwritable),
             FieldLocation::Body => Err(Unwritable),
@@ -188,10 +190,12 @@ impl<const BODY: bool> SerializeStruct for Assembly<BODY> {
     }
 }
 
-/// Appends a text with everything but RFC 3986 unreserved characters encoded, so that a `/` does not split a value of the path.
+/// Appends a text with everything but RFC 3986 unreserved characters encoded, so that a `/` does not split a value of
+/// the path.
 pub(crate) fn percent_encode(out: &mut String, text: &str) {
     const DIGITS: &str = "0123456789ABCDEF";
-    // By hand: `percent-encoding` has a table of every byte, which adds 0.2 KB (brotli) to the wasm, and pushing a `char` 0.2 KB.
+    // By hand: `percent-encoding` has a table of every byte, which adds 0.2 KB (brotli) to the wasm, and pushing a
+    // `char` 0.2 KB.
     for (at, byte) in text.bytes().enumerate() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             *out += text.get(at..=at).unwrap_or_default();
@@ -207,8 +211,8 @@ pub(crate) fn percent_encode(out: &mut String, text: &str) {
 /// The serializer of one value of the path, the query or the header: text, or `None` if the value is absent.
 struct PlainText;
 
-/// Implements methods of a serializer that fail: those that no request needs, for every serializer of this crate, and the given
-/// ones in addition.
+/// Implements methods of a serializer that fail: those that no request needs, for every serializer of this crate, and
+/// the given ones in addition.
 macro_rules! refuse {
     ($($method:ident($($kind:ty),*) -> $ok:ty;)*) => {
         $crate::protocol::refuse! { each

@@ -120,8 +120,8 @@ impl Call {
         self.earlier_may_have_executed
     }
 
-    /// The error of a reply with an error status to the last attempt. A conflict after a lost answer may be with the call
-    /// itself.
+    /// The error of a reply with an error status to the last attempt. A conflict after a lost answer may be with the
+    /// call itself.
     #[must_use]
     pub fn refused(&self, spec: &Spec, status: u16, refusal: Refusal) -> Error {
         const CONFLICT: &str = "The answer to a first attempt was lost, and the service now refuses to repeat it. Read what is there (existing_id) \

@@ -51,7 +51,8 @@ struct Open<'a> {
 impl<'a> Open<'a> {
     fn read(body: &'a [u8]) -> Option<Self> {
         let body = without_mark(body);
-        // A bare array has no members. Without this check, serde would read the array as the struct, with its first entry as `data`.
+        // A bare array has no members. Without this check, serde would read the array as the struct, with its first
+        // entry as `data`.
         let is_object = body.trim_ascii_start().starts_with(b"{");
         if is_object { serde_json::from_slice(body).ok() } else { None }
     }
@@ -269,7 +270,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Reads what is present: of the members that decision 1 names first, then of those of RFC 9457 and Laravel, and else the text.
+    /// Reads what is present: of the members that decision 1 names first, then of those of RFC 9457 and Laravel, and
+    /// else the text.
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         let body = without_mark(body);

@@ -69,8 +69,8 @@ words! {
         SignedOut = "signed_out",
         /// The deadline passed.
         Timeout = "timeout",
-        /// The operation may have been executed: the response was lost, and sending it again could execute it twice or is
-        /// refused. Read the current state before you send anything again.
+        /// The operation may have been executed: the response was lost, and sending it again could execute it twice or
+        /// is refused. Read the current state before you send anything again.
         Uncertain = "uncertain",
         /// A reply that cannot be read; it is kept in [`Error::reply`].
         Unreadable = "unreadable",
@@ -95,8 +95,8 @@ impl Kind {
         }
     }
 
-    /// Whether a refusal of a merchant's route means that nobody is signed in: 401, Laravel's 419, and 403 of the session
-    /// route (decisions 15).
+    /// Whether a refusal of a merchant's route means that nobody is signed in: 401, Laravel's 419, and 403 of the
+    /// session route (decisions 15).
     #[must_use]
     pub const fn is_signed_out(status: u16, is_session_route: bool) -> bool {
         matches!(status, 401 | 419) || (is_session_route && status == 403)

@@ -8,10 +8,12 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How the service reads a field of an operation, how a client writes it, its JSON schema, and its argument at the terminal.
+/// How the service reads a field of an operation, how a client writes it, its JSON schema, and its argument at the
+/// terminal.
 ///
-/// A field's own type is its `FieldType`, unless the field says `number`, or has `min` or `max`: one Rust type may have several forms. A
-/// form that cannot be derived (a union, free key-value pairs, a number in two forms) implements this trait by hand.
+/// A field's own type is its `FieldType`, unless the field says `number`, or has `min` or `max`: one Rust type may have
+/// several forms. A form that cannot be derived (a union, free key-value pairs, a number in two forms) implements this
+/// trait by hand.
 ///
 /// ```
 /// use guichet::protocol::FieldType;

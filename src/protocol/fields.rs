@@ -3,7 +3,8 @@
 use super::{Argument, ErrorCode, FieldError, FieldType, Operation};
 use serde_json::{Map, Value};
 
-/// An operation as the sandbox reads it and the terminal calls it. [`operation`](crate::operations::operation) writes it.
+/// An operation as the sandbox reads it and the terminal calls it. [`operation`](crate::operations::operation) writes
+/// it.
 ///
 /// ```
 /// use guichet::operations::ListPlans;
@@ -123,7 +124,8 @@ impl Fields {
         self.values.keys().map(String::as_str)
     }
 
-    /// The errors of all fields, after they were read. A strict reader's are also those of the fields that the operation does not have.
+    /// The errors of all fields, after they were read. A strict reader's are also those of the fields that the
+    /// operation does not have.
     fn finish(mut self) -> Vec<FieldError> {
         if let Some(names_read) = self.names_read.take() {
             let unknown_fields: Vec<String> =

@@ -7,8 +7,8 @@ const MOST_ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// The pause after this attempt (from 1) before the next; `None` if there is none. `random_u32` draws a number for full jitter:
-/// similar clients must not retry at the same moment.
+/// The pause after this attempt (from 1) before the next; `None` if there is none. `random_u32` draws a number for full
+/// jitter: similar clients must not retry at the same moment.
 ///
 /// | result | safe to repeat | not |
 /// |---|---|---|
@@ -74,7 +74,8 @@ impl AttemptResult {
     }
 }
 
-/// Whether a refusal with this status says `retryable: true`: the service has not executed the request, and may do so later.
+/// Whether a refusal with this status says `retryable: true`: the service has not executed the request, and may do so
+/// later.
 #[must_use]
 pub fn is_retryable_status(status: u16) -> bool {
     matches!(status, 429 | 503)

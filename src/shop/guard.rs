@@ -41,7 +41,8 @@ impl Sender<'_> {
         headers
     }
 
-    /// The reply to a page's question whether it may send a request with these headers, which has passed [`Self::admit`].
+    /// The reply to a page's question whether it may send a request with these headers, which has passed
+    /// [`Self::admit`].
     #[must_use]
     pub fn preflight(&self, allowed: &[String], requested_headers: &str) -> Reply {
         let mut headers = self.cors(allowed);
@@ -53,9 +54,9 @@ impl Sender<'_> {
 
     /// The browser sets both headers, and no page can set them; a request without either is from no page.
     ///
-    /// If the shop has named its origins, the whole origin is compared. Otherwise `Sec-Fetch-Site` decides. Without it, and where
-    /// it says that no page has caused the request, only the host is compared, and http and https are equal: a proxy may end
-    /// TLS, and `X-Forwarded-Proto` cannot be trusted.
+    /// If the shop has named its origins, the whole origin is compared. Otherwise `Sec-Fetch-Site` decides. Without it,
+    /// and where it says that no page has caused the request, only the host is compared, and http and https are equal:
+    /// a proxy may end TLS, and `X-Forwarded-Proto` cannot be trusted.
     fn is_of_another_site(&self, allowed: &[String]) -> bool {
         // A page without a referrer sends `null` with its own forms too: then the other header decides.
         if let Some(origin) = self.origin.filter(|origin| *origin != "null" && !allowed.is_empty()) {

@@ -44,9 +44,10 @@ impl fmt::Display for Owner {
 pub struct Buyer {
     /// Whom their payments belong to.
     pub owner: Owner,
-    /// The login of a customer: a text that names this sign-in of this customer and never another, such as the hash of a
-    /// cookie. With it, the routes hand out one session token per login, and
-    /// [`Sessions::sign_out`](crate::native::Sessions::sign_out) ends them all. Without it, each request creates a session.
+    /// The login of a customer: a text that names this sign-in of this customer and never another, such as the hash of
+    /// a cookie. With it, the routes hand out one session token per login, and
+    /// [`Sessions::sign_out`](crate::native::Sessions::sign_out) ends them all. Without it, each request creates a
+    /// session.
     pub login: Option<String>,
     /// The e-mail address that the customer has proved to be theirs, for example by a link that the shop sent there. A
     /// session is created for no other: its token acts for that address at the service.

@@ -163,7 +163,8 @@ fn not_known(late: LateApproval, language: Language, as_of: Option<i64>) -> Stri
     [unknown, &until, refund].concat()
 }
 
-/// The whole minutes until a time, from the service's time of its reply: the server does not know the customer's time zone.
+/// The whole minutes until a time, from the service's time of its reply: the server does not know the customer's time
+/// zone.
 fn minutes(until: i64, as_of: Option<i64>) -> String {
     ((until - as_of.unwrap_or(until)).max(1) as u64).div_ceil(60).to_string()
 }

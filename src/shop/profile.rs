@@ -1,5 +1,6 @@
-//! What a payment company does otherwise than the document, or does not say in it: how a payment is read, found and canceled, and its
-//! words for a status. Nothing in a profile weakens a rule: amount, currency and reference are compared as always.
+//! What a payment company does otherwise than the document, or does not say in it: how a payment is read, found and
+//! canceled, and its words for a status. Nothing in a profile weakens a rule: amount, currency and reference are
+//! compared as always.
 
 use super::ledger::{Asked, Found, Payment};
 use crate::operations::{CancelPaymentIntent, PaymentIntent, ReadPaymentIntent};
@@ -134,8 +135,8 @@ fn asked_of<'a>(payment: &'a Payment, asked: &Asked) -> Option<&'a Found> {
     payment.found.iter().find(|found| Some(found.id.as_str()) == id_of(asked))
 }
 
-/// The payment that a reply has: of a list, as a search gives it, the one of this reference. A list is read only if the reply may be one.
-/// Its status is one of our words. `body` is the whole reply.
+/// The payment that a reply has: of a list, as a search gives it, the one of this reference. A list is read only if the
+/// reply may be one. Its status is one of our words. `body` is the whole reply.
 ///
 /// # Errors
 /// If it cannot be read as a payment, or as a list of payments.
@@ -166,7 +167,8 @@ impl Profile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// [`Invalid`] with the name of the member that is wrong. Whether a key may be sent to an address is checked where it is.
+    /// [`Invalid`] with the name of the member that is wrong. Whether a key may be sent to an address is checked where
+    /// it is.
     pub fn new(json: &str) -> Result<Self, Invalid> {
         // Not by `Deserialize`, whose error names no member, and which reads a list as a struct.
         let value = serde_json::from_str(json).map_err(|error| Invalid::because(error.to_string()))?;
@@ -222,7 +224,8 @@ impl Profile {
         Ok(Self { base_url, gateway_url, checkout_origins, read, find_by_reference: find.flatten(), cancel, statuses })
     }
 
-    /// What a request with this credential asks, if it is one of this profile's own, and the names that it has: the service's half.
+    /// What a request with this credential asks, if it is one of this profile's own, and the names that it has: the
+    /// service's half.
     #[cfg(feature = "service")]
     #[must_use]
     pub fn asked(&self, method: &str, target: &str, bearer: &str) -> Option<(Wanted, BTreeMap<&str, String>)> {
@@ -268,8 +271,8 @@ impl Profile {
         }
     }
 
-    /// The request that reads a payment, or cancels it, by the one name that the profile's path has, whichever it is: for a person who has
-    /// that name, and gives it in the place of an id.
+    /// The request that reads a payment, or cancels it, by the one name that the profile's path has, whichever it is:
+    /// for a person who has that name, and gives it in the place of an id.
     ///
     /// # Errors
     /// Kind `unsupported` if the path needs several names or the client secret, or the service cancels nothing.
@@ -413,7 +416,8 @@ fn names_in<'a>(path: &'a str, target: &str) -> Option<BTreeMap<&'a str, String>
     (path == target).then_some(names)
 }
 
-/// The path of an address of a service, without a slash at its begin. `None` if the text is no such address, or has more than a path.
+/// The path of an address of a service, without a slash at its begin. `None` if the text is no such address, or has
+/// more than a path.
 fn path_of(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));

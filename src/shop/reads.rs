@@ -1,4 +1,5 @@
-//! What a page reads by the shop's key: the payment methods and the fee of an amount. Prices are public, so no login is needed.
+//! What a page reads by the shop's key: the payment methods and the fee of an amount. Prices are public, so no login is
+//! needed.
 
 use super::{Reason, Refused, Reply};
 use crate::flow::query;

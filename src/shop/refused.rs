@@ -89,7 +89,8 @@ impl Refused {
         Self::new(403, Reason { code: "email_not_verified", message })
     }
 
-    /// The same for an address that the shop has verified and that cannot be read. The page is told no more, and the log says why.
+    /// The same for an address that the shop has verified and that cannot be read. The page is told no more, and the
+    /// log says why.
     #[doc(hidden)]
     #[must_use]
     pub fn email_unreadable(owner: &Owner, invalid: &Invalid) -> Self {
@@ -97,7 +98,8 @@ impl Refused {
         Self::email_not_verified().because("no session for the verified e-mail address", cause)
     }
 
-    /// Refuses values of a page's query. The pages of `guichet` send none that are wrong, so each gets the same sentence.
+    /// Refuses values of a page's query. The pages of `guichet` send none that are wrong, so each gets the same
+    /// sentence.
     pub(super) fn invalid(names: &[&str]) -> Self {
         let reason = Reason { code: "parameter_invalid", message: "A value is missing or invalid." };
         let field = |name: &&str| FieldError {

@@ -123,8 +123,8 @@ pub(super) fn status_reply(reading: Reading, merchant_reference: &str, is_receiv
     Reply::json(200, &with_time(body, intent.approvable_until))
 }
 
-/// Adds until when an operator may still approve what it has declined, if the service says it: without the member, a page must
-/// not say that nothing was charged.
+/// Adds until when an operator may still approve what it has declined, if the service says it: without the member, a
+/// page must not say that nothing was charged.
 fn with_time(mut body: Value, until: Option<ApprovableUntil>) -> Value {
     if let Some(until) = until {
         body["approvable_until"] = json!(until);

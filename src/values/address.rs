@@ -5,8 +5,8 @@ use super::{Invalid, text_value};
 use crate::platform::origin_of;
 use std::fmt;
 
-/// An address that may be followed: absolute https (http only for loopback and `.test`), no userinfo, and nothing that a parser
-/// would correct.
+/// An address that may be followed: absolute https (http only for loopback and `.test`), no userinfo, and nothing that
+/// a parser would correct.
 ///
 /// Prints only its origin, because the rest may contain a secret.
 ///
@@ -88,7 +88,8 @@ fn is_local(host: &str) -> bool {
     is_loopback(host) || without_port(host).ends_with(".test")
 }
 
-/// `localhost` and the names under it (RFC 6761), 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a port.
+/// `localhost` and the names under it (RFC 6761), 127.0.0.0/8 and `[::1]`, as the parser writes them, with or without a
+/// port.
 pub fn is_loopback(host: &str) -> bool {
     let name = without_port(host);
     // A host of digits and points alone is an IPv4 address, which the parser has written in full.

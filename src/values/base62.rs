@@ -1,7 +1,7 @@
 //! Base62: the digits of tokens and identifiers.
 
-/// Encodes big-endian bytes as a base-62 number with a fixed number of digits, most significant first. It needs no escaping in an
-/// address.
+/// Encodes big-endian bytes as a base-62 number with a fixed number of digits, most significant first. It needs no
+/// escaping in an address.
 #[must_use]
 pub fn base62(bytes: &[u8], digits: usize) -> String {
     const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -36,8 +36,8 @@ text_value! {
     /// The identifier of a subscription.
     SubscriptionId is "sub_3kTR9sB" not "", present;
 
-    /// The merchant's own, unique slug of a plan: 1 to 64 letters, digits, `-`, `_` and `.`, the first a letter or a digit
-    /// (a decision).
+    /// The merchant's own, unique slug of a plan: 1 to 64 letters, digits, `-`, `_` and `.`, the first a letter or a
+    /// digit (a decision).
     PlanCode is "gold-monthly" not "gold monthly", |text| {
         let shaped = (1..=64).contains(&text.len())
             && text.starts_with(|first: char| first.is_ascii_alphanumeric())

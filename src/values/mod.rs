@@ -90,8 +90,8 @@ pub trait TextValue: FromStr<Err = Invalid> + Serialize {}
 #[cfg(feature = "service")]
 pub trait TextValue: FromStr<Err = Invalid> + Serialize + schemars::JsonSchema {}
 
-/// Declares checked text values: created from text, read as text, written as text. `is` and `not` are a text that `new` accepts and
-/// one that it refuses, for the example of the documentation.
+/// Declares checked text values: created from text, read as text, written as text. `is` and `not` are a text that `new`
+/// accepts and one that it refuses, for the example of the documentation.
 ///
 /// `Deserialize` reads a reply and does not check, because a real service may have decided otherwise and a client hands
 /// on what it receives.

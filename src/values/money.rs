@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 
 /// An amount of money in the smallest unit of its currency: `5000` is 5 000 XAF, or 50.00 USD.
 ///
-/// It is exact: no float ever holds money. A service may send an amount as a JSON number or as a string, and a fee may have
-/// a fraction of the unit; an amount is shown with the decimals it was sent with, and compared by value.
+/// It is exact: no float ever holds money. A service may send an amount as a JSON number or as a string, and a fee may
+/// have a fraction of the unit; an amount is shown with the decimals it was sent with, and compared by value.
 ///
 /// A request carries whole units, from 1 to 999 999 999 999 999. A client refuses any other amount before it sends it.
 ///

@@ -107,8 +107,8 @@ pub(crate) fn after_its_prefix(word: &[u8]) -> Option<&[u8]> {
     word.strip_prefix(b"sk_").or(word.strip_prefix(b"rk_"))
 }
 
-/// Whether `is_match` holds for a word of a text, and for what follows it. A word begins after a byte that no word has, or after a
-/// percent escape (`%3D`).
+/// Whether `is_match` holds for a word of a text, and for what follows it. A word begins after a byte that no word has,
+/// or after a percent escape (`%3D`).
 pub(crate) fn any_word(text: &str, is_of_a_word: fn(&u8) -> bool, is_match: fn(&[u8]) -> bool) -> bool {
     let text = text.as_bytes();
     let is_escaped = |at: usize| at.checked_sub(3).is_some_and(|percent| text[percent] == b'%');

@@ -1,13 +1,15 @@
-//! Numbers as people type and paste them: digits of any script, with what separates them and what nobody sees. The one rule for the
-//! package, the hosted page and its forms; `tests/typed.json` has its cases. JSON is written by programs: the values of this module's
-//! neighbours take no other form than their own.
+//! Numbers as people type and paste them: digits of any script, with what separates them and what nobody sees. The one
+//! rule for the package, the hosted page and its forms; `tests/typed.json` has its cases. JSON is written by programs:
+//! the values of this module's neighbours take no other form than their own.
 //!
-//! The tables are our own: those of a library are larger than all that a page may load for this. A test compares them with a library's.
+//! The tables are our own: those of a library are larger than all that a page may load for this. A test compares them
+//! with a library's.
 
 use super::Invalid;
 
-/// Turns the digits of any script into `0` to `9` and removes what separates them: white space, dashes, points, slashes, parentheses and
-/// characters that nobody sees. Others stay, so that the text is refused where a number is expected.
+/// Turns the digits of any script into `0` to `9` and removes what separates them: white space, dashes, points,
+/// slashes, parentheses and characters that nobody sees. Others stay, so that the text is refused where a number is
+/// expected.
 ///
 /// ```
 /// use guichet::values::normalize_digits;
@@ -30,8 +32,8 @@ pub fn normalize_year(text: &str) -> String {
     if year.len() == 2 { ["20", &year].concat() } else { year }
 }
 
-/// Reads the one-time code that a customer received: 4 to 10 digits, or letters and digits that nothing separates, because the interface
-/// does not say what a code is made of.
+/// Reads the one-time code that a customer received: 4 to 10 digits, or letters and digits that nothing separates,
+/// because the interface does not say what a code is made of.
 ///
 /// ```
 /// use guichet::values::normalize_code;
@@ -52,10 +54,10 @@ pub fn normalize_code(text: &str) -> Result<String, Invalid> {
     }
 }
 
-/// Turns a typed phone number into the service's format: `+237 (0) 670 00 00 00` becomes `237670000000`, and so does `670 00 00 00` with the
-/// country `CM`. The country's prefix is added only to a number in the national format of its mobile numbers. A prefix that is typed twice
-/// is read once, or the result is empty if the country's numbers are not known. Characters that are not part of a phone number
-/// stay, so that the number is refused.
+/// Turns a typed phone number into the service's format: `+237 (0) 670 00 00 00` becomes `237670000000`, and so does
+/// `670 00 00 00` with the country `CM`. The country's prefix is added only to a number in the national format of its
+/// mobile numbers. A prefix that is typed twice is read once, or the result is empty if the country's numbers are not
+/// known. Characters that are not part of a phone number stay, so that the number is refused.
 ///
 /// ```
 /// use guichet::values::normalize_phone;
@@ -114,11 +116,12 @@ fn mobile((_, prefix, length, begins): &Mobiles, typed: &str) -> Option<String> 
     is_national.then(|| [prefix, number].concat())
 }
 
-/// A country, its prefix, the number of digits of its mobile numbers without a trunk 0, and their possible first digits.
+/// A country, its prefix, the number of digits of its mobile numbers without a trunk 0, and their possible first
+/// digits.
 type Mobiles = (&'static str, &'static str, usize, &'static str);
 
-/// The national format of mobile numbers by country. From libphonenumber's metadata (November 2026), without Cameroon's numbers
-/// that begin with 24, which have no mobile money, and without Gabon's numbers from before 2019.
+/// The national format of mobile numbers by country. From libphonenumber's metadata (November 2026), without Cameroon's
+/// numbers that begin with 24, which have no mobile money, and without Gabon's numbers from before 2019.
 const MOBILES: [Mobiles; 13] = [
     ("BF", "226", 8, "04567"),
     ("BJ", "229", 10, "0"),
@@ -166,8 +169,8 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '.' | '/') || SEPARATORS.as_chunks().0.iter().any(is_listed)
 }
 
-/// The first and the last of each row of Unicode's dashes (category Pd), minus signs, and format characters (Cf) that nobody sees: marks of a
-/// direction, zero-width spaces, soft hyphens, the byte order mark.
+/// The first and the last of each row of Unicode's dashes (category Pd), minus signs, and format characters (Cf) that
+/// nobody sees: marks of a direction, zero-width spaces, soft hyphens, the byte order mark.
 const SEPARATORS: [u32; 66] = [
     0x2d, 0x2d, 0xad, 0xad, 0x58a, 0x58a, 0x5be, 0x5be, 0x61c, 0x61c, 0x1400, 0x1400, 0x1806, 0x1806, 0x180e, 0x180e,
     0x200b, 0x200f, 0x2010, 0x2015, 0x202a, 0x202e, 0x2060, 0x2064, 0x2066, 0x206f, 0x207b, 0x207b, 0x208b, 0x208b,
@@ -176,14 +179,16 @@ const SEPARATORS: [u32; 66] = [
     0x10d6e, 0x10d6e, 0x10ead, 0x10ead, 0xe0001, 0xe0001, 0xe0020, 0xe007f,
 ];
 
-/// The zero of each script whose digits Unicode has below U+10000, but for fullwidth digits: decimal digits stand in rows of ten.
+/// The zero of each script whose digits Unicode has below U+10000, but for fullwidth digits: decimal digits stand in
+/// rows of ten.
 const ZEROS: [u16; 35] = [
     0x0660, 0x06f0, 0x07c0, 0x0966, 0x09e6, 0x0a66, 0x0ae6, 0x0b66, 0x0be6, 0x0c66, 0x0ce6, 0x0d66, 0x0de6, 0x0e50,
     0x0ed0, 0x0f20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50,
     0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0,
 ];
 
-/// The same from U+10000, less that: of mathematical letters, which people paste, and of Adlam. The other scripts there are in no use on phones.
+/// The same from U+10000, less that: of mathematical letters, which people paste, and of Adlam. The other scripts there
+/// are in no use on phones.
 const ZEROS_ABOVE: [u16; 6] = [0xd7ce, 0xd7d8, 0xd7e2, 0xd7ec, 0xd7f6, 0xe950];
 
 #[cfg(test)]
@@ -211,7 +216,8 @@ mod tests {
         }
     }
 
-    /// Format characters that are seen, or that no number is pasted with: of Arabic, Syriac, hieroglyphs, shorthand and music.
+    /// Format characters that are seen, or that no number is pasted with: of Arabic, Syriac, hieroglyphs, shorthand and
+    /// music.
     const SIGNS: [std::ops::RangeInclusive<char>; 6] = [
         '\u{600}'..='\u{605}',
         '\u{6dd}'..='\u{8e2}',

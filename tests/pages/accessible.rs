@@ -1,5 +1,6 @@
-//! Accessibility of every state of the hosted page, the issuer's page, the sandbox's front page and the shop, checked by axe-core in
-//! Chromium: in both languages, in light and dark mode, and at 320 pixels, where nothing may scroll sideways.
+//! Accessibility of every state of the hosted page, the issuer's page, the sandbox's front page and the shop, checked
+//! by axe-core in Chromium: in both languages, in light and dark mode, and at 320 pixels, where nothing may scroll
+//! sideways.
 //!
 //! `cargo xtask test` installs axe-core and then runs these tests.
 

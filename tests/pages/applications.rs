@@ -1,5 +1,5 @@
-//! The applications of `examples/` beside `guichet shop`, each as processes of their own: purchases in Chromium with script and without,
-//! sign-out, other customers' orders, and an application that is killed.
+//! The applications of `examples/` beside `guichet shop`, each as processes of their own: purchases in Chromium with
+//! script and without, sign-out, other customers' orders, and an application that is killed.
 //!
 //! `cargo xtask test` installs what they need, builds the package and then runs these tests.
 
@@ -398,8 +398,8 @@ async fn messages_are_verified_and_an_older_one_changes_nothing(application: App
     assert_eq!((&order["paid_by"], &order["refunds"]), (&json!(name), &json!(2)), "{order}");
 }
 
-/// An application and its `guichet shop`, with the service in that process. When it is dropped, both are killed, and the log is printed if
-/// the test has failed.
+/// An application and its `guichet shop`, with the service in that process. When it is dropped, both are killed, and
+/// the log is printed if the test has failed.
 struct Shop {
     application: Application,
     url: String,

@@ -1,5 +1,5 @@
-//! What the hosted page says and offers: what is not known yet, the waiting screen's way out, the operators, one amount, and
-//! the receipt.
+//! What the hosted page says and offers: what is not known yet, the waiting screen's way out, the operators, one
+//! amount, and the receipt.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -430,7 +430,8 @@ async fn the_receipt_has_the_payee_the_operator_and_no_secret_and_prints_alone(e
     assert!(row("number").await.ends_with("•••• 4242"));
 }
 
-/// Checks that the page says what is not known and until when, and never that nothing was charged. Returns what it says.
+/// Checks that the page says what is not known and until when, and never that nothing was charged. Returns what it
+/// says.
 async fn says_not_known(demo: &DemoShop, browser: &Browser, intent: &PaymentIntent) -> String {
     let text = browser.wait_for(STATUS).await;
     let now = demo.client().read_payment_intent(&intent.id).await.unwrap();

@@ -1,5 +1,5 @@
-//! `examples/page`, the page that the example servers share, on a site that answers as they do. `servers::` drives it on the servers
-//! themselves.
+//! `examples/page`, the page that the example servers share, on a site that answers as they do. `servers::` drives it
+//! on the servers themselves.
 //!
 //! `cargo xtask test` builds the package and installs axe-core, and then runs these tests.
 
@@ -84,8 +84,8 @@ async fn an_outcome_stays_although_the_shop_does_not_answer_after_it() {
     browser.wait_until("return document.querySelector('#message').textContent !== ''").await;
 }
 
-/// Requests of the page for `/shop` are refused from now on. A script element sends them: Chromium reports no error of a driver's script,
-/// Firefox runs that in a sandbox, and WebKit's driver hangs after it.
+/// Requests of the page for `/shop` are refused from now on. A script element sends them: Chromium reports no error of
+/// a driver's script, Firefox runs that in a sandbox, and WebKit's driver hangs after it.
 const LOSE_SHOP: &str = "window.unhandled = [];
     window.lost = 0;
     addEventListener('unhandledrejection', ({ reason }) => unhandled.push(String(reason)));

@@ -1,5 +1,5 @@
-//! Invalid input of a page, and unexpected replies: a secret key is refused in every argument, an unknown name is refused
-//! with a suggestion, and every reply ends in a result or a `GuichetError`.
+//! Invalid input of a page, and unexpected replies: a secret key is refused in every argument, an unknown name is
+//! refused with a suggestion, and every reply ends in a result or a `GuichetError`.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::site::Site;
@@ -452,8 +452,8 @@ async fn a_reply_or_a_connection_that_fails_names_the_call_and_no_address(engine
     assert_eq!(found, expected);
 }
 
-/// The browser's `fetch` and one that the page passes, each with broken responses as mocks return them. The amount selects
-/// the response.
+/// The browser's `fetch` and one that the page passes, each with broken responses as mocks return them. The amount
+/// selects the response.
 async fn a_fetch_that_breaks_its_contract_fails_one_call_and_not_the_next(engine: Engine) {
     let found = on_a_page(
         engine,

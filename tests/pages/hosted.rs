@@ -1,5 +1,5 @@
-//! `guichet/hosted`, for a payment company's own page: an intent in any documented shape, custom paths of the service, and
-//! one charge for any number of tabs, clicks and reloads.
+//! `guichet/hosted`, for a payment company's own page: an intent in any documented shape, custom paths of the service,
+//! and one charge for any number of tabs, clicks and reloads.
 
 use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;

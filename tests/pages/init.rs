@@ -1,7 +1,8 @@
-//! `guichet-sandbox init`: a customer buys in the shop that it writes into an empty folder, which is run by the lines that it prints.
+//! `guichet-sandbox init`: a customer buys in the shop that it writes into an empty folder, which is run by the lines
+//! that it prints.
 //!
-//! `cargo xtask test` installs the tarball before these tests. PHP needs nothing else, and `--newest` also runs those that npm
-//! installs.
+//! `cargo xtask test` installs the tarball before these tests. PHP needs nothing else, and `--newest` also runs those
+//! that npm installs.
 
 use crate::package::{NodeServer, project};
 use crate::react::pay;
@@ -42,7 +43,8 @@ mod with_packages {
     }
 }
 
-/// What the page shows once its script runs, what a customer clicks to sign in and to pay, and where the page says that they have paid.
+/// What the page shows once its script runs, what a customer clicks to sign in and to pay, and where the page says that
+/// they have paid.
 type Page = [&'static str; 4];
 const EXAMPLE_PAGE: Page = [".primary.trainers", "#sign-in button", ".primary.trainers:enabled", "#message"];
 const NEXT_PAGE: Page = ["header button", "header button", "#pay", "[role=status]"];

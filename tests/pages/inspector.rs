@@ -237,7 +237,8 @@ async fn of_10000_events_the_newest_are_drawn(engine: Engine) {
     assert!(opened.rows().await[0].starts_with("Created"), "the money's part is whole");
 }
 
-/// What the page has loaded: of each file and reply its bytes, and when it was there, in milliseconds since the navigation.
+/// What the page has loaded: of each file and reply its bytes, and when it was there, in milliseconds since the
+/// navigation.
 const WORK: &str = "return performance.getEntries().filter(({ transferSize }) => transferSize !== undefined)
     .map(({ name, transferSize, responseEnd }) => `${new URL(name).pathname} ${transferSize} B ${Math.round(responseEnd)} ms`).join(', ')";
 

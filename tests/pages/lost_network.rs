@@ -1,5 +1,5 @@
-//! The network is lost in the middle of each step of a purchase. The purchase ends paid once or not at all, and the page shows which.
-//! (`troubles.rs` has the case of 20 seconds.)
+//! The network is lost in the middle of each step of a purchase. The purchase ends paid once or not at all, and the
+//! page shows which. (`troubles.rs` has the case of 20 seconds.)
 
 use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;

@@ -1,5 +1,5 @@
-//! `examples/next`, as each of Next's bundlers has built it: the HTML of the server, the three routes, purchases by redirect and in a
-//! popup, and a payment whose page is closed.
+//! `examples/next`, as each of Next's bundlers has built it: the HTML of the server, the three routes, purchases by
+//! redirect and in a popup, and a payment whose page is closed.
 //!
 //! `cargo xtask test` builds it from the tarball and then runs these tests.
 
@@ -239,7 +239,8 @@ fn any_file_contains(folder: &Path, part: &str) -> bool {
     })
 }
 
-/// The shop's page, and what its console reports: React reports there that the page differs from what the server has rendered.
+/// The shop's page, and what its console reports: React reports there that the page differs from what the server has
+/// rendered.
 struct Page {
     browser: Browser,
 }

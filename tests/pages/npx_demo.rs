@@ -1,5 +1,5 @@
-//! The shop of `guichet-sandbox demo`, whose server is JavaScript, in a real browser. `tests/consumers/toolchains/sandbox_demo.js` asks
-//! its server without a page.
+//! The shop of `guichet-sandbox demo`, whose server is JavaScript, in a real browser.
+//! `tests/consumers/toolchains/sandbox_demo.js` asks its server without a page.
 
 use crate::purchase;
 use crate::support::demo_shop::DemoShop;

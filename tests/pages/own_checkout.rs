@@ -1,5 +1,5 @@
-//! A checkout page of a company's own, `examples/hosted`, over `guichet/hosted`: whatever becomes of a payment, it is charged once, and
-//! the page says what is known of the money.
+//! A checkout page of a company's own, `examples/hosted`, over `guichet/hosted`: whatever becomes of a payment, it is
+//! charged once, and the page says what is known of the money.
 
 use crate::accessible::Accessibility;
 use crate::purchase;
@@ -54,7 +54,8 @@ async fn a_charge_whose_reply_is_lost_is_followed_and_never_offered_again(engine
              const [status, form] = ['status', 'form'].map((id) => document.getElementById(id));
              const see = () => seen.push([status.dataset.status, !form.hidden]);
              new MutationObserver(see).observe(status, { attributeFilter: ['data-status'] });
-             // The network is lost while the charge is on its way. The one reading that gets through does not say whether it arrived.
+             // The network is lost while the charge is on its way. The one reading that gets through does not say
+             // whether it arrived.
              const { fetch } = window;
              let charges = 0, reads = 0;
              window.isLost = true;

@@ -1,7 +1,8 @@
-//! The package as its users get it: pages that each bundler builds from the npm tarball call a real sandbox in Chromium.
+//! The package as its users get it: pages that each bundler builds from the npm tarball call a real sandbox in
+//! Chromium.
 //!
-//! `cargo xtask test` builds the pages with locked versions of each tool (`tests/consumers/toolchains/`), `--newest` with the newest, and then
-//! runs these tests.
+//! `cargo xtask test` builds the pages with locked versions of each tool (`tests/consumers/toolchains/`), `--newest`
+//! with the newest, and then runs these tests.
 
 use crate::support::browser::{Browser, until};
 use crate::support::engine::{Engine, not_in_webkit};
@@ -45,7 +46,8 @@ macro_rules! pages_made_by {
 
 pages_made_by!(plain vite vite_4 vite_5 vite_6 vite_7 webpack esbuild rollup parcel);
 
-/// If the entry shared a module with a part that loads on demand, a bundler would make a second file of it, a round trip later.
+/// If the entry shared a module with a part that loads on demand, a bundler would make a second file of it, a round
+/// trip later.
 #[tokio::test]
 #[ignore = "needs files that `cargo xtask test` builds"]
 async fn the_first_fee_needs_one_script_and_as_many_rounds_as_by_hand() {
@@ -141,8 +143,8 @@ async fn a_page_calls_that_is_served_by(vite: &str) {
     }
 }
 
-/// Applications of the newest of each framework, and older versions of Vite. All but the newest Vite load the embedded wasm in development:
-/// they move the script away from the file.
+/// Applications of the newest of each framework, and older versions of Vite. All but the newest Vite load the embedded
+/// wasm in development: they move the script away from the file.
 mod frameworks {
     use super::{Application, BOTH, Built};
 
@@ -181,8 +183,8 @@ mod frameworks {
 /// An application of `tests/consumers/`.
 struct Application {
     name: &'static str,
-    /// The command that serves it in development, with its arguments. None for Metro, which serves no page, and for Gatsby, which answers
-    /// before its page is there.
+    /// The command that serves it in development, with its arguments. None for Metro, which serves no page, and for
+    /// Gatsby, which answers before its page is there.
     develop: &'static [&'static str],
     built: Built,
     /// The pages of each entry that it imports.
@@ -368,7 +370,8 @@ impl NodeServer {
     }
 }
 
-/// Whether a server answers requests at a port. Vite first tries a port by another server, which closes what it has accepted.
+/// Whether a server answers requests at a port. Vite first tries a port by another server, which closes what it has
+/// accepted.
 fn answers(port: &str) -> bool {
     let Ok(mut stream) = TcpStream::connect(format!("127.0.0.1:{port}")) else { return false };
     stream.set_read_timeout(Some(TIMEOUT)).expect("a time");

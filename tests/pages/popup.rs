@@ -1,5 +1,5 @@
-//! Checkout in a popup: the window opens in the click itself, the customer pays in it, and the opening page gets the outcome,
-//! whatever the customer does meanwhile.
+//! Checkout in a popup: the window opens in the click itself, the customer pays in it, and the opening page gets the
+//! outcome, whatever the customer does meanwhile.
 
 use crate::support::browser::{Browser, Tab, until};
 use crate::support::demo_shop::DemoShop;
@@ -368,7 +368,8 @@ impl Shop {
         self.browser.wait_for("[data-status='succeeded']").await;
     }
 
-    /// Closes the popup, and clicks in the shop. A customer has seen the popup longer than the shop's page takes to look at it.
+    /// Closes the popup, and clicks in the shop. A customer has seen the popup longer than the shop's page takes to
+    /// look at it.
     async fn close_the_popup(&self) {
         let popup = self.popup().await;
         self.browser.switch_to(&self.tab).await;

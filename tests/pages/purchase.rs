@@ -1,5 +1,5 @@
-//! The whole purchase: shop, hosted checkout page and back, in real browsers, against the demo's shop and a sandbox over
-//! sockets. `cargo xtask demo --pictures` runs this in Chromium and writes screenshots of each page.
+//! The whole purchase: shop, hosted checkout page and back, in real browsers, against the demo's shop and a sandbox
+//! over sockets. `cargo xtask demo --pictures` runs this in Chromium and writes screenshots of each page.
 
 use crate::support::browser::{Browser, until};
 use crate::support::demo_shop::DemoShop;

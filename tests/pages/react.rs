@@ -1,5 +1,5 @@
-//! `guichet/react`: every hook in Chromium, in development mode under StrictMode, by the newest and the oldest React, and
-//! `examples/react`, through a purchase by redirect and in a popup.
+//! `guichet/react`: every hook in Chromium, in development mode under StrictMode, by the newest and the oldest React,
+//! and `examples/react`, through a purchase by redirect and in a popup.
 //!
 //! `cargo xtask test` builds the pages from the tarball and then runs these tests.
 

@@ -1,5 +1,5 @@
-//! The JavaScript of the documents, run unchanged: through a purchase and back, in Chromium against a sandbox. (Their Rust runs as
-//! doctests.)
+//! The JavaScript of the documents, run unchanged: through a purchase and back, in Chromium against a sandbox. (Their
+//! Rust runs as doctests.)
 //!
 //! `cargo xtask test` builds the package and then runs these tests.
 
@@ -44,8 +44,8 @@ async fn pay(browser: &Browser) {
     browser.click("[data-test='leave']").await;
 }
 
-/// Runs each script of the documents to its end. If it opens a checkout, the customer pays, and the script runs again on the
-/// return page. Returns the console output of each, with its document.
+/// Runs each script of the documents to its end. If it opens a checkout, the customer pays, and the script runs again
+/// on the return page. Returns the console output of each, with its document.
 async fn through_a_purchase() -> Vec<(&'static str, String)> {
     let of_document = |document: &'static str| {
         let text = std::fs::read_to_string(root().join(document)).expect("the document exists");
@@ -95,8 +95,8 @@ async fn ran(browser: &Browser, document: &str) {
 /// The option of a script that opens a popup.
 const POPUP: &str = "mode: \"popup\"";
 
-/// The scripts of a document. A block without imports continues the one before it. If it pays in a popup instead, the two are
-/// also a script each.
+/// The scripts of a document. A block without imports continues the one before it. If it pays in a popup instead, the
+/// two are also a script each.
 fn scripts(document: &str) -> Vec<String> {
     let mut scripts: Vec<String> = Vec::new();
     for block in document.split("\n```js\n").skip(1) {

@@ -1,4 +1,5 @@
-//! Leaving by redirect and returning: the pay button is never stuck, and every call on the return page gets the same result.
+//! Leaving by redirect and returning: the pay button is never stuck, and every call on the return page gets the same
+//! result.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -242,8 +243,8 @@ async fn a_return_without_storage_is_unmatched_and_the_checkout_works(engine: En
     }
 }
 
-/// A page of the shop whose server responds as the test sets, and a hosted page that responds with 204: the navigation ends,
-/// and the customer stays on the shop's page.
+/// A page of the shop whose server responds as the test sets, and a hosted page that responds with 204: the navigation
+/// ends, and the customer stays on the shop's page.
 struct Page {
     browser: Browser,
     demo: DemoShop,

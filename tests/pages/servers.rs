@@ -1,5 +1,5 @@
-//! The servers of `examples/` in Node.js and PHP, each as a process of its own against a sandbox: purchases in Chromium,
-//! restarts, other sites' requests, late approvals, and services that do not say the truth.
+//! The servers of `examples/` in Node.js and PHP, each as a process of its own against a sandbox: purchases in
+//! Chromium, restarts, other sites' requests, late approvals, and services that do not say the truth.
 //!
 //! `cargo xtask test` installs what they need, builds the package and then runs these tests.
 
@@ -33,7 +33,8 @@ const PAUL: &str = "paul";
 const FATOU: &str = "fatou";
 const SUCCEEDS: &str = "237670000000";
 const FINAL_DECLINE: &str = "237670000009";
-/// Phones whose decline is not the operator's last word: after how many seconds it declines, and how much later it approves.
+/// Phones whose decline is not the operator's last word: after how many seconds it declines, and how much later it
+/// approves.
 const TIMES_OUT: (&str, u32, u32) = ("237670000011", 300, 300);
 const UNAVAILABLE: (&str, u32, u32) = ("237670000012", 0, 600);
 const REJECTED: (&str, u32, u32) = ("237670000013", 5, 240);
@@ -124,8 +125,8 @@ async fn a_customer_buys_by_popup_on_a_page_of_another_origin_of_the_site(server
     }
 }
 
-/// Express has the page of guichet-server. PHP's is tested without a browser, by `other_customers_and_other_sites_are_refused`. Scripts are
-/// switched off by Chromium's DevTools protocol.
+/// Express has the page of guichet-server. PHP's is tested without a browser, by
+/// `other_customers_and_other_sites_are_refused`. Scripts are switched off by Chromium's DevTools protocol.
 mod only_chromium {
     use super::Server;
 
@@ -699,7 +700,8 @@ async fn one_customers_thousand_open_payments_delay_no_other_and_8_are_read_at_a
     let begun = awa.order("17").await.body;
     service.says(200, &json!({"id": "pi_2", "payment_ref": "gch_2", "status": "succeeded", "attempts": 1}));
     if server == Server::Php {
-        // A ledger reads a payment three seconds after it has begun. Until then both are only postponed, Awa's for longer.
+        // A ledger reads a payment three seconds after it has begun. Until then both are only postponed, Awa's for
+        // longer.
         tokio::time::sleep(Duration::from_secs(5)).await;
     }
     // Longer than the second after which Express's timer could begin its next round.
@@ -811,7 +813,8 @@ fn the_stores_of_the_ledger_in_php_keep_its_contract() {
     }
 }
 
-/// The core of the ledger in PHP, each of its rules taken out, what carries it out, and the shop at services that need a profile.
+/// The core of the ledger in PHP, each of its rules taken out, what carries it out, and the shop at services that need
+/// a profile.
 #[test]
 #[ignore = "needs files that `cargo xtask test` builds"]
 fn the_ledger_in_php_passes_every_case_and_no_mutant_of_it_does() {
@@ -928,8 +931,8 @@ async fn a_service_that_lies_or_refuses_pays_nothing_and_shows_no_key(server: Se
         json!({"customer": null}),
         json!({"id": null}),
     ];
-    // A ledger tells a person of another e-mail, and believes the rest. To it, a payment without an identifier is none; one that another
-    // reference has is not yet known.
+    // A ledger tells a person of another e-mail, and believes the rest. To it, a payment without an identifier is none;
+    // one that another reference has is not yet known.
     let is_believed = |lie: &Value| lie.get("customer").is_some();
     let refusal = |lie: &Value, is_new: bool| match lie {
         lie if is_believed(lie) => (200, ""),
@@ -1039,7 +1042,8 @@ impl World {
         assert_eq!(reply.status, 200, "{}", reply.text);
     }
 
-    /// A customer buys by a phone that the operator declines, and is back in the shop: there it is not known yet whether money was taken.
+    /// A customer buys by a phone that the operator declines, and is back in the shop: there it is not known yet
+    /// whether money was taken.
     async fn is_declined_and_not_known(&self, browser: &Browser, product: &str, (phone, after, _): (&str, u32, u32)) {
         let before = self.intents().await.len();
         browser.click(&format!(".primary.{product}:enabled")).await;

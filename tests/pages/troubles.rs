@@ -1,5 +1,5 @@
-//! Purchases that fail, in real browsers: every failure ends on a page that names it in the customer's language, and no customer pays
-//! twice.
+//! Purchases that fail, in real browsers: every failure ends on a page that names it in the customer's language, and no
+//! customer pays twice.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -238,8 +238,8 @@ async fn the_back_button_after_paying_charges_nothing(engine: Engine) {
     back_in_the_shop(&browser, "paid").await;
     browser.reload().await;
     browser.wait_for("[data-test='outcome'][data-state='paid']").await;
-    // Leaving replaced the hosted page in the history, so back leads to the shop, whose basket was paid. Buying there is another
-    // order.
+    // Leaving replaced the hosted page in the history, so back leads to the shop, whose basket was paid. Buying there
+    // is another order.
     browser.go_back().await;
     browser.wait_for("[data-test^='add-']").await;
     assert_eq!(

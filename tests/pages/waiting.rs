@@ -1,5 +1,5 @@
-//! `waitForOutcome`: it reads the status until there is an outcome or the budget is exhausted, reports each status once and in
-//! order, and never takes a missing response for an outcome.
+//! `waitForOutcome`: it reads the status until there is an outcome or the budget is exhausted, reports each status once
+//! and in order, and never takes a missing response for an outcome.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -136,7 +136,8 @@ async fn a_hidden_tab_keeps_its_deadlines_and_reads_when_it_is_visible_again(eng
          // Once the tab is visible again, no timer ends a pause.
          window.setTimeout = (work, ms) => set(() => visible_again || work(), ms);
          const after = (ms, value) => new Promise((go) => set(go, ms, value));
-         // The time until the work ends. The timer of a later deadline ends after that of the work, however busy the machine is.
+         // The time until the work ends. The timer of a later deadline ends after that of the work, however busy the
+         // machine is.
          const since = async (work, deadline) => {
              const begun = Date.now();
              const end = Promise.race([work(), after(deadline, { state: 'too late' })]);

@@ -105,8 +105,8 @@ async fn visits(name: &str, browser: &Browser, address: &str, arrive: impl Async
     visits.try_into().unwrap_or_else(|_| panic!("two visits"))
 }
 
-/// Every file that the page loaded, with the bytes of its body from the network. Chromium adds 300 for the headers. A body
-/// from the cache counts as none. Requests to a service are not files.
+/// Every file that the page loaded, with the bytes of its body from the network. Chromium adds 300 for the headers. A
+/// body from the cache counts as none. Requests to a service are not files.
 const ENTRIES: &str = "
     const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
     return entries

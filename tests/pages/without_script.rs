@@ -1,4 +1,5 @@
-//! The hosted page's own HTML pays where no script arrives. Where one arrives it sends the same forms, and keeps the page.
+//! The hosted page's own HTML pays where no script arrives. Where one arrives it sends the same forms, and keeps the
+//! page.
 
 use crate::support::browser::Browser;
 use crate::support::demo_shop::DemoShop;
@@ -96,7 +97,8 @@ async fn what_is_typed_survives_a_read_another_language_and_a_refusal(engine: En
     let typed = "return [...document.querySelectorAll('#card-number, #exp-month, #cvc')].map(({ value }) => value)";
     let values = json!(["4242 4242 4242 4241", "12", "123"]);
     assert_eq!(browser.run(typed).await, values);
-    // An operator may still take the money of a declined attempt: the page reads the payment, and the field is the same element.
+    // An operator may still take the money of a declined attempt: the page reads the payment, and the field is the same
+    // element.
     let read = "const field = document.activeElement;
         document.dispatchEvent(new Event('visibilitychange'));
         await new Promise((done) => setTimeout(done, 500));

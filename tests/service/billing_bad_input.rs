@@ -1,5 +1,5 @@
-//! Invalid input for plans and subscriptions: all field errors are reported together, and existence of other merchants' objects is
-//! not revealed.
+//! Invalid input for plans and subscriptions: all field errors are reported together, and existence of other merchants'
+//! objects is not revealed.
 
 use crate::support::api::{Merchant, Reply, card, phone, shop};
 use crate::support::service::on_each_store;

@@ -61,8 +61,8 @@ async fn subscribe(sandbox: &SandboxProcess, number: usize, acknowledged: &mut B
     acknowledged.insert(created["id"].as_str().unwrap().to_owned(), created["created_at"].as_i64().unwrap());
 }
 
-/// Checks that these daily subscriptions are all, and that each was charged once for each day since its creation. Returns the number of
-/// charges.
+/// Checks that these daily subscriptions are all, and that each was charged once for each day since its creation.
+/// Returns the number of charges.
 pub async fn all_charged_once(
     sandbox: &SandboxProcess,
     acknowledged: &BTreeMap<String, i64>,

@@ -1,5 +1,5 @@
-//! Model-based test of subscriptions: random commands go to the service over HTTP and to a simple model, and the test compares
-//! the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
+//! Model-based test of subscriptions: random commands go to the service over HTTP and to a simple model, and the test
+//! compares the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
 
 use crate::support::api::Merchant;
 use crate::support::model::{Method, cases, run};
@@ -50,7 +50,8 @@ proptest! {
                 for _ in 0..moves {
                     shop.advance(30 * DAY / moves).await;
                 }
-                // Advance past the charges that settle a few seconds after the thirtieth day, however long the test itself took.
+                // Advance past the charges that settle a few seconds after the thirtieth day, however long the test
+                // itself took.
                 shop.advance(600).await;
                 let begin = created["created_at"].as_i64().unwrap();
                 let now = Snapshot::read(&shop.read_subscription(&created).await).since(begin);
@@ -671,8 +672,8 @@ fn duplicates(subscription: &Value) -> impl Iterator<Item = (String, i64)> {
     })
 }
 
-/// Checks that each late approval of a subscription is also one of its intent, once. The subscriptions were read before the
-/// intents.
+/// Checks that each late approval of a subscription is also one of its intent, once. The subscriptions were read before
+/// the intents.
 fn check_late_approvals_of_intents(subscriptions: &[Value], intents: &[Value]) {
     let mut seen = std::collections::BTreeSet::new();
     for (id, at) in subscriptions.iter().flat_map(duplicates) {

@@ -1,5 +1,5 @@
-//! `guichet check`: a right shop passes every rule, and a shop that is broken in one point fails that rule and no other. The right one is made
-//! of the library; the broken ones are written by hand, as a merchant's would be.
+//! `guichet check`: a right shop passes every rule, and a shop that is broken in one point fails that rule and no
+//! other. The right one is made of the library; the broken ones are written by hand, as a merchant's would be.
 
 mod money;
 mod right;
@@ -129,7 +129,8 @@ async fn a_csrf_token_hides_no_trusted_origin() {
     assert_eq!(checked.verdicts("fail"), ["foreign_origin_refused"], "{}", checked.report);
 }
 
-/// The lies tell UGX first, and another currency where the shop sells in it. Without an honest order the check cannot know that.
+/// The lies tell UGX first, and another currency where the shop sells in it. Without an honest order the check cannot
+/// know that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_currency_of_a_lie_is_not_the_shops_own() {
     let rule = "forged_currency_is_ignored";

@@ -99,7 +99,8 @@ async fn a_binary_outside_of_the_project_serves_no_package_of_the_folder_it_is_s
         std::fs::write(package.join(file), "planted").expect("a file");
     }
     let binary = elsewhere.path().join("guichet");
-    // Another test that starts a process now would inherit a file that is open for writing, and Linux starts no such file.
+    // Another test that starts a process now would inherit a file that is open for writing, and Linux starts no such
+    // file.
     let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_guichet")).arg(&binary).status().expect("cp runs");
     assert!(copied.success());
 

@@ -1,4 +1,5 @@
-//! The documents: every link leads somewhere, pages stay short, and the lists of pages follow from the pages' own first lines.
+//! The documents: every link leads somewhere, pages stay short, and the lists of pages follow from the pages' own first
+//! lines.
 
 mod json;
 

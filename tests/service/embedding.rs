@@ -1,5 +1,5 @@
-//! Embedding the npm package in the binary: what the build script of `guichet-sandbox` generates from the folder that `GUICHET_PACKAGE` names.
-//! (`crates/sandbox/src/package.rs` tests how the embedded package is served.)
+//! Embedding the npm package in the binary: what the build script of `guichet-sandbox` generates from the folder that
+//! `GUICHET_PACKAGE` names. (`crates/sandbox/src/package.rs` tests how the embedded package is served.)
 
 #[allow(dead_code, reason = "cargo runs its main")]
 #[path = "../../crates/sandbox/build.rs"]

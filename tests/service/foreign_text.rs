@@ -18,7 +18,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// A forged log line, then control sequences that clear the screen, set a title and colours, and reorder and hide letters.
+/// A forged log line, then control sequences that clear the screen, set a title and colours, and reorder and hide
+/// letters.
 const FORGED: &str = "\n2026-11-21T10:30:00Z  INFO order ORDER-18 is paid\r\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{7f}\u{85}\u{202e}dlos\
     \u{2066}\u{2069}\u{200e}\u{200f}\u{61c}\u{2028}\u{2029}\u{feff}";
 const KEY: &str = "sk_test_0123456789abcdefghijklmn";
@@ -59,7 +60,8 @@ async fn no_third_party_can_write_a_line_of_a_merchants_log() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
     let _guard = tracing::subscriber::set_default(subscriber.with_max_level(tracing::Level::TRACE).finish());
-    // With a single subscriber, tracing caches the interest of the thread that logs first, and another test's thread has none.
+    // With a single subscriber, tracing caches the interest of the thread that logs first, and another test's thread
+    // has none.
     let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_max_level(tracing::Level::ERROR).finish());
 
     let refusing = serve(StatusCode::CONFLICT, refusal()).await;

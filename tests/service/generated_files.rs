@@ -1,5 +1,5 @@
-//! Files that follow from the declarations of the operations: `docs/openapi.json`, the OpenAPI description as a file, the table of
-//! `docs/operations.md`, and the operations' names in the sandbox's types.
+//! Files that follow from the declarations of the operations: `docs/openapi.json`, the OpenAPI description as a file,
+//! the table of `docs/operations.md`, and the operations' names in the sandbox's types.
 
 use crate::support::generated::is_up_to_date;
 use crate::support::root;

@@ -425,7 +425,8 @@ async fn a_refused_form_says_which_field_is_wrong() {
     assert_eq!(customer.act(&customer.read("").await, "pay", &abroad).await.state(), "succeeded");
 }
 
-/// What the package refuses before it sends anything, the page's forms mark. What is read is a test of the forms themselves.
+/// What the package refuses before it sends anything, the page's forms mark. What is read is a test of the forms
+/// themselves.
 #[tokio::test]
 async fn a_form_marks_what_cannot_be_read() {
     let (_sandbox, shop) = shop().await;

@@ -7,7 +7,8 @@ use guichet::values::*;
 use guichet_sandbox::openapi;
 use serde_json::{Map, Value, json};
 
-/// Every operation: its method and path, and the fields that the document shows. `None`: the document does not show the operation.
+/// Every operation: its method and path, and the fields that the document shows. `None`: the document does not show the
+/// operation.
 pub const INTERFACE: &[(&str, &str, Option<&str>)] = &[
     ("create_session", "POST /v1/sessions/create", Some("customer_email")),
     ("validate_session", "POST /v1/sessions/validate", Some("")),

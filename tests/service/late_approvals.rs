@@ -1,5 +1,5 @@
-//! Late approvals: whatever customers and processes do, each approval is the payment's success or one duplicate payment, and
-//! a shop that settles without a page stores every one.
+//! Late approvals: whatever customers and processes do, each approval is the payment's success or one duplicate
+//! payment, and a shop that settles without a page stores every one.
 
 use crate::support::api::{control, phone, send};
 use crate::support::folder::Folder;

@@ -1,5 +1,5 @@
-//! The ledger of a shop in Rust over real sockets: at a service that loses, doubles, forgets or refuses, and with stores on real databases.
-//! What is decided is in `tests/shop/ledger.json`.
+//! The ledger of a shop in Rust over real sockets: at a service that loses, doubles, forgets or refuses, and with
+//! stores on real databases. What is decided is in `tests/shop/ledger.json`.
 
 use crate::orders::sqlite;
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};
@@ -57,7 +57,8 @@ async fn a_payment_of_another_sum_is_never_handed_out_and_pays_nothing() {
     assert_eq!(world.bodies().len(), 1, "it is not created again");
 }
 
-/// A reply may have the address, and neither a repeat nor a reading. It is stored, and no reader of the store learns it.
+/// A reply may have the address, and neither a repeat nor a reading. It is stored, and no reader of the store learns
+/// it.
 #[tokio::test]
 async fn an_address_that_comes_once_is_kept_encrypted() {
     let without = || intent("requires_action", json!({"checkout_url": null}));

@@ -1,4 +1,5 @@
-//! One of the locks on the secret key: the package that pages load does not contain the paths of merchant-only operations.
+//! One of the locks on the secret key: the package that pages load does not contain the paths of merchant-only
+//! operations.
 //!
 //! The other two locks are compile-time: no credential of the browser fulfils `Merchant` (a `compile_fail` doctest of
 //! `protocol::Fulfils`), and the feature `native` and the sandbox's `serve` refuse wasm32.

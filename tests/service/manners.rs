@@ -1,5 +1,6 @@
-//! The native client, the ledger in Rust and the command at the services of `tests/manners`, which say what the document leaves open in
-//! other ways. `tests/manners/run.mjs` walks the same with guichet-server and a page, in more steps.
+//! The native client, the ledger in Rust and the command at the services of `tests/manners`, which say what the
+//! document leaves open in other ways. `tests/manners/run.mjs` walks the same with guichet-server and a page, in more
+//! steps.
 
 use crate::ledger::{TestShop, serve};
 use crate::orders::sqlite;
@@ -114,7 +115,8 @@ async fn an_order_that_is_paid_twice_is_paid_back_once(world: &World) {
     assert_eq!((paid.state, paid.refunds_due.len()), (OrderState::Paid, 1), "{paid:?}");
 }
 
-/// Whether the service repeats creations is not known. The money is that of a paid order, or somebody is told to look for it.
+/// Whether the service repeats creations is not known. The money is that of a paid order, or somebody is told to look
+/// for it.
 async fn a_creation_that_is_never_answered_is_named(world: &World) {
     world.test("lose", json!({"reply": "create", "times": 9})).await;
     let lost = world.click("17").await;

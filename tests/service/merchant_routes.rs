@@ -1,4 +1,5 @@
-//! The merchant's three routes, as an application in Rust uses them. Their rules are in `tests/shop/`, which `shop_rules.rs` runs.
+//! The merchant's three routes, as an application in Rust uses them. Their rules are in `tests/shop/`, which
+//! `shop_rules.rs` runs.
 
 mod description;
 

@@ -1,11 +1,12 @@
-//! No line of this repository fetches a stranger's package: until the names are ours in the registries, each command names a file. And none
-//! shows a key of another company.
+//! No line of this repository fetches a stranger's package: until the names are ours in the registries, each command
+//! names a file. And none shows a key of another company.
 
 use std::fs;
 use std::process::Command;
 
-/// Whether `guichet`, `guichet-sandbox` and `guichet-server` belong to this project in the registries of npm and of Rust. The release
-/// that takes the names sets it: the test below then lists the lines with tarballs, which that release rewrites.
+/// Whether `guichet`, `guichet-sandbox` and `guichet-server` belong to this project in the registries of npm and of
+/// Rust. The release that takes the names sets it: the test below then lists the lines with tarballs, which that
+/// release rewrites.
 const NAMES_ARE_OURS: bool = false;
 
 #[test]

@@ -1,5 +1,5 @@
-//! A ledger that is copied while it sells, goes on selling, is killed and restored: nothing is paid twice unnoticed, and nothing is lost
-//! in silence.
+//! A ledger that is copied while it sells, goes on selling, is killed and restored: nothing is paid twice unnoticed,
+//! and nothing is lost in silence.
 
 use crate::shop_process::{Process, Shop};
 use crate::support::api::Merchant;
@@ -148,7 +148,8 @@ async fn what_a_copy_does_not_have_is_found_where_the_service_can_be_asked() {
     assert!(listed.contains("Nothing is to be decided"), "{listed}");
 }
 
-/// The service refuses the same reference with another return address: a person decides, and no customer pays once more.
+/// The service refuses the same reference with another return address: a person decides, and no customer pays once
+/// more.
 #[tokio::test]
 async fn what_cannot_be_found_waits_for_a_person_and_is_not_paid_twice() {
     let restored = Restored::new(false).await;

@@ -440,7 +440,8 @@ async fn a_body_over_64_kib_is_refused_and_one_of_64_kib_is_not() {
     }
     let endless = reqwest::Body::from(vec![b'['; 4 << 20]);
     let url = format!("{}{CREATE}", shop.base_url);
-    // The service may close the connection while the rest is still being sent. If there is a response, it is the refusal.
+    // The service may close the connection while the rest is still being sent. If there is a response, it is the
+    // refusal.
     if let Ok(refused) = try_send(&client(), "POST", &url, Some(&shop.key()), Some(endless), &[]).await {
         assert_eq!((refused.status, refused.code()), (413, "body_too_large"));
     }

@@ -1,4 +1,5 @@
-//! The service's clock never goes back: a final or expired status stays so after a crash and when the wall clock is set back.
+//! The service's clock never goes back: a final or expired status stays so after a crash and when the wall clock is set
+//! back.
 #![cfg(unix)]
 
 use crate::support::api::{Merchant, Reply, client, control, order, phone, send};

@@ -1,5 +1,5 @@
-//! A request that loses to a concurrent update in every round is refused after some rounds and can be retried. A trigger of
-//! the database plays the concurrent updates: it skips the write.
+//! A request that loses to a concurrent update in every round is refused after some rounds and can be retried. A
+//! trigger of the database plays the concurrent updates: it skips the write.
 
 use crate::support::api::{Reply, client, control, order, phone, send};
 use crate::support::folder::Folder;

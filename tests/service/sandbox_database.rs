@@ -121,7 +121,8 @@ async fn no_secret_and_no_card_number_is_ever_stored_or_logged() {
     ];
     let path = format!("{CREATE}/{}/payment-method", created.body["data"]["id"].as_str().unwrap());
     let odd = [
-        // Card numbers that are no test card, too long, with spaces, as a JSON number, in the wrong field, in a body that is not JSON.
+        // Card numbers that are no test card, too long, with spaces, as a JSON number, in the wrong field, in a body
+        // that is not JSON.
         r#"{"payment_method":{"type":"card","card":{"number":"4111111111111111","exp_month":12,"exp_year":2034,"cvc":"739"}}}"#,
         r#"{"payment_method":{"type":"card","card":{"number":"41111111111111111111111","exp_month":12,"exp_year":2034,"cvc":"739"}}}"#,
         r#"{"payment_method":{"type":"card","card":{"number":"4111 1111 1111 1111","exp_month":12,"exp_year":2034,"cvc":"739"}}}"#,
@@ -179,8 +180,8 @@ async fn no_secret_and_no_card_number_is_ever_stored_or_logged() {
     }
 }
 
-/// Creates and pays intents, eight at a time. Kills the process once so many were acknowledged. Returns the acknowledged
-/// ones: reference, id, attempts.
+/// Creates and pays intents, eight at a time. Kills the process once so many were acknowledged. Returns the
+/// acknowledged ones: reference, id, attempts.
 async fn write_until_killed(sandbox: &mut SandboxProcess, round: u32, enough: usize) -> Vec<(String, String, u64)> {
     let count = Arc::new(AtomicUsize::new(0));
     let writers = (0..8).map(|writer| {

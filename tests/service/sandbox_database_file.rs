@@ -1,4 +1,5 @@
-//! The files of a sandbox: one sandbox at a time uses a database, under any name of it, and only the owner can read the keys.
+//! The files of a sandbox: one sandbox at a time uses a database, under any name of it, and only the owner can read the
+//! keys.
 #![cfg(unix)]
 
 use crate::support::api::{order, send};

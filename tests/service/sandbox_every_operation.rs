@@ -19,8 +19,8 @@ on_each_service!(
     every_operation_accepts_its_example_and_the_client_reads_the_reply,
 );
 
-/// The expected status and code of an operation that requires this role, with: the secret key, a session, the client secret of
-/// another intent, none.
+/// The expected status and code of an operation that requires this role, with: the secret key, a session, the client
+/// secret of another intent, none.
 fn expected_responses(role: &str) -> [(u16, &'static str); 4] {
     const FORBIDDEN: (u16, &str) = (403, "role_required");
     const ANONYMOUS: (u16, &str) = (401, "authentication_required");

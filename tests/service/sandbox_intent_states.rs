@@ -1,4 +1,5 @@
-//! Changes of a payment intent after a method is attached: one-time codes, the issuer's page, confirmation, cancellation.
+//! Changes of a payment intent after a method is attached: one-time codes, the issuer's page, confirmation,
+//! cancellation.
 
 use crate::support::api::{Merchant, Reply, card, control, order, phone, shop};
 use crate::support::service::{Event, on_each_store};

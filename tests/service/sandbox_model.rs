@@ -1,5 +1,6 @@
-//! Model-based test of payment intents: random commands of random callers go to the service over HTTP and to a simple model,
-//! and the test compares the two after each. A failure prints its seed and the shortest sequence of commands that causes it.
+//! Model-based test of payment intents: random commands of random callers go to the service over HTTP and to a simple
+//! model, and the test compares the two after each. A failure prints its seed and the shortest sequence of commands
+//! that causes it.
 
 use crate::support::api::{Merchant, Reply, order};
 use crate::support::model::{Method, WALL_CLOCK, cases, run};
@@ -51,9 +52,9 @@ proptest! {
     }
 }
 
-/// The seconds of which every advance of the clock but the last is a multiple. The model does not count the seconds that a test itself
-/// takes. With this number, whatever is due after 30, 60, 245, 300 or 600 seconds, a day, or a day after one of these, is at least 12
-/// seconds from an advance and from whatever else is due.
+/// The seconds of which every advance of the clock but the last is a multiple. The model does not count the seconds
+/// that a test itself takes. With this number, whatever is due after 30, 60, 245, 300 or 600 seconds, a day, or a day
+/// after one of these, is at least 12 seconds from an advance and from whatever else is due.
 const STEP: u32 = 168;
 
 /// One call, or a change of a clock.
@@ -352,8 +353,8 @@ impl Comparison {
             if let Action::Attach(ApprovedLateAfterRefusal | ApprovedLateAfterTimeout | ApprovedLateAfterUnavailable)
             | Action::Confirm = command.action
             {
-                // The attempt may end after five seconds, and the test itself may take as many. And of two approvals that are due in one
-                // second either may be the first.
+                // The attempt may end after five seconds, and the test itself may take as many. And of two approvals
+                // that are due in one second either may be the first.
                 self.advance(STEP).await;
             }
             self.check_against_service(command).await;
@@ -412,8 +413,8 @@ impl Comparison {
         if let Action::Challenge { approve } = action {
             if let Some((url, round)) = &intent.issuer {
                 let reply = challenge(&self.shop, url, *approve).await;
-                // The issuer's page leads back to the checkout in the open round, and in the round just decided, whose response
-                // may have been lost.
+                // The issuer's page leads back to the checkout in the open round, and in the round just decided, whose
+                // response may have been lost.
                 let just_decided = round + 1 == intent.attempts && intent.next_action.is_none();
                 let by_the_issuer = intent.method == Some(Method::AsksForRedirect);
                 let leads_on = by_the_issuer && (*round == intent.attempts || just_decided);

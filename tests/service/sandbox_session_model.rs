@@ -1,5 +1,5 @@
-//! Model-based test of customer sessions: in any order of calls, a token is valid until its thirtieth minute or until it is
-//! revoked, whichever comes first.
+//! Model-based test of customer sessions: in any order of calls, a token is valid until its thirtieth minute or until
+//! it is revoked, whichever comes first.
 
 use crate::support::api::Merchant;
 use crate::support::model::{WALL_CLOCK, cases, run};

@@ -1,5 +1,5 @@
-//! Property-based test of the sandbox: schemathesis generates valid and invalid requests from the OpenAPI description and
-//! checks every response against it.
+//! Property-based test of the sandbox: schemathesis generates valid and invalid requests from the OpenAPI description
+//! and checks every response against it.
 //!
 //! `cargo xtask test` installs it into `target/schemathesis/` and runs this test. To run it alone:
 //! `cargo test -p guichet-cli --all-features --test service schemathesis:: -- --ignored`.
@@ -167,7 +167,8 @@ impl SandboxProcess {
         config
     }
 
-    /// The configuration: credentials, and ids of existing objects for every family, so that most requests find their object.
+    /// The configuration: credentials, and ids of existing objects for every family, so that most requests find their
+    /// object.
     async fn config(&self) -> String {
         let mut config = format!(
             "hooks = {:?}\n\n[auth.openapi]\nsecret_key = {{ bearer = {:?} }}\nsession_token = {{ bearer = {:?} }}\n\n",

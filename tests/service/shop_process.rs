@@ -675,7 +675,8 @@ async fn it_says_how_it_is_and_ends_by_a_signal() {
     assert_eq!(waiting.await.unwrap(), 503, "what has begun is answered");
 }
 
-/// An attempt that was declined is approved after another one has paid: its money is to be given back, and a person says when it was.
+/// An attempt that was declined is approved after another one has paid: its money is to be given back, and a person
+/// says when it was.
 #[tokio::test]
 async fn a_bookkeeper_sees_what_is_due_and_keeps_who_decided_what() {
     let shop = Shop::new("database = \"sqlite:orders.sqlite\"").await;
@@ -731,7 +732,8 @@ async fn a_bookkeeper_sees_what_is_due_and_keeps_who_decided_what() {
     let last = shop.application.messages("order_changed").pop().unwrap();
     assert_eq!(last.body["refunds_due"], json!([]), "the application learns it, too");
 
-    // Of a payment that is as it was sent nothing is to be decided, and no order becomes paid by a slip of the keyboard.
+    // Of a payment that is as it was sent nothing is to be decided, and no order becomes paid by a slip of the
+    // keyboard.
     let (_, listed) = run(&["mismatches", "list"]).await;
     assert!(listed.contains("Nothing is to be decided"), "{listed}");
     let paid =

@@ -1,5 +1,5 @@
-//! The rules of a merchant's server: `tests/shop/*.json`, against `Routes`. The npm package guichet-server passes the same
-//! (`tests/shop/run.mjs`).
+//! The rules of a merchant's server: `tests/shop/*.json`, against `Routes`. The npm package guichet-server passes the
+//! same (`tests/shop/run.mjs`).
 
 use crate::support::fake_service::{FakeService, ScriptedResponse};
 use crate::support::http::{Reply, send};

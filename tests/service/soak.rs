@@ -106,8 +106,8 @@ async fn every_request_of_a_long_load_is_answered() {
     assert!(done.load(Ordering::Relaxed) > 0);
 }
 
-/// From the creation of a payment to `order_changed`, at all that the process bears. Half of what the service bears by itself, which is
-/// printed beside it, would be more: a purchase is five calls and four transactions here.
+/// From the creation of a payment to `order_changed`, at all that the process bears. Half of what the service bears by
+/// itself, which is printed beside it, would be more: a purchase is five calls and four transactions here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_beside_an_application_loses_no_event_of_a_long_load() {
     let seconds = amount(3, 300);

@@ -1,5 +1,6 @@
-//! Three servers of the shop in `examples/shop` on one PostgreSQL database and one sandbox. They are killed one at a time while
-//! customers buy. In the end, every paid order was marked paid once, and every late approval that is owed back is stored once.
+//! Three servers of the shop in `examples/shop` on one PostgreSQL database and one sandbox. They are killed one at a
+//! time while customers buy. In the end, every paid order was marked paid once, and every late approval that is owed
+//! back is stored once.
 #![cfg(unix)]
 
 use crate::support::api::{Merchant, Reply, client, phone, try_send};
@@ -66,7 +67,8 @@ enum Journey {
     ApprovedLate,
     /// The customer pays again after a decline, and the operator approves the first attempt too.
     PaysTwice,
-    /// The customer cancels after a decline and pays under the next reference. The operator approves the first attempt too.
+    /// The customer cancels after a decline and pays under the next reference. The operator approves the first attempt
+    /// too.
     CanceledThenApproved,
     DeclinedThenPays,
     LeavesUnpaid,
@@ -157,7 +159,8 @@ impl World {
         let begun = Instant::now();
         loop {
             let now = format!("extract(epoch FROM clock_timestamp()) + {}", self.passed.load(Ordering::Relaxed));
-            // One of which nothing is read any more, such as a creation that a kill prevented, is looked at again after 30 days.
+            // One of which nothing is read any more, such as a creation that a kill prevented, is looked at again after
+            // 30 days.
             let open = self.psql(&format!("SELECT * FROM guichet_payments WHERE due_at < {now} + 25 * 86400"));
             if open.is_empty() {
                 break;

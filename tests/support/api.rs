@@ -135,12 +135,13 @@ pub fn card(number: &str) -> Value {
     json!({ "payment_method": { "type": "card", "card": { "number": number, "exp_month": 12, "exp_year": 2034, "cvc": "123" } } })
 }
 
-/// A plain reqwest client. It sends plain http, so it does not load the machine's certificates: an unoptimized build takes long for that.
+/// A plain reqwest client. It sends plain http, so it does not load the machine's certificates: an unoptimized build
+/// takes long for that.
 pub fn client() -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    // Shorter than a server's, so that no request is sent on a connection that the server has just closed: a test may block its
-    // runtime for long.
+    // Shorter than a server's, so that no request is sent on a connection that the server has just closed: a test may
+    // block its runtime for long.
     let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).pool_idle_timeout(Duration::from_secs(10));
     client.build().unwrap()
 }

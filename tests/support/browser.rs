@@ -158,8 +158,8 @@ impl Browser {
         self.session.client.execute(script, vec![]).await.unwrap()
     }
 
-    /// Gives a page the time in which it looks at the window that it has opened, as a customer does who sees that window for a while. By the
-    /// page's own timers, because a browser slows those of a page in the background.
+    /// Gives a page the time in which it looks at the window that it has opened, as a customer does who sees that
+    /// window for a while. By the page's own timers, because a browser slows those of a page in the background.
     pub async fn let_the_page_look(&self) {
         self.run_async(
             "for (let look = 0; look < 4; look++) await new Promise((go) => setTimeout(go, 300)); return true",
@@ -170,8 +170,8 @@ impl Browser {
     /// Runs an async function's body on the page and returns what it resolves to, or `{rejected: {kind, message}}`.
     pub async fn run_async(&self, body: &str) -> Value {
         let work = format!("async () => {{ {body} }}");
-        // Firefox runs a driver's script in a sandbox with its own classes and globals. The page's own `eval` runs it in the
-        // page, unless the page's content security policy forbids that.
+        // Firefox runs a driver's script in a sandbox with its own classes and globals. The page's own `eval` runs it
+        // in the page, unless the page's content security policy forbids that.
         let in_page = match self.engine() {
             Engine::Firefox => format!("try {{ work = window.eval({}); }} catch {{}}", json!(work)),
             Engine::Chromium | Engine::WebKit => String::new(),
@@ -328,8 +328,8 @@ impl Browser {
         self.session.client.windows().await.unwrap().into_iter().map(Tab).collect()
     }
 
-    /// Ends a step of the scenario. If `GUICHET_PICTURES` is set, prints the step with its duration, scrolls the element
-    /// of the selector `css` into view and writes screenshots of the page at both widths.
+    /// Ends a step of the scenario. If `GUICHET_PICTURES` is set, prints the step with its duration, scrolls the
+    /// element of the selector `css` into view and writes screenshots of the page at both widths.
     pub async fn step(&self, name: &str, css: &str) {
         let number = self.steps.get() + 1;
         self.steps.set(number);
@@ -359,7 +359,8 @@ impl Browser {
         drop(self);
     }
 
-    /// Sets the viewport's size in Chromium, whose headless window is at least 500 pixels wide, and the window's size elsewhere.
+    /// Sets the viewport's size in Chromium, whose headless window is at least 500 pixels wide, and the window's size
+    /// elsewhere.
     async fn resize(&self, (width, height): (u32, u32)) {
         match self.engine() {
             Engine::Chromium => {

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::process::{Child, Command};
 use std::sync::{LazyLock, mpsc};
 
-/// The command of a program that Linux kills when the thread ends which has started it: see [`spawn`]. On other systems it outlives tests
-/// that are killed.
+/// The command of a program that Linux kills when the thread ends which has started it: see [`spawn`]. On other systems
+/// it outlives tests that are killed.
 pub fn ends_with_tests(program: impl AsRef<OsStr>) -> Command {
     if !cfg!(target_os = "linux") {
         return Command::new(program);

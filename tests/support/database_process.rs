@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A running server. A shell stands between: it stops the server and removes its folder when the pipe to the shell ends, so also when
-/// this process is killed.
+/// A running server. A shell stands between: it stops the server and removes its folder when the pipe to the shell
+/// ends, so also when this process is killed.
 #[derive(Debug)]
 pub struct DatabaseProcess {
     shell: Child,
@@ -28,7 +28,8 @@ impl DatabaseProcess {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(STOP_WITH_PARENT).arg("sh").arg(folder).arg(signal);
         shell.arg(server.get_program()).args(server.get_args());
-        // A signal to the group of the tests, such as Ctrl-C or a kill, does not end the shell before it has cleaned up.
+        // A signal to the group of the tests, such as Ctrl-C or a kill, does not end the shell before it has cleaned
+        // up.
         shell.process_group(0);
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log"));
         let log = log.expect("the server's log can be written");

@@ -12,8 +12,8 @@ thread_local! {
     static TENANTS: RefCell<Vec<Weak<Tenant>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// If this test panics, prints the requests that the sandbox received for this merchant. Also adds the sandbox's log to the
-/// test's output.
+/// If this test panics, prints the requests that the sandbox received for this merchant. Also adds the sandbox's log to
+/// the test's output.
 pub fn print_requests_on_panic(tenant: &Arc<Tenant>) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

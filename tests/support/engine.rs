@@ -33,8 +33,8 @@ pub enum Engine {
     WebKit,
 }
 
-/// Makes three tests of each function, one per engine: `chromium::…`, `firefox::…` and `webkit::…`. The function takes the
-/// [`Engine`].
+/// Makes three tests of each function, one per engine: `chromium::…`, `firefox::…` and `webkit::…`. The function takes
+/// the [`Engine`].
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! in_every_browser {
     ($($test:ident),+ $(,)?) => {
@@ -61,7 +61,8 @@ macro_rules! only_in_chromium {
     };
 }
 
-/// Makes one test of each function, `not_webkit::…`, as [`in_chromium!`] does, which WebKit cannot run, for the reason before it.
+/// Makes one test of each function, `not_webkit::…`, as [`in_chromium!`] does, which WebKit cannot run, for the reason
+/// before it.
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! not_in_webkit {
     ($($reason:literal: $(#[$attribute:meta])* $test:ident),+ $(,)?) => {
@@ -137,8 +138,8 @@ impl Engine {
     }
 
     async fn session(self, scenario: &'static str, settings: Settings) -> Session {
-        /// Limits how many browsers tests use at a time: each is several processes and some hundreds of megabytes. Two more than there are
-        /// cores, because a page mostly waits.
+        /// Limits how many browsers tests use at a time: each is several processes and some hundreds of megabytes. Two
+        /// more than there are cores, because a page mostly waits.
         static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
             Semaphore::new(std::thread::available_parallelism().map_or(2, |cores| (cores.get() + 2).min(6)))
         });
@@ -170,10 +171,12 @@ impl Engine {
         }
     }
 
-    /// Starts a driver and its browser. A failed start is tried again, because a driver can be too slow on a busy machine.
+    /// Starts a driver and its browser. A failed start is tried again, because a driver can be too slow on a busy
+    /// machine.
     async fn launch(self, settings: Settings) -> Running {
         const ATTEMPTS: u32 = 3;
-        // A proxy and a client end with the runtime that they were made in, and a reused browser outlives the runtime of its first test.
+        // A proxy and a client end with the runtime that they were made in, and a reused browser outlives the runtime
+        // of its first test.
         let proxy = match settings.has_proxy {
             true => Some(RUNTIME.spawn(Proxy::open()).await.unwrap()),
             false => None,
@@ -260,7 +263,8 @@ const MINI_BROWSERS: [&str; 3] = [
     "/usr/libexec/webkit2gtk-4.1/MiniBrowser",
 ];
 
-/// The use of a browser by a test. Afterwards the browser waits in [`IDLE`] for the next one, or ends if the test has failed.
+/// The use of a browser by a test. Afterwards the browser waits in [`IDLE`] for the next one, or ends if the test has
+/// failed.
 pub struct Session {
     pub engine: Engine,
     pub scenario: &'static str,
@@ -287,7 +291,8 @@ const MOST_IDLE: usize = 12;
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
 impl Running {
-    /// Clears all data of a test and waits in [`IDLE`] for the next one. Ends the browser if that fails, or the oldest if there are enough.
+    /// Clears all data of a test and waits in [`IDLE`] for the next one. Ends the browser if that fails, or the oldest
+    /// if there are enough.
     async fn rest(mut self) {
         let cleared = tokio::time::timeout(Duration::from_secs(30), self.clear()).await;
         let ended = match cleared {
@@ -454,7 +459,8 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Deletes the WebDriver session first: the driver then ends its browser, which would go on if the driver were killed.
+    /// Deletes the WebDriver session first: the driver then ends its browser, which would go on if the driver were
+    /// killed.
     fn drop(&mut self) {
         if let Some(session) = &self.session
             && let Ok(mut stream) = TcpStream::connect(self.address)

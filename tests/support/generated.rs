@@ -1,4 +1,5 @@
-//! Files of the repository that are generated from the code. A test compares them, and `cargo xtask generate` writes them.
+//! Files of the repository that are generated from the code. A test compares them, and `cargo xtask generate` writes
+//! them.
 
 use super::root;
 

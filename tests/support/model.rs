@@ -1,4 +1,5 @@
-//! Shared by the model-based tests: one sandbox on each store for all, or the npm package, with a new merchant for each case.
+//! Shared by the model-based tests: one sandbox on each store for all, or the npm package, with a new merchant for each
+//! case.
 
 use super::api::{card, phone};
 use super::folder::Folder;

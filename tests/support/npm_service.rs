@@ -62,7 +62,8 @@ impl NpmProcess {
         // Known in advance, because the demo does not print it.
         const KEY: &str = "sk_test_0123456789abcdefghijklmn";
         let log = tempfile::tempfile().expect("a temporary file");
-        // The shell ends Node.js when its own input does: at the latest with the process of the test, whose statics are not dropped.
+        // The shell ends Node.js when its own input does: at the latest with the process of the test, whose statics are
+        // not dropped.
         let mut child = Command::new("sh")
             .args(["-c", r#"node "$@" & exec >&-; read -r _; kill $!"#, "sh"])
             .arg(crate::support::root().join("target/npm/sandbox/bin.js"))

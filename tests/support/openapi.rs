@@ -1,4 +1,5 @@
-//! Checks every response of the service against its OpenAPI description. A field that the description does not name is an error.
+//! Checks every response of the service against its OpenAPI description. A field that the description does not name is
+//! an error.
 
 use guichet::protocol::IDEMPOTENCY_KEY;
 use guichet_sandbox::openapi;
@@ -140,8 +141,8 @@ impl Response {
     }
 }
 
-/// Adds the schemas to which a schema refers, and those to which they refer. With all of them, the validators of a process would take
-/// seconds to compile.
+/// Adds the schemas to which a schema refers, and those to which they refer. With all of them, the validators of a
+/// process would take seconds to compile.
 fn with_components(mut schema: Value, document: &Value) -> Value {
     let mut schemas = Map::new();
     add_references(&schema, document, &mut schemas);

@@ -19,8 +19,8 @@ pub async fn in_memory() -> SqliteOrders {
 /// The return nonce of a payment that was begun.
 pub const NONCE: &str = "0123456789abcdefghijAB";
 
-/// Stores an open payment, as if it had been begun: of this order, with this id and public reference of the service. `costs` has its
-/// amount, currency, fee bearer and quote.
+/// Stores an open payment, as if it had been begun: of this order, with this id and public reference of the service.
+/// `costs` has its amount, currency, fee bearer and quote.
 pub async fn begun(orders: &SqliteOrders, owner: &Owner, name: &str, costs: &Value, [id, payment_ref]: [&str; 2]) {
     let now = orders.now().await.expect("the time");
     let mut body = json!({"firstname": "Awa", "lastname": "Ngono", "description": "Shoes", "email": "awa@example.com"});

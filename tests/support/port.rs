@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Below the range of ephemeral ports (Linux: 32768 and above), so that no other test takes the port between this call and the program's
-/// start.
+/// Below the range of ephemeral ports (Linux: 32768 and above), so that no other test takes the port between this call
+/// and the program's start.
 const FIRST: u16 = 15_000;
 const COUNT: u16 = 16_000;
 

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 /// The user of the system that runs the server if the tests run as root. Debian's package creates it.
 const SYSTEM_USER: &str = "postgres";
 
-/// A server with an empty cluster. Its texts have a linguistic order, so that a statement that forgets `COLLATE "C"` shows.
+/// A server with an empty cluster. Its texts have a linguistic order, so that a statement that forgets `COLLATE "C"`
+/// shows.
 #[derive(Debug)]
 pub struct PostgresServer {
     folder: PathBuf,

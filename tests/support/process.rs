@@ -8,7 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// A running `guichet sandbox`. When it is dropped, the process is killed, and its log is printed if the test has failed.
+/// A running `guichet sandbox`. When it is dropped, the process is killed, and its log is printed if the test has
+/// failed.
 pub struct SandboxProcess {
     pub child: Child,
     pub base_url: String,
@@ -18,8 +19,8 @@ pub struct SandboxProcess {
 }
 
 impl SandboxProcess {
-    /// Starts the sandbox with its database in this folder. `max_blocks` limits each file to so many blocks of 512 bytes, which
-    /// acts like a full disk.
+    /// Starts the sandbox with its database in this folder. `max_blocks` limits each file to so many blocks of 512
+    /// bytes, which acts like a full disk.
     pub fn start(folder: &Folder, max_blocks: Option<u32>) -> Self {
         let command = match max_blocks {
             None => command(folder),

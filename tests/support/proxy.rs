@@ -1,5 +1,5 @@
-//! A proxy between a browser and all origins, in the same way for all three engines. It records the requests, and a test can
-//! disconnect, stall, delay and restore it.
+//! A proxy between a browser and all origins, in the same way for all three engines. It records the requests, and a
+//! test can disconnect, stall, delay and restore it.
 
 use axum::body::Body;
 use hyper_util::client::legacy::Client;

@@ -1,5 +1,5 @@
-//! If `GUICHET_RECORD=<folder>` is set, appends every response of the service to a file per test, so that the responses of two
-//! versions of the crate can be compared.
+//! If `GUICHET_RECORD=<folder>` is set, appends every response of the service to a file per test, so that the responses
+//! of two versions of the crate can be compared.
 use std::io::Write as _;
 
 pub fn record(method: &str, target: &str, status: u16, text: &str) {

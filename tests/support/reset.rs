@@ -21,7 +21,8 @@ pub async fn firefox(client: &Client) -> Result<(), CmdError> {
     Ok(())
 }
 
-/// Closes every window, and clears cookies, storage, caches and the console. What a test has set of a window, such as its network, ends with it.
+/// Closes every window, and clears cookies, storage, caches and the console. What a test has set of a window, such as
+/// its network, ends with it.
 pub async fn chromium(client: &Client) -> Result<(), CmdError> {
     replace_windows(client).await?;
     for (command, parameters) in [
@@ -35,8 +36,8 @@ pub async fn chromium(client: &Client) -> Result<(), CmdError> {
     Ok(())
 }
 
-/// Closes every window, and clears the cookies of this machine's address, which every test's sites have. Their other data is apart, because
-/// each site has a port of its own.
+/// Closes every window, and clears the cookies of this machine's address, which every test's sites have. Their other
+/// data is apart, because each site has a port of its own.
 pub async fn webkit(client: &Client, driver: SocketAddr) -> Result<(), CmdError> {
     replace_windows(client).await?;
     client.goto(&format!("http://{driver}/status")).await?;
@@ -57,8 +58,9 @@ async fn replace_windows(client: &Client) -> Result<(), CmdError> {
     client.switch_to_window(new).await
 }
 
-/// A command that runs the driver until its standard input is closed. The test process does not drop the browsers that it
-/// keeps in a static; when it ends in any way, its pipes are closed, and the driver, its Firefox and their files go as well.
+/// A command that runs the driver until its standard input is closed. The test process does not drop the browsers that
+/// it keeps in a static; when it ends in any way, its pipes are closed, and the driver, its Firefox and their files go
+/// as well.
 pub fn ends_with_stdin(driver: &OsStr) -> Command {
     const SCRIPT: &str = r#"trap : TERM
         TMPDIR=$(mktemp -d) || exit

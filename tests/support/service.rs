@@ -1,6 +1,6 @@
-//! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, or as the npm package `guichet-sandbox` in a
-//! process of Node.js. A test says by `on_each_store!` or `on_each_service!` where it runs; others run in memory, or on the service that
-//! `GUICHET_TEST_SERVICE` names: `sqlite` or `package`.
+//! The service that a test asks over HTTP: the sandbox in memory, on an SQLite file, or as the npm package
+//! `guichet-sandbox` in a process of Node.js. A test says by `on_each_store!` or `on_each_service!` where it runs;
+//! others run in memory, or on the service that `GUICHET_TEST_SERVICE` names: `sqlite` or `package`.
 
 use super::api::{client, control, try_send};
 use super::folder::Folder;
@@ -24,8 +24,8 @@ tokio::task_local! {
     static CHOSEN: Service;
 }
 
-/// Makes two tests of each function, `in_memory::…` and `on_sqlite::…`, for what is stored and read again. A function that is not listed is
-/// dead code, which does not compile.
+/// Makes two tests of each function, `in_memory::…` and `on_sqlite::…`, for what is stored and read again. A function
+/// that is not listed is dead code, which does not compile.
 #[allow(unused_macros, reason = "each test binary uses a part of it")]
 macro_rules! on_each_store {
     ($($test:ident),+ $(,)?) => {
@@ -96,8 +96,8 @@ pub enum Sandbox {
 }
 
 impl Sandbox {
-    /// Starts the chosen service, or takes the package's process that the tests share. A test that uses the first merchant or resets all
-    /// needs [`Sandbox::start_with`].
+    /// Starts the chosen service, or takes the package's process that the tests share. A test that uses the first
+    /// merchant or resets all needs [`Sandbox::start_with`].
     pub async fn start() -> Result<Self, String> {
         if Service::chosen() == Service::Package {
             return Ok(Self::Npm(NpmProcess::shared()));
@@ -105,7 +105,8 @@ impl Sandbox {
         Self::start_with(Config::default()).await
     }
 
-    /// Starts the chosen service for this test alone. A test that names a database gets that one, and cannot run on the package.
+    /// Starts the chosen service for this test alone. A test that names a database gets that one, and cannot run on the
+    /// package.
     pub async fn start_with(mut config: Config) -> Result<Self, String> {
         let mut folder = None;
         match Service::chosen() {

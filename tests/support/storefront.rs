@@ -1,4 +1,5 @@
-//! A merchant's site for tests that write their own pages: the merchant's three routes at one origin, the service at another.
+//! A merchant's site for tests that write their own pages: the merchant's three routes at one origin, the service at
+//! another.
 
 use super::browser::Browser;
 use super::diagnostics;

@@ -61,7 +61,8 @@ impl Merchant {
         all
     }
 
-    /// The charges of a subscription in order: `{period}:{attempt}`, seconds since the subscription's creation, and the intent's status.
+    /// The charges of a subscription in order: `{period}:{attempt}`, seconds since the subscription's creation, and the
+    /// intent's status.
     pub async fn charges(&self, subscription: &Value) -> Vec<(String, i64, String)> {
         let prefix = format!("{}:", subscription["id"].as_str().unwrap());
         let created_at = subscription["created_at"].as_i64().unwrap();

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for an element, a text, an address or a condition before it fails. A busy machine may need most of it.
+/// How long a test waits for an element, a text, an address or a condition before it fails. A busy machine may need
+/// most of it.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Waits until a condition is true, which `what` names in the failure.

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: runs the benchmarks of the project and prints one table. Rows without a bar inform.
 //!
-//! It builds in release mode, which takes minutes the first time, and its figures depend on what else the machine does. So it
-//! is not part of `cargo xtask test`.
+//! It builds in release mode, which takes minutes the first time, and its figures depend on what else the machine does.
+//! So it is not part of `cargo xtask test`.
 
 use std::fs;
 use std::path::PathBuf;

@@ -17,8 +17,8 @@ pub struct Binary {
     executable: PathBuf,
 }
 
-/// The packages of the product, with all their features. The others of the workspace are built by themselves, because cargo would unify
-/// their features with these.
+/// The packages of the product, with all their features. The others of the workspace are built by themselves, because
+/// cargo would unify their features with these.
 pub const PRODUCT: [&str; 8] = [
     "--package=guichet",
     "--package=guichet-check",
@@ -32,8 +32,8 @@ pub const PRODUCT: [&str; 8] = [
 
 /// Builds every test binary of the product, and its programs, which tests run.
 pub fn build() -> Result<Vec<Binary>> {
-    // `cargo test --no-run` builds a program only for the tests of its own package. A second command, `cargo build --bins`, would compile
-    // 60 crates again, without the features of dev-dependencies.
+    // `cargo test --no-run` builds a program only for the tests of its own package. A second command, `cargo build
+    // --bins`, would compile 60 crates again, without the features of dev-dependencies.
     let built = cargo::build(cargo(["build", "--bins", "--tests"]).args(PRODUCT))?;
     let binary =
         |built: Artifact| Some(Binary { executable: built.executable.filter(|_| built.is_test)?, name: built.name });
@@ -44,8 +44,8 @@ pub fn build() -> Result<Vec<Binary>> {
 }
 
 impl Binary {
-    /// Runs all its tests with their durations, including the ignored ones that need files which only xtask creates. Two more at a
-    /// time than there are cores: many wait, for a browser or for the end of a deadline.
+    /// Runs all its tests with their durations, including the ignored ones that need files which only xtask creates.
+    /// Two more at a time than there are cores: many wait, for a browser or for the end of a deadline.
     pub fn command(&self) -> Command {
         let threads = std::thread::available_parallelism().map_or(1, usize::from) + 2;
         let mut command = at_root(&self.executable);

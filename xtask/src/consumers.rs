@@ -1,5 +1,5 @@
-//! Uses the packages as their users do, from the tarballs: each script of `tests/consumers/toolchains/package.json` is a check, and so is
-//! `check` of each framework's application beside it.
+//! Uses the packages as their users do, from the tarballs: each script of `tests/consumers/toolchains/package.json` is
+//! a check, and so is `check` of each framework's application beside it.
 //!
 //! The pages are written to `target/consumers/out/`, and `tests/pages/package.rs` opens them in a real browser.
 
@@ -21,8 +21,8 @@ use crate::steps::{Done, timed};
 mod types;
 pub mod works_with;
 
-/// The parts of the names of the tests of `tests/pages` that only `cargo xtask test --newest` runs: other bundlers, frameworks, languages, and
-/// shops that install packages.
+/// The parts of the names of the tests of `tests/pages` that only `cargo xtask test --newest` runs: other bundlers,
+/// frameworks, languages, and shops that install packages.
 pub const TESTS_OF_NEWEST: [&str; 10] = [
     "applications::go::",
     "applications::laravel::",
@@ -48,7 +48,8 @@ const TOOLCHAINS: &str = "tests/consumers/toolchains";
 /// What only `cargo xtask test --newest` runs.
 const OF_NEWEST: &str = "newest: ";
 
-/// Runs the checks of the gate or `all` on the tarballs, if their name contains `part`. Fails if the tarballs cannot even be installed.
+/// Runs the checks of the gate or `all` on the tarballs, if their name contains `part`. Fails if the tarballs cannot
+/// even be installed.
 pub fn check_all(tarballs: &Tarballs, locked: &Tools, newest: &Tools, all: bool, part: &str) -> Result<Checks> {
     let consumer = &Consumer::install(tarballs, newest)?;
     let check = |name: &str, run: &dyn Fn(&mut String) -> Result<()>| {
@@ -101,8 +102,8 @@ fn applications() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// A project into which npm has installed the packages from their tarballs. It is below the tools' `node_modules`, so that it has React, Vue
-/// and the tools' commands.
+/// A project into which npm has installed the packages from their tarballs. It is below the tools' `node_modules`, so
+/// that it has React, Vue and the tools' commands.
 struct Consumer<'a> {
     project: PathBuf,
     tools: &'a Tools,
@@ -191,8 +192,8 @@ fn write_pages(project: &Path) -> Result<()> {
     write_first_fee(project)
 }
 
-/// Writes the page of the first fee: with both entries, and with the hand-written client in their place. The bench measures them, and a test
-/// counts their requests.
+/// Writes the page of the first fee: with both entries, and with the hand-written client in their place. The bench
+/// measures them, and a test counts their requests.
 pub fn write_first_fee(project: &Path) -> Result<()> {
     let sources = root().join("benches/bars/pages");
     let main = fs::read_to_string(sources.join("main.js"))?;

@@ -1,5 +1,6 @@
 //! `cargo xtask demo`: builds and starts a shop and the service it uses.
-//! `cargo xtask demo --check`: makes a purchase there in a headless browser. `--pictures` also renews those of the documents.
+//! `cargo xtask demo --check`: makes a purchase there in a headless browser. `--pictures` also renews those of the
+//! documents.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

@@ -1,5 +1,5 @@
-//! Compiles the examples of `docs/rust-page.md` for Leptos, Yew and Dioxus for wasm32, with the newest version of each, and that for Leptos also for
-//! a server that renders the page.
+//! Compiles the examples of `docs/rust-page.md` for Leptos, Yew and Dioxus for wasm32, with the newest version of each,
+//! and that for Leptos also for a server that renders the page.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! `cargo xtask generate`: writes the files of the repository that follow from the code. `--check` only compares them, as tests do.
+//! `cargo xtask generate`: writes the files of the repository that follow from the code. `--check` only compares them,
+//! as tests do.
 
 use std::fs;
 
@@ -10,7 +11,8 @@ use crate::consumers::{copy, works_with};
 use crate::steps::Steps;
 use crate::{package, setup};
 
-/// The tests that compare the files, but for those of the errors. Each leaves what a stale file should be in `target/stale`.
+/// The tests that compare the files, but for those of the errors. Each leaves what a stale file should be in
+/// `target/stale`.
 const TESTS: [&str; 2] = ["up_to_date", "check::a_right_shop"];
 
 pub const SENTENCES: &str = "the sentences of the pages";
@@ -43,7 +45,8 @@ pub fn command(is_check: bool) -> Result<()> {
     })
 }
 
-/// Compares files, and writes those that are stale until none is: the list of pages follows from a page that was stale itself.
+/// Compares files, and writes those that are stale until none is: the list of pages follows from a page that was stale
+/// itself.
 fn write_stale(is_check: bool, compare: impl Fn() -> Result<()>) -> Result<()> {
     const ROUNDS: usize = 3;
     let folder = root().join("target/stale");

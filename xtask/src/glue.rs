@@ -8,8 +8,8 @@ use walrus::Module;
 /// The name of the glue in the wasm, which repeats it for every import.
 const MODULE: &str = "a";
 
-/// Shortens the names by which a wasm and its glue know each other. Most of wasm-bindgen's have 16 hexadecimal digits, in both
-/// files, and brotli cannot compress them: this saves 2.8 KB. Returns the new glue.
+/// Shortens the names by which a wasm and its glue know each other. Most of wasm-bindgen's have 16 hexadecimal digits,
+/// in both files, and brotli cannot compress them: this saves 2.8 KB. Returns the new glue.
 pub fn shorten_names(wasm: &mut Module, glue: &str) -> Result<String> {
     let mut imports = HashMap::new();
     let mut modules = HashSet::new();
@@ -52,8 +52,9 @@ pub fn shorten_names(wasm: &mut Module, glue: &str) -> Result<String> {
     Ok(shortened)
 }
 
-/// Replaces wasm-bindgen's loader, which also fetches and compiles: `pkg-template/load.js` has done both. This saves 0.3 KB. Its
-/// `initSync` instead would fail in Chrome before 114, which refuses to start more than 4 KB of wasm synchronously on a page.
+/// Replaces wasm-bindgen's loader, which also fetches and compiles: `pkg-template/load.js` has done both. This saves
+/// 0.3 KB. Its `initSync` instead would fail in Chrome before 114, which refuses to start more than 4 KB of wasm
+/// synchronously on a page.
 pub fn replace_loader(glue: &str) -> Result<String> {
     const THEIRS: &str = "export { initSync, __wbg_init as default };";
     const OURS: &str = "/** Starts the compiled module. */
@@ -62,7 +63,8 @@ export default async (module) => void __wbg_finalize_init(await WebAssembly.inst
     Ok(glue.replace(THEIRS, OURS))
 }
 
-/// Lets JavaScript see what the browser calls in the wasm, to notice a panic: the wasm just stops then, and its promises stay pending.
+/// Lets JavaScript see what the browser calls in the wasm, to notice a panic: the wasm just stops then, and its
+/// promises stay pending.
 pub fn watch_callbacks(glue: &str) -> Result<String> {
     const CALL: &str = "return f(a, state.b, ...args);";
     ensure!(glue.contains(CALL), "the glue does not call closures as expected");
@@ -70,7 +72,8 @@ pub fn watch_callbacks(glue: &str) -> Result<String> {
     Ok(format!("import {{ in_background }} from '../calls.js';\n{watched}"))
 }
 
-/// Creates the coders of text at their first use: an import must not fail where they are missing, as in the jsdom of Jest.
+/// Creates the coders of text at their first use: an import must not fail where they are missing, as in the jsdom of
+/// Jest.
 pub fn create_coders_at_first_use(glue: &str) -> Result<String> {
     const CHANGES: [(&str, &str); 4] = [
         (
@@ -89,8 +92,8 @@ pub fn create_coders_at_first_use(glue: &str) -> Result<String> {
     Ok(glue)
 }
 
-/// Turns off the fallbacks for engines without `encodeInto`, and for wasm without `realloc`, so that a page's bundler removes them: every
-/// engine that runs the wasm has the former, and the wasm has the latter. This saves 0.1 KB.
+/// Turns off the fallbacks for engines without `encodeInto`, and for wasm without `realloc`, so that a page's bundler
+/// removes them: every engine that runs the wasm has the former, and the wasm has the latter. This saves 0.1 KB.
 pub fn turn_fallbacks_off(glue: &str) -> Result<String> {
     const CONDITIONS: [&str; 2] = ["(!('encodeInto' in cachedTextEncoder))", "(realloc === undefined)"];
     let mut glue = glue.to_owned();

@@ -1,5 +1,5 @@
-//! `hosted-page/` of the npm package `guichet`: the templates, the style and the script of the sandbox's checkout page, its sentences, and
-//! each of its states as plain HTML, for a payment company that takes the page.
+//! `hosted-page/` of the npm package `guichet`: the templates, the style and the script of the sandbox's checkout page,
+//! its sentences, and each of its states as plain HTML, for a payment company that takes the page.
 
 use std::fs;
 

@@ -1,9 +1,11 @@
 //! Writes a wasm as a JavaScript module, for the entry that contains it.
 //!
-//! Base64 compresses badly, because equal bytes become different characters depending on their position. Here each byte is one
-//! character, or a mark and one character, wherever it is. With brotli the text is 3 % larger than the bytes; base64 is 29 % larger.
+//! Base64 compresses badly, because equal bytes become different characters depending on their position. Here each byte
+//! is one character, or a mark and one character, wherever it is. With brotli the text is 3 % larger than the bytes;
+//! base64 is 29 % larger.
 //!
-//! The module has the decoder and imports nothing: bundlers then make no third file, which it would share with another module.
+//! The module has the decoder and imports nothing: bundlers then make no third file, which it would share with another
+//! module.
 
 /// The number of values that one character encodes. Greater values have a mark before the character.
 const VALUES: u8 = 90;

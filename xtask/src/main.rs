@@ -54,7 +54,8 @@ enum Command {
     },
     /// Build everything, start a shop and the service it uses, and print the address to open; Ctrl-C stops it
     Demo(demo::Options),
-    /// Write the files that follow from the code: docs/errors.md, docs/openapi.json, docs/index.md, llms.txt, sandbox.d.ts …
+    /// Write the files that follow from the code: docs/errors.md, docs/openapi.json, docs/index.md, llms.txt,
+    /// sandbox.d.ts …
     Generate {
         /// Write nothing; fail and name them if one is stale
         #[arg(long)]
@@ -62,7 +63,8 @@ enum Command {
     },
     /// Build the npm packages with optimized wasm, as tarballs in target/npm/; fails if one is too large
     Pack(pack::Options),
-    /// Do all of a release but the publishing: versions, changelog, tarballs made twice, `npm publish --dry-run`, `cargo publish --dry-run`
+    /// Do all of a release but the publishing: versions, changelog, tarballs made twice, `npm publish --dry-run`,
+    /// `cargo publish --dry-run`
     Release {
         /// Required: only the workflow of a tag publishes (docs/releasing.md)
         #[arg(long, required = true)]
@@ -72,9 +74,11 @@ enum Command {
     RustPage,
     /// Print the sizes of the package, of what a page loads of it, and the bytes that a browser receives
     Size,
-    /// Run the soak tests, with progress: rounds of kill -9, a long load, memory, mutants of the shop in PHP (about two hours)
+    /// Run the soak tests, with progress: rounds of kill -9, a long load, memory, mutants of the shop in PHP (about two
+    /// hours)
     Soak,
-    /// Run all tests and checks, browsers included, with locked versions of every tool; must pass before a change is merged
+    /// Run all tests and checks, browsers included, with locked versions of every tool; must pass before a change is
+    /// merged
     Test(test::Options),
 }
 

@@ -1,8 +1,8 @@
 //! Installs the tools from npm under `target/`.
 //!
-//! The tools that `cargo xtask test` uses are locked (`xtask/npm/`, `examples/express/`), so that equal sources give equal bytes and results.
-//! `cargo xtask test --newest` uses the newest versions of those that the package must work with
-//! (`tests/consumers/toolchains/package.json`), because users install the newest.
+//! The tools that `cargo xtask test` uses are locked (`xtask/npm/`, `examples/express/`), so that equal sources give
+//! equal bytes and results. `cargo xtask test --newest` uses the newest versions of those that the package must work
+//! with (`tests/consumers/toolchains/package.json`), because users install the newest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// What makes and measures the packages: wasm-opt and esbuild. Installs them if they are missing, as each of these functions does.
+    /// What makes and measures the packages: wasm-opt and esbuild. Installs them if they are missing, as each of these
+    /// functions does.
     pub fn pack() -> Result<Self> {
         Self::locked_in("xtask/npm/pack")
     }
@@ -46,15 +47,16 @@ impl Tools {
         for file in ["package.json", "package-lock.json"] {
             fs::copy(sources.join(file), folder.join(file))?;
         }
-        // Not `npm ci`: it rejects lock files without the optional packages of other platforms, which npm itself writes.
+        // Not `npm ci`: it rejects lock files without the optional packages of other platforms, which npm itself
+        // writes.
         remove(&folder.join("node_modules"))?;
         run_quietly(npm(&folder).arg("install").args(INSTALL))?;
         fs::write(stamp, lock)?;
         Ok(Self { folder })
     }
 
-    /// The newest versions of the tools in `tests/consumers/toolchains/package.json`, updated once a day. For `*`, npm takes the newest version that
-    /// runs on the installed Node.js.
+    /// The newest versions of the tools in `tests/consumers/toolchains/package.json`, updated once a day. For `*`, npm
+    /// takes the newest version that runs on the installed Node.js.
     pub fn newest() -> Result<Self> {
         Self::newest_of("tests/consumers/toolchains/package.json", "npm-newest")
     }
@@ -116,8 +118,8 @@ impl Tools {
         Ok(folder.join(bin))
     }
 
-    /// A program that npm installs from a package for this platform alone (`@deno/linux-x64-glibc`), in a scope of its own. The scripts
-    /// that would link it do not run.
+    /// A program that npm installs from a package for this platform alone (`@deno/linux-x64-glibc`), in a scope of its
+    /// own. The scripts that would link it do not run.
     pub fn native(&self, scope: &str, program: &str) -> Result<PathBuf> {
         let folder = self.modules().join(scope);
         let packages = fs::read_dir(&folder).with_context(|| format!("{} is missing", folder.display()))?;

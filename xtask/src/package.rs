@@ -1,5 +1,6 @@
-//! The npm package `guichet`, in `target/npm/package/`: the hand-written modules of `pkg-template/`, and under `core/` the crate as wasm,
-//! its glue, and the same wasm as text, for the entry that embeds it. The other packages are built with the same functions.
+//! The npm package `guichet`, in `target/npm/package/`: the hand-written modules of `pkg-template/`, and under `core/`
+//! the crate as wasm, its glue, and the same wasm as text, for the entry that embeds it. The other packages are built
+//! with the same functions.
 
 use std::env;
 use std::fs;
@@ -17,7 +18,8 @@ use crate::{glue, inline, shrink};
 
 /// The file name of the module for shop pages: `core/guichet_core.js` and `core/guichet_core_bg.wasm`.
 const CORE: &str = "guichet_core";
-/// The file name of the module for the hosted page. It is separate, so that a shop's page does not load the code that charges.
+/// The file name of the module for the hosted page. It is separate, so that a shop's page does not load the code that
+/// charges.
 const HOSTED: &str = "guichet_hosted";
 
 /// The files of the repository that each package holds. npm publishes them only if they are in the package's folder.
@@ -98,7 +100,8 @@ pub fn build_module(name: &str, profile: &str, options: &[&str]) -> Result<(Vec<
     Ok((wasm, version))
 }
 
-/// Compiler flags that remove this machine's folders from the wasm, so that the same source gives the same bytes anywhere.
+/// Compiler flags that remove this machine's folders from the wasm, so that the same source gives the same bytes
+/// anywhere.
 fn remap_flags() -> String {
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
     let folders = [(cargo_home, "cargo"), (Some(root()), "guichet")];
@@ -140,8 +143,9 @@ impl BuiltModules {
     }
 }
 
-/// The package in this folder, if it has one of these stamps. Otherwise `make` writes it with the first. It is written to another folder and
-/// renamed when it is complete, so that a server that reads the folder meanwhile never sees a partial package.
+/// The package in this folder, if it has one of these stamps. Otherwise `make` writes it with the first. It is written
+/// to another folder and renamed when it is complete, so that a server that reads the folder meanwhile never sees a
+/// partial package.
 pub fn up_to_date(folder: PathBuf, stamps: &[String], make: impl FnOnce(&Path) -> Result<()>) -> Result<Packed> {
     let stamp_file = folder.with_extension("stamp");
     let is_current = fs::read_to_string(&stamp_file).is_ok_and(|stamp| stamps.contains(&stamp));
@@ -155,7 +159,8 @@ pub fn up_to_date(folder: PathBuf, stamps: &[String], make: impl FnOnce(&Path) -
     Ok(Packed { folder })
 }
 
-/// A hash of everything that determines a package: its wasm, its files, those of the repository that each package holds, and xtask itself.
+/// A hash of everything that determines a package: its wasm, its files, those of the repository that each package
+/// holds, and xtask itself.
 pub fn stamp(wasm: &[&[u8]], version: &str, files: &[PathBuf]) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     (wasm, version).hash(&mut hasher);
@@ -190,7 +195,8 @@ pub fn template_files(template: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Writes the glue and the wasm of a module, with the names of its functions. wasm-opt removes them, and writes them beside the package.
+/// Writes the glue and the wasm of a module, with the names of its functions. wasm-opt removes them, and writes them
+/// beside the package.
 fn generate(name: &str, wasm: &[u8], folder: &Path) -> Result<()> {
     let mut bindgen = bindgen(true)?;
     bindgen.input_module(name, shrink::remove_panic_messages(wasm)?);
@@ -218,8 +224,8 @@ pub fn bindgen(names: bool) -> Result<Bindgen> {
     Ok(bindgen)
 }
 
-/// Optimizes a wasm file in place, and writes the numbers and names of its functions to `map`: the stack of a panic has the numbers.
-/// wasm-opt reads the allowed WebAssembly features from the file.
+/// Optimizes a wasm file in place, and writes the numbers and names of its functions to `map`: the stack of a panic has
+/// the numbers. wasm-opt reads the allowed WebAssembly features from the file.
 pub fn optimize(tools: &Tools, wasm: &Path, map: &Path) -> Result<()> {
     let map = format!("--symbolmap={}", map.display());
     run_quietly(tools.node("binaryen", "wasm-opt")?.args(WASM_OPT).arg(map).arg(wasm).arg("-o").arg(wasm))?;
@@ -233,8 +239,8 @@ fn minify(tools: &Tools, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The options of wasm-opt that give the smallest file after brotli, which is not always the smallest before: functions with one
-/// caller are inlined only if they are short.
+/// The options of wasm-opt that give the smallest file after brotli, which is not always the smallest before: functions
+/// with one caller are inlined only if they are short.
 const WASM_OPT: [&str; 7] = [
     "-Oz",
     "--converge",

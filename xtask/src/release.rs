@@ -1,5 +1,5 @@
-//! `cargo xtask release --dry-run`: all of a release but the publishing, which `.github/workflows/release.yml` does. It fails, and says
-//! what is not true yet.
+//! `cargo xtask release --dry-run`: all of a release but the publishing, which `.github/workflows/release.yml` does. It
+//! fails, and says what is not true yet.
 
 use std::fs;
 use std::path::PathBuf;
@@ -52,7 +52,8 @@ fn dry_run(run: &mut Run) -> Result<()> {
             run_quietly(npm::npm(&root()).args(publish).arg(tarball)).map(drop)
         });
     }
-    // git does not track the npm package that `guichet-sandbox` contains, so Cargo calls the folder dirty. A check above is instead of it.
+    // git does not track the npm package that `guichet-sandbox` contains, so Cargo calls the folder dirty. A check
+    // above is instead of it.
     let crates = || -> Result<Vec<String>> {
         let crates = published()?.into_iter().map(|(name, _)| format!("--package={name}"));
         Ok(crates.chain(["--all-features", "--allow-dirty"].map(str::to_owned)).collect())
@@ -69,7 +70,8 @@ fn dry_run(run: &mut Run) -> Result<()> {
 
 pub const REPRODUCED: &str = "the tarballs, made again in another folder";
 
-/// Makes the packages again from what is in git, in another folder without the results of earlier builds. Fails if a byte differs.
+/// Makes the packages again from what is in git, in another folder without the results of earlier builds. Fails if a
+/// byte differs.
 pub fn reproduce(tarballs: &[PathBuf]) -> Result<()> {
     let again = root().join("target/again");
     remove(&again)?;
@@ -134,7 +136,8 @@ mod tests {
         }
     }
 
-    /// A tag of an action can be moved to other code. And what is installed beside the identity of a publisher could use it.
+    /// A tag of an action can be moved to other code. And what is installed beside the identity of a publisher could
+    /// use it.
     #[test]
     fn the_workflow_takes_actions_by_commit_and_a_job_that_may_publish_does_nothing_else() {
         let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("it is there");

@@ -1,4 +1,5 @@
-//! Checks the wasm of Rust crates that depend on guichet, `tests/consumers/`: it contains only what their features enable.
+//! Checks the wasm of Rust crates that depend on guichet, `tests/consumers/`: it contains only what their features
+//! enable.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,8 +12,8 @@ use crate::cargo::root;
 use crate::package::Packed;
 use crate::{rust_page, shrink};
 
-/// Checks the modules of both crates. Each search has a positive control: the package's own module, or the module of the
-/// other crate.
+/// Checks the modules of both crates. Each search has a positive control: the package's own module, or the module of
+/// the other crate.
 pub fn look(packed: &Packed) -> Result<()> {
     with_browser(&Glue::read(&packed.glue())?)?;
     without_browser()

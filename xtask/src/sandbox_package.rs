@@ -1,6 +1,7 @@
-//! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`, under `core/`
-//! the sandbox as wasm and its glue, under `guichet/` and `server/` the packages `guichet` and `guichet-server`, under `demo/pages/` the
-//! pages of the demo's shop, under `inspector/` the inspector's page, and under `examples/` the shops that `init` writes: all of it must run from this package alone.
+//! The npm package `guichet-sandbox`, in `target/npm/sandbox/`: the hand-written modules of `pkg-template/sandbox/`,
+//! under `core/` the sandbox as wasm and its glue, under `guichet/` and `server/` the packages `guichet` and
+//! `guichet-server`, under `demo/pages/` the pages of the demo's shop, under `inspector/` the inspector's page, and
+//! under `examples/` the shops that `init` writes: all of it must run from this package alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +17,11 @@ use crate::steps::Steps;
 
 /// The file name of the module: `core/guichet_sandbox.js` and `core/guichet_sandbox_bg.wasm`.
 const MODULE: &str = "guichet_sandbox";
-/// The package.json of a package in this one, where `init` finds it. A second package.json would be taken for that of this package.
+/// The package.json of a package in this one, where `init` finds it. A second package.json would be taken for that of
+/// this package.
 const MANIFEST: &str = "manifest.json";
-/// The limit of the wasm in bytes after brotli. The hosted page without a script has 28,000 of them: its sentences, its templates and
-/// what its forms do; a profile has 30,000, and the inspector 20,000.
+/// The limit of the wasm in bytes after brotli. The hosted page without a script has 28,000 of them: its sentences, its
+/// templates and what its forms do; a profile has 30,000, and the inspector 20,000.
 const LIMIT: usize = 1_010_000;
 
 /// Builds the package around the packages `guichet` and `guichet-server`, or keeps the one that is up to date.
@@ -74,7 +76,8 @@ fn shop_pages() -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// The servers of `examples/` that `init` writes, and their page, without their documents and without what npm or Next has written there.
+/// The servers of `examples/` that `init` writes, and their page, without their documents and without what npm or Next
+/// has written there.
 fn examples() -> Result<Vec<PathBuf>> {
     let folders = ["express", "next", "php", "page"].map(|kind| format!("examples/{kind}"));
     let listed = run_quietly(at_root("git").args(["ls-files", "-z"]).args(folders))?;

@@ -1,5 +1,5 @@
-//! The npm package `guichet-server`, in `target/npm/server/`: the hand-written modules of `pkg-template/server/`, and under `core/` the
-//! rules of a merchant's server as wasm, its glue, and the same wasm as text.
+//! The npm package `guichet-server`, in `target/npm/server/`: the hand-written modules of `pkg-template/server/`, and
+//! under `core/` the rules of a merchant's server as wasm, its glue, and the same wasm as text.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,8 @@ use crate::steps::Steps;
 
 /// The file name of the module: `core/guichet_server.js` and `core/guichet_server_bg.wasm`.
 const MODULE: &str = "guichet_server";
-/// The limit of the wasm and the JavaScript in bytes after brotli. Half of it is the ledger, which reads and writes JSON, 10 KB the profile.
+/// The limit of the wasm and the JavaScript in bytes after brotli. Half of it is the ledger, which reads and writes
+/// JSON, 10 KB the profile.
 const LIMIT: usize = 243_000;
 
 /// Builds the package, or keeps the one that is up to date.

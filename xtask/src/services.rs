@@ -1,5 +1,5 @@
-//! The tests that ask the service over HTTP and take minutes, by their modules. Where the others run, they say themselves:
-//! `tests/support/service.rs`.
+//! The tests that ask the service over HTTP and take minutes, by their modules. Where the others run, they say
+//! themselves: `tests/support/service.rs`.
 
 use std::process::Command;
 
@@ -7,8 +7,9 @@ use anyhow::{Result, ensure};
 
 use crate::binaries::Binary;
 
-/// What only `cargo xtask test --newest` runs: two models, whose rules the gate has in tests with fixed sequences, beside the models
-/// `billing_model` and `sandbox_model`; and a client that is generated in Python, beside the one in TypeScript.
+/// What only `cargo xtask test --newest` runs: two models, whose rules the gate has in tests with fixed sequences,
+/// beside the models `billing_model` and `sandbox_model`; and a client that is generated in Python, beside the one in
+/// TypeScript.
 const IN_NEWEST: [&str; 3] =
     ["generated_clients::a_generated_python_client", "late_approvals::", "sandbox_session_model::"];
 
@@ -26,7 +27,8 @@ const LONG: &str = "schemathesis::";
 /// It waits for minutes: it runs beside the tests of pages.
 pub const RIGHT_SHOP: &str = "check::a_right_shop_passes_every_rule";
 
-/// The command that runs the tests of the binary `service` that take minutes on one core, and the command that runs all others.
+/// The command that runs the tests of the binary `service` that take minutes on one core, and the command that runs all
+/// others.
 pub fn long_and_others(binary: &Binary) -> Result<(Command, Command)> {
     let skipped = IN_NEWEST.into_iter().chain([LONG, RIGHT_SHOP]);
     require_tests(binary, skipped.clone())?;
@@ -36,7 +38,8 @@ pub fn long_and_others(binary: &Binary) -> Result<(Command, Command)> {
     Ok((long, others))
 }
 
-/// The commands that run in memory what is not in the gate, and the long tests of the binary `service` on the npm package.
+/// The commands that run in memory what is not in the gate, and the long tests of the binary `service` on the npm
+/// package.
 pub fn at_length(binary: &Binary) -> Result<[Command; 2]> {
     require_tests(binary, IN_NEWEST.into_iter().chain(AT_LENGTH))?;
     let (mut others, mut package) = (binary.command(), binary.command());

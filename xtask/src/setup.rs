@@ -195,7 +195,8 @@ pub fn lynx(remark: &mut String) -> Result<()> {
     require(&[lynx], "lynx, from https://lynx.invisible-island.net.", remark)
 }
 
-/// schemathesis, which generates requests from the OpenAPI description; in a virtual environment, `target/schemathesis/`.
+/// schemathesis, which generates requests from the OpenAPI description; in a virtual environment,
+/// `target/schemathesis/`.
 pub fn schemathesis(remark: &mut String) -> Result<()> {
     python_program("schemathesis", "xtask/python/schemathesis.txt", remark)
 }
@@ -212,7 +213,8 @@ pub fn client_generators(remark: &mut String) -> Result<()> {
     python_program("openapi-python-client", "xtask/python/openapi-python-client.txt", remark)
 }
 
-/// What the examples need: Express in `target/npm-express/`, PHP, and Django in a virtual environment, `target/django/`.
+/// What the examples need: Express in `target/npm-express/`, PHP, and Django in a virtual environment,
+/// `target/django/`.
 pub fn example_servers(remark: &mut String) -> Result<()> {
     node(remark)?;
     Tools::locked_in("examples/express")?;
@@ -232,7 +234,8 @@ pub fn applications(remark: &mut String) -> Result<()> {
     run_quietly(build.current_dir(root().join("examples/go"))).map(drop)
 }
 
-/// MariaDB, for the ledger's store in PHP. The tests start their own server. It is in `sbin`, where only root's PATH leads.
+/// MariaDB, for the ledger's store in PHP. The tests start their own server. It is in `sbin`, where only root's PATH
+/// leads.
 fn mariadb(remark: &mut String) -> Result<()> {
     let mariadb = Tool::new("MariaDB", &["mariadbd", "/usr/sbin/mariadbd"], &["mariadb-server"]);
     require(&[mariadb], "MariaDB 10.11 or newer, from https://mariadb.org.", remark)

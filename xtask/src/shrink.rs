@@ -1,14 +1,14 @@
-//! Removes code and data from the wasm that no page uses. The figures are of a shop's module after wasm-opt and brotli, each measured alone:
-//! what formats panics 1.6 KB, the places in source files 0.6 KB, the texts of panics 0.2 KB. The last two stay as long as a page is at
-//! its limit without them.
+//! Removes code and data from the wasm that no page uses. The figures are of a shop's module after wasm-opt and brotli,
+//! each measured alone: what formats panics 1.6 KB, the places in source files 0.6 KB, the texts of panics 0.2 KB. The
+//! last two stay as long as a page is at its limit without them.
 
 use anyhow::{Context as _, Result};
 use walrus::ir::Value;
 use walrus::{ConstExpr, DataKind, FunctionBuilder, FunctionId, FunctionKind, Module};
 
-/// Parts of the names of the functions that report a panic, and of those that only their messages use: core's `Debug` and
-/// `Display`. None of them runs in a module that traps at once; if the text of a page ever needed one, it would trap, too, and the
-/// tests would see it.
+/// Parts of the names of the functions that report a panic, and of those that only their messages use: core's `Debug`
+/// and `Display`. None of them runs in a module that traps at once; if the text of a page ever needed one, it would
+/// trap, too, and the tests would see it.
 const OF_PANICS: [&[&str]; 16] = [
     &["22panic_already_borrowed"],
     &["30panic_already_mutably_borrowed"],
@@ -29,8 +29,8 @@ const OF_PANICS: [&[&str]; 16] = [
     &["7futures4jspi15spawn_promising"],
 ];
 
-/// Makes a panic trap at once. The page gets an error of kind `panic` without a message, so the code that formats the message is
-/// removed.
+/// Makes a panic trap at once. The page gets an error of kind `panic` without a message, so the code that formats the
+/// message is removed.
 pub fn remove_panic_messages(wasm: &[u8]) -> Result<Module> {
     let mut module = Module::from_buffer(wasm).context("cargo's wasm cannot be read")?;
     let is_of_panics = |name: &str| OF_PANICS.iter().any(|parts| parts.iter().all(|part| name.contains(part)));
@@ -99,8 +99,8 @@ pub fn has_function(wasm: &[u8], part: &str) -> Result<bool> {
     Ok(module.functions().any(|function| function.name.as_deref().is_some_and(|name| name.contains(part))))
 }
 
-/// Blanks the places in source files, which only panic messages contain, and the names of the files. A place is four numbers: the
-/// address and the length of a name that ends in `.rs`, the line and the column.
+/// Blanks the places in source files, which only panic messages contain, and the names of the files. A place is four
+/// numbers: the address and the length of a name that ends in `.rs`, the line and the column.
 fn blank_locations(data: &mut [u8], start: usize) {
     let is_path = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(byte));
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! `cargo xtask size`: the sizes of the package's files, of what a page loads, and the bytes that a browser receives for the hosted page
-//! and the shop.
+//! `cargo xtask size`: the sizes of the package's files, of what a page loads, and the bytes that a browser receives
+//! for the hosted page and the shop.
 
 use std::fmt;
 use std::fs;
@@ -16,8 +16,9 @@ use crate::setup;
 use crate::steps::Steps;
 
 /// The limits in bytes after brotli: of a shop's page with a session, methods, fee, redirect and return
-/// (`tests/consumers/pages/shop.js`), by entry, of the hosted page, of the parts for React and Vue, without these, and of a page that
-/// imports nothing but `GuichetError`. `cargo xtask pack` fails above them: what adds bytes takes as many away elsewhere.
+/// (`tests/consumers/pages/shop.js`), by entry, of the hosted page, of the parts for React and Vue, without these, and
+/// of a page that imports nothing but `GuichetError`. `cargo xtask pack` fails above them: what adds bytes takes as
+/// many away elsewhere.
 const BARS: [(&str, usize); 6] =
     [("inside", 48_300), ("beside", 46_800), ("hosted", 45_000), ("react", 1_300), ("vue", 1_500), ("error", 400)];
 

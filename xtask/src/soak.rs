@@ -1,6 +1,7 @@
-//! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of `kill -9`
-//! of the sandbox and of three shops, a long load, and memory over tens of thousands of calls. And what only this command runs: 10,000
-//! histories of the ledger, mutants of the shop in PHP, and 60 checks of correct shops over a slow network.
+//! `cargo xtask soak`: runs the long forms of the soak tests, which `cargo xtask test` runs in short form: rounds of
+//! `kill -9` of the sandbox and of three shops, a long load, and memory over tens of thousands of calls. And what only
+//! this command runs: 10,000 histories of the ledger, mutants of the shop in PHP, and 60 checks of correct shops over a
+//! slow network.
 
 use anyhow::Result;
 

@@ -23,11 +23,12 @@ pub struct Options {
     /// Also run in Firefox and WebKit the tests that otherwise run in Chromium alone
     #[arg(long)]
     all_engines: bool,
-    /// Run the checks that may fail without a change here: the newest tools from npm, other versions of Rust, the dependencies' licences,
-    /// sources and advisories, semver checks
+    /// Run the checks that may fail without a change here: the newest tools from npm, other versions of Rust, the
+    /// dependencies' licences, sources and advisories, semver checks
     #[arg(long, conflicts_with = "all_engines")]
     newest: bool,
-    /// Run only those checks of the packages in their users' toolchains whose name contains this; with `--newest`, of frameworks too
+    /// Run only those checks of the packages in their users' toolchains whose name contains this; with `--newest`, of
+    /// frameworks too
     #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
     consumers: Option<String>,
 }
@@ -46,7 +47,8 @@ pub fn command(options: &Options) -> Result<()> {
 pub struct Run {
     pub steps: Steps,
     tally: Tally,
-    /// The tests and checks that could not run on this machine, with the remedy. They count neither as passed nor as failed.
+    /// The tests and checks that could not run on this machine, with the remedy. They count neither as passed nor as
+    /// failed.
     pub not_run: Vec<String>,
 }
 
@@ -75,8 +77,8 @@ impl Run {
         }
     }
 
-    /// The checks that must pass before a change is merged, with locked versions of every tool. Stops only if nothing else can run.
-    /// Tests that do not depend on the engine run in Chromium, or with `all_engines` in all of them.
+    /// The checks that must pass before a change is merged, with locked versions of every tool. Stops only if nothing
+    /// else can run. Tests that do not depend on the engine run in Chromium, or with `all_engines` in all of them.
     fn gate(&mut self, all_engines: bool) -> Result<()> {
         self.steps.step("set-up: the wasm32 target", setup::wasm_target)?;
         // Both the packages and the checks have long parts that use one core.
@@ -105,8 +107,8 @@ impl Run {
         });
         self.check("clippy: wasm32", |_| clippy(&BROWSER));
         self.check("documentation", |_| {
-            // `--examples` selects no target here. It turns on the features of dev-dependencies, so that the crates are used which clippy has
-            // checked.
+            // `--examples` selects no target here. It turns on the features of dev-dependencies, so that the crates are
+            // used which clippy has checked.
             let mut doc = cargo(["doc", "--no-deps", "--lib", "--examples"]);
             run(doc.args(NATIVE).env("RUSTDOCFLAGS", "--cfg docsrs --deny warnings"))
         });
@@ -205,7 +207,8 @@ impl Run {
         })
     }
 
-    /// Runs some tests, one command after the other, beside others. In one process, long ones would begin late and end alone.
+    /// Runs some tests, one command after the other, beside others. In one process, long ones would begin late and end
+    /// alone.
     fn beside(&mut self, some: Vec<(String, Command)>, others: impl FnOnce(&mut Self)) -> Result<()> {
         let some = thread::spawn(move || {
             let run = |(name, mut command)| {
@@ -249,8 +252,8 @@ impl Run {
         Ok(())
     }
 
-    /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust, what is known about the
-    /// dependencies, and semver checks against the last release.
+    /// The checks that may fail without a change in this project: the newest tools from npm, other versions of Rust,
+    /// what is known about the dependencies, and semver checks against the last release.
     fn newest(&mut self) -> Result<()> {
         let pack_tools = setup::to_pack(&mut self.steps)?;
         let tools = self.steps.step("set-up: the locked toolchains from npm", locked_tools)?;
@@ -324,7 +327,8 @@ impl Run {
         Ok(())
     }
 
-    /// Checks the licences and sources of all dependencies by `deny.toml`, and the advisories about them where their database can be reached.
+    /// Checks the licences and sources of all dependencies by `deny.toml`, and the advisories about them where their
+    /// database can be reached.
     fn dependencies(&mut self) {
         const DENY: &str = "cargo-deny";
         let deny = |args: &[&str]| run(setup::subcommand(DENY).args(args));
@@ -443,13 +447,15 @@ const BROWSER: [&str; 7] = [
     "--target=wasm32-unknown-unknown",
 ];
 
-/// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked once.
+/// What only `cargo xtask soak` runs of the tests of pages: 60 checks of correct shops. In the gate each is checked
+/// once.
 const IN_SOAK: &str = "soak::correct_shops";
 
 /// The whole checks of the example servers.
 const CHECKS: &str = "every_rule_of_the_check_passes";
 
-/// Those that only `--newest` runs, because they take minutes: the gate has those of a shop by guichet-server and of one without it.
+/// Those that only `--newest` runs, because they take minutes: the gate has those of a shop by guichet-server and of
+/// one without it.
 const CHECKS_OF_NEWEST: [&str; 2] = ["servers::stores::every_rule_of_the_check_passes", "servers::by_profile::"];
 
 /// What the gate runs and no browser changes.
@@ -459,8 +465,8 @@ const NEED_NO_BROWSER: [&str; 5] = [CHECKS, "servers::two_runs_of_cron", "server
 const CANNOT_RUN: [(&str, &[&str]); 2] =
     [("::only_chromium::", &["firefox", "webkit"]), ("::not_webkit::", &["webkit"])];
 
-/// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are the two stores, of which a
-/// server has one, and the command as it is installed.
+/// The features that can be used alone; "": none. A warning with one of them fails the check. In the gate are the two
+/// stores, of which a server has one, and the command as it is installed.
 const FEATURES: [(&str, &[&str]); 2] = [("guichet-sessions", &["postgres", "redis"]), ("guichet-cli", &[""])];
 /// Those that `--newest` checks.
 const FEATURES_OF_NEWEST: [(&str, &[&str]); 5] = [
@@ -471,15 +477,15 @@ const FEATURES_OF_NEWEST: [(&str, &[&str]); 5] = [
     ("guichet-shop", &["", "postgres"]),
 ];
 
-/// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would unify
-/// their features.
+/// Applications that use the crate beside their own TLS: `tests/applications`. Each is built alone, because cargo would
+/// unify their features.
 const APPLICATIONS: [&str; 2] = ["application-default-tls", "application-own-provider"];
 
 /// The environment variable with the folder of the npm tools, for the tests of pages.
 const NPM_TOOLS: &str = "GUICHET_NPM_TOOLS";
 
-/// Compiles the sandbox for wasm32: as it is in the npm package `guichet-sandbox`, and alone, where time and randomness come from the
-/// caller. Alone it is without wasm-bindgen.
+/// Compiles the sandbox for wasm32: as it is in the npm package `guichet-sandbox`, and alone, where time and randomness
+/// come from the caller. Alone it is without wasm-bindgen.
 fn sandbox_for_wasm() -> Result<()> {
     const WASM: &str = "--target=wasm32-unknown-unknown";
     for package in ["--package=guichet-sandbox", "--package=guichet-npm-sandbox", "--package=guichet-npm-server"] {
@@ -574,8 +580,8 @@ impl Tally {
         self.durations.add(other.durations);
     }
 
-    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and keeps the lines from `failures:` on, without the frames of
-    /// backtraces; ignores any other line.
+    /// Parses `test result: ok. 12 passed; 0 failed; 1 ignored; …`, and keeps the lines from `failures:` on, without
+    /// the frames of backtraces; ignores any other line.
     fn read(&mut self, line: &str) {
         let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|result| result.split_once(". ")) else {
             let frame = line.trim_start().split_once(": ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());

@@ -1,4 +1,5 @@
-//! The crate's unit tests for wasm32, in Chromium and Firefox, by the runner of wasm-bindgen (`xtask/wasm-test-runner`).
+//! The crate's unit tests for wasm32, in Chromium and Firefox, by the runner of wasm-bindgen
+//! (`xtask/wasm-test-runner`).
 
 use std::path::Path;
 use std::process::Command;

@@ -4,7 +4,8 @@ use super::payment::Payment;
 use super::{Check, RuleError, not_checked};
 use std::time::Duration;
 
-/// How often a payment is read, as it is now, before its books are final: a reading that was under way at the first one has ended.
+/// How often a payment is read, as it is now, before its books are final: a reading that was under way at the first one
+/// has ended.
 const ENOUGH_READS: usize = 4;
 /// How long the shop may take after these to write what it did.
 const WRITING: Duration = Duration::from_secs(10);
@@ -109,8 +110,8 @@ impl Check {
         printed.map(Some).map_err(|error| RuleError::NotChecked(format!("--orders: {error}")))
     }
 
-    /// The amounts of the refunds that are due for the payments of one order, in no order. A line is counted once if the command prints it
-    /// for each payment.
+    /// The amounts of the refunds that are due for the payments of one order, in no order. A line is counted once if
+    /// the command prints it for each payment.
     pub(crate) async fn refunds_of(&self, payments: &[Payment]) -> Result<Vec<Option<String>>, RuleError> {
         let mut most = Vec::new();
         for payment in payments {
@@ -140,7 +141,8 @@ impl Check {
         }
     }
 
-    /// What the books say of the payments of one order. A line is counted once if the command prints it for each payment.
+    /// What the books say of the payments of one order. A line is counted once if the command prints it for each
+    /// payment.
     pub(crate) async fn books_of(&self, payments: &[Payment]) -> Result<Books, RuleError> {
         let mut most = Books::default();
         for payment in payments {
@@ -151,7 +153,8 @@ impl Check {
         Ok(most)
     }
 
-    /// The number of times that the shop has read the payment with its key since a mark and got this status, or any if none is given.
+    /// The number of times that the shop has read the payment with its key since a mark and got this status, or any if
+    /// none is given.
     pub(crate) fn reads(&self, payment: &Payment, mark: usize, status: Option<&str>) -> usize {
         self.service.count_since(mark, |call| {
             let found = call.status_of(&payment.id);
@@ -159,8 +162,9 @@ impl Check {
         })
     }
 
-    /// Waits, and asks the shop nothing but its books, until they say what they must. Returns what they say of each order in the end.
-    /// They must say it within the limit, or within this much more for a payment that is read less often.
+    /// Waits, and asks the shop nothing but its books, until they say what they must. Returns what they say of each
+    /// order in the end. They must say it within the limit, or within this much more for a payment that is read less
+    /// often.
     ///
     /// A payment that was read several times since the mark, by a shop that had time to write it, is not waited for.
     pub(crate) async fn books_come_to(
@@ -205,8 +209,8 @@ impl Check {
         Ok(found)
     }
 
-    /// The same, and the rule fails if one of the books says something else in the end. Otherwise they must say so until the end of the
-    /// check.
+    /// The same, and the rule fails if one of the books says something else in the end. Otherwise they must say so
+    /// until the end of the check.
     pub(crate) async fn books_must_come_to(
         &self,
         expected: &[Expected],

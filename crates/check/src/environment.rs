@@ -1,5 +1,5 @@
-//! What the check needs of the machine it runs on: HTTP, waiting, commands and files. The rules use nothing else, so that they run
-//! wherever these functions exist.
+//! What the check needs of the machine it runs on: HTTP, waiting, commands and files. The rules use nothing else, so
+//! that they run wherever these functions exist.
 
 use guichet::values::printable;
 use std::fmt;
@@ -54,8 +54,8 @@ pub trait Environment {
     /// Reads a file as a text. The error says why it cannot be read.
     fn read<'a>(&'a self, path: &'a str) -> Boxed<'a, Result<String, String>>;
 
-    /// Runs a command of the person who checks, with these variables in its environment. Returns its output, or discards it unless
-    /// it is wanted.
+    /// Runs a command of the person who checks, with these variables in its environment. Returns its output, or
+    /// discards it unless it is wanted.
     fn run<'a>(
         &'a self,
         command: &'a str,

@@ -1,9 +1,9 @@
 #![cfg_attr(doc_labels, feature(doc_cfg))]
-//! The rules of `guichet check`: it tests a merchant's shop as a customer, without a login, and over a failing network, and says which rules
-//! the shop keeps.
+//! The rules of `guichet check`: it tests a merchant's shop as a customer, without a login, and over a failing network,
+//! and says which rules the shop keeps.
 //!
-//! For the tests of a shop in Rust: the shop is an address, or a function from request to response such as a clone of an axum router. At a
-//! terminal it is `guichet check`, in JavaScript the npm package `guichet-sandbox`.
+//! For the tests of a shop in Rust: the shop is an address, or a function from request to response such as a clone of
+//! an axum router. At a terminal it is `guichet check`, in JavaScript the npm package `guichet-sandbox`.
 //!
 //! ```
 //! # #[cfg(feature = "native")]
@@ -35,8 +35,8 @@
 //!
 //! No feature is on by default: the rules alone compile for wasm32. Rust 1.95 or newer.
 //!
-//! The shop talks to a [`Service`]: a sandbox behind a recorder that can change, withhold and refuse replies. The rules talk
-//! to the shop through an [`Environment`] alone.
+//! The shop talks to a [`Service`]: a sandbox behind a recorder that can change, withhold and refuse replies. The rules
+//! talk to the shop through an [`Environment`] alone.
 
 mod books;
 mod environment;
@@ -242,8 +242,8 @@ impl Check {
         if self.is_called_with_key()? {
             return Ok(());
         }
-        // No customer is signed in, or the customer has no session: only an order calls the service. It is one that no rule needs to be
-        // new: the first one that was given, or one of the pattern.
+        // No customer is signed in, or the customer has no session: only an order calls the service. It is one that no
+        // rule needs to be new: the first one that was given, or one of the pattern.
         let order = self.orders.borrow().front().cloned().or_else(|| self.fresh_order()).unwrap_or_default();
         let exchange = self.route_request(&customer, "POST", "/intents").on_own_page().json(&order).send().await;
         // If nobody is signed in, it has no reason to call the service.
@@ -405,7 +405,8 @@ impl Check {
             }
             left = left.saturating_sub(every);
             if left.is_zero() {
-                // A command that has worked before fails because of what the rule does, and the shop is judged by its books.
+                // A command that has worked before fails because of what the rule does, and the shop is judged by its
+                // books.
                 return if self.has_settled.get() { Ok(None) } else { settled.map(|()| None) };
             }
         }

@@ -20,8 +20,8 @@ use tokio::time::{Instant, timeout};
 
 /// Checks a shop, and returns what `guichet check` prints: the verdict on each rule, with its reason.
 ///
-/// The shop is a process of its own at the address of the options, or a function from request to response in this process. In both cases
-/// it calls the service at `service.base_url()` with `service.secret_key()`.
+/// The shop is a process of its own at the address of the options, or a function from request to response in this
+/// process. In both cases it calls the service at `service.base_url()` with `service.secret_key()`.
 ///
 /// ```no_run
 /// # async fn shop_of(base_url: &str, secret_key: &str) -> axum::Router { axum::Router::new() }
@@ -46,7 +46,8 @@ use tokio::time::{Instant, timeout};
 /// The future is not `Send`: a test awaits it, and does not spawn it.
 ///
 /// # Errors
-/// If the shop does not answer or does not call the service within `options.wait`. A rule that fails is no error: see [`Report`].
+/// If the shop does not answer or does not call the service within `options.wait`. A rule that fails is no error: see
+/// [`Report`].
 pub async fn check(shop: Shop, options: Options, service: &LocalService) -> Result<Report, NotRun> {
     let check = prepare(shop, options, service)?;
     check.shop_is_ready().await.map_err(NotRun)?;
@@ -91,7 +92,8 @@ pub struct LocalService {
 }
 
 impl LocalService {
-    /// Starts it on this address; port 0 takes a free port. It has the secret key of `GUICHET_SECRET_KEY`, or a new one.
+    /// Starts it on this address; port 0 takes a free port. It has the secret key of `GUICHET_SECRET_KEY`, or a new
+    /// one.
     ///
     /// # Errors
     /// If the port is taken, or the key is no test key.
@@ -158,8 +160,9 @@ impl Shop {
         Self::default()
     }
 
-    /// A shop in this process: a function from request to response, such as a clone of an axum router. The address of the options is the
-    /// one that it takes for its own. A request has its path and query as URI, and the header `Host`.
+    /// A shop in this process: a function from request to response, such as a clone of an axum router. The address of
+    /// the options is the one that it takes for its own. A request has its path and query as URI, and the header
+    /// `Host`.
     pub fn function<F, E>(respond: impl Fn(http::Request<Body>) -> F + 'static) -> Self
     where
         F: Future<Output = Result<http::Response<Body>, E>> + 'static,
@@ -172,8 +175,8 @@ impl Shop {
         Self { respond: Some(respond), commands: HashMap::new() }
     }
 
-    /// Lets a function stand for the command of this text in the options. It gets the variables that the command gets, such as
-    /// `GUICHET_REFERENCE`, and returns what the command prints, or why it failed.
+    /// Lets a function stand for the command of this text in the options. It gets the variables that the command gets,
+    /// such as `GUICHET_REFERENCE`, and returns what the command prints, or why it failed.
     #[must_use]
     pub fn command<F>(mut self, text: &str, run: impl Fn(HashMap<&'static str, String>) -> F + 'static) -> Self
     where

@@ -28,7 +28,8 @@ shop did not answer or did not call the service, a port is taken, or it was stop
 
 A shop that passes has not been proved safe: docs/check.md says what the check cannot see from outside.";
 
-/// The options of a check: the shop, its orders and its commands. With the feature `clap` they are the arguments of a command.
+/// The options of a check: the shop, its orders and its commands. With the feature `clap` they are the arguments of a
+/// command.
 ///
 /// ```
 /// # fn main() -> Result<(), String> {
@@ -97,7 +98,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The options of the shop at this address, with the defaults of the command: no order, no login, no command, and every rule.
+    /// The options of the shop at this address, with the defaults of the command: no order, no login, no command, and
+    /// every rule.
     pub fn new(shop: &str) -> Result<Self, String> {
         let seconds = Duration::from_secs;
         Ok(Self {
@@ -133,7 +135,8 @@ impl OrderPattern {
     }
 }
 
-/// A request that signs a customer in: `POST /login {"name":"awa"}`, or `POST http://127.0.0.1:8000/login {"name":"awa"}`.
+/// A request that signs a customer in: `POST /login {"name":"awa"}`, or `POST http://127.0.0.1:8000/login
+/// {"name":"awa"}`.
 #[derive(Clone, Debug)]
 pub struct Login {
     /// `POST`

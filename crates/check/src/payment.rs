@@ -125,7 +125,8 @@ impl Check {
         self.options.order_pattern.is_some()
     }
 
-    /// A payment of an order that the shop has not seen, if `--order-pattern` gives one, or else one that can still be paid.
+    /// A payment of an order that the shop has not seen, if `--order-pattern` gives one, or else one that can still be
+    /// paid.
     pub(crate) async fn fresh_payment(&self) -> Result<(Rc<Customer>, Payment), RuleError> {
         let Some(order) = self.fresh_order() else { return self.open_payment().await };
         let customer = self.customer(0).await?;
@@ -135,7 +136,8 @@ impl Check {
         }
     }
 
-    /// Cancels a payment, as its customer does, and lets the shop see it. So it is no longer one of the 20 that a customer may have open.
+    /// Cancels a payment, as its customer does, and lets the shop see it. So it is no longer one of the 20 that a
+    /// customer may have open.
     pub(crate) async fn release(&self, customer: &Customer, payment: &Payment) {
         self.release_named(customer, &payment.id, &payment.payment_ref).await;
     }

@@ -116,7 +116,8 @@ impl Report {
         self.exit_code() == 0
     }
 
-    /// The exit code of the command: 0 if every rule passed, 1 if one failed, 2 if none failed and some were not checked.
+    /// The exit code of the command: 0 if every rule passed, 1 if one failed, 2 if none failed and some were not
+    /// checked.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match (self.count(Verdict::Fail), self.count(Verdict::NotChecked)) {
@@ -126,8 +127,9 @@ impl Report {
         }
     }
 
-    /// The report as `--json` prints it: `rules`, each with `id`, `title`, `needs`, `verdict` (`pass`, `fail` or `not checked`), `why`,
-    /// `sent`, `came`, `fix`, `guide`, `seconds` and `waited_seconds`; and the counts `passed`, `failed` and `not_checked`.
+    /// The report as `--json` prints it: `rules`, each with `id`, `title`, `needs`, `verdict` (`pass`, `fail` or `not
+    /// checked`), `why`, `sent`, `came`, `fix`, `guide`, `seconds` and `waited_seconds`; and the counts `passed`,
+    /// `failed` and `not_checked`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let rules: Vec<Value> = self.rules.iter().map(RuleReport::to_json).collect();

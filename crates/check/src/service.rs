@@ -1,4 +1,5 @@
-//! The payment service that a checked shop talks to: a sandbox behind a recorder that can change, withhold and refuse replies.
+//! The payment service that a checked shop talks to: a sandbox behind a recorder that can change, withhold and refuse
+//! replies.
 
 use crate::lies::Lies;
 use axum::Json;
@@ -280,7 +281,8 @@ impl Service {
         (state.calls.len() - 1, kind, end)
     }
 
-    /// Interferes with the shop's calls until the returned value is dropped. If two interfere with a call, the later one does.
+    /// Interferes with the shop's calls until the returned value is dropped. If two interfere with a call, the later
+    /// one does.
     pub(crate) fn interfere(&self, target: Target, kind: Kind) -> Interfering<'_> {
         let mut state = self.state();
         state.interfered += 1;
@@ -309,7 +311,8 @@ impl Service {
         self.state().calls[mark..].iter().filter(|call| counts(call)).count()
     }
 
-    /// The creations of payments after a mark, without those that repeat an earlier one: a shop's timer may send again what is stored.
+    /// The creations of payments after a mark, without those that repeat an earlier one: a shop's timer may send again
+    /// what is stored.
     pub(crate) fn creations_since(&self, mark: usize) -> Vec<Call> {
         let state = self.state();
         let (before, after) = state.calls.split_at(mark);
@@ -323,7 +326,8 @@ impl Service {
         state.calls.iter().find(|call| call.is_creation() && call.reply["data"]["id"] == intent).cloned()
     }
 
-    /// The payments that the shop has created and that can still be paid, the oldest first: each with its `payment_ref`.
+    /// The payments that the shop has created and that can still be paid, the oldest first: each with its
+    /// `payment_ref`.
     pub(crate) async fn open_payments(&self) -> Vec<(String, String)> {
         let created: Vec<(String, String)> = {
             let state = self.state();
@@ -357,7 +361,8 @@ impl Service {
         count
     }
 
-    /// Another origin at which the service answers, by its other name; `None` if the shop knows it by a name that has no other.
+    /// Another origin at which the service answers, by its other name; `None` if the shop knows it by a name that has
+    /// no other.
     pub(crate) fn other_origin(&self) -> Option<String> {
         let state = self.state();
         let (name, port) = state.calls.last()?.host.rsplit_once(':')?;

@@ -96,7 +96,8 @@ impl Check {
         request
     }
 
-    /// Sends a request. A shop that limits requests answers 429: it is sent again after the pause that the shop asks for.
+    /// Sends a request. A shop that limits requests answers 429: it is sent again after the pause that the shop asks
+    /// for.
     async fn send(&self, request: &Request) -> Result<Response, SendError> {
         let mut left = 5;
         loop {
@@ -137,7 +138,8 @@ impl RequestBuilder<'_> {
         self
     }
 
-    /// Adds a header that the report shows, in the place of one that the page has set. Cookies are added to those of the browser.
+    /// Adds a header that the report shows, in the place of one that the page has set. Cookies are added to those of
+    /// the browser.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         let headers = &mut self.request.headers;
         let known = headers.iter().position(|(known, _)| known.eq_ignore_ascii_case(name));

@@ -21,7 +21,8 @@ pub(super) struct CheckArgs {
     /// The address of the service that the shop calls; port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 4243)), value_parser = listen_address)]
     listen: SocketAddr,
-    /// The profile of your payment company (`service.json`): the check's service then reads, finds and cancels payments as it says.
+    /// The profile of your payment company (`service.json`): the check's service then reads, finds and cancels payments
+    /// as it says.
     #[arg(long, value_name = "FILE", value_parser = profile)]
     profile: Option<Profile>,
     /// Print two lines of JSON: the service's address and key, and the report.

@@ -1,4 +1,5 @@
-//! The address and the credential of a command. A credential is never an argument: every user of the machine could read it.
+//! The address and the credential of a command. A credential is never an argument: every user of the machine could read
+//! it.
 
 use super::failure::Failure;
 use clap::Args;

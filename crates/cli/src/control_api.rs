@@ -23,7 +23,8 @@ pub(super) struct ClockArgs {
 
 #[derive(Subcommand)]
 enum ClockCommand {
-    /// Move it forward: 90, 90s, 15m, 2h or 30d. It never goes back. Work that becomes due, such as a charge, is done first.
+    /// Move it forward: 90, 90s, 15m, 2h or 30d. It never goes back. Work that becomes due, such as a charge, is done
+    /// first.
     Advance {
         /// How far to move it.
         #[arg(value_parser = seconds, allow_negative_numbers = true)]
@@ -48,8 +49,8 @@ enum FaultsCommand {
         /// The operation: create_payment_intent. `--help` lists all of them.
         #[arg(long_help = operations())]
         operation: String,
-        /// The fault. `delay`, `lost_response`, `malformed` and `truncate` execute the call, but the response is late, lost or
-        /// broken. `drop` and `status` do not execute it.
+        /// The fault. `delay`, `lost_response`, `malformed` and `truncate` execute the call, but the response is late,
+        /// lost or broken. `drop` and `status` do not execute it.
         #[arg(value_parser = FaultKind::names())]
         kind: String,
         /// The number of calls.
@@ -73,7 +74,8 @@ enum FaultsCommand {
 pub(super) struct OperatorsArgs {
     /// The operator: `mtn_cm` or `orange_cm`.
     code: String,
-    /// How it works from now on: `operational`, `delayed` (attempts end 60 seconds later) or `closed` (it takes no payments).
+    /// How it works from now on: `operational`, `delayed` (attempts end 60 seconds later) or `closed` (it takes no
+    /// payments).
     status: String,
     #[command(flatten)]
     merchant: OneMerchant,

@@ -13,8 +13,8 @@
 //! | 5 | the service's reply cannot be read |
 //! | 6 | `probe`: some decisions do not hold |
 //!
-//! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked, 3 it could not run to its end, 4 the arguments are
-//! invalid. So has `shop reconcile`: 3 is a difference.
+//! `check` has its own: 0 every rule passed, 1 one failed, 2 some were not checked, 3 it could not run to its end, 4
+//! the arguments are invalid. So has `shop reconcile`: 3 is a difference.
 
 mod check;
 mod connection;

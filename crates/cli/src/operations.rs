@@ -182,8 +182,8 @@ impl OperationCommand {
     }
 }
 
-/// Reads the request of an operation from its arguments, with the same code as the service. All field errors are reported
-/// together.
+/// Reads the request of an operation from its arguments, with the same code as the service. All field errors are
+/// reported together.
 fn read<O: Served>(fields: Fields) -> Result<Request, Failure> {
     let operation = O::parse(fields).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();

@@ -54,14 +54,15 @@ pub(super) struct SandboxArgs {
     /// Let anyone read payment methods and fees without a credential, for pages that show prices to guests.
     #[arg(long)]
     public_methods: bool,
-    /// The most open connections of one client address; loopback is not limited. Behind a load balancer all clients have its address.
+    /// The most open connections of one client address; loopback is not limited. Behind a load balancer all clients
+    /// have its address.
     #[arg(long, value_name = "N", default_value_t = Config::default().connections_per_address, value_parser = at_least_one)]
     connections_per_address: usize,
     /// Refuse unknown fields.
     #[arg(long)]
     strict: bool,
-    /// The profile of a payment company (`service.json`): payments are then read, found and canceled as it says, in its words. Nothing else
-    /// of the company is imitated.
+    /// The profile of a payment company (`service.json`): payments are then read, found and canceled as it says, in its
+    /// words. Nothing else of the company is imitated.
     #[arg(long, value_name = "FILE", value_parser = profile)]
     profile: Option<Profile>,
     /// Print one line of JSON when ready, and nothing else on stdout.
@@ -142,8 +143,8 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "Give a whole number of at least 1.".to_owned())
 }
 
-/// Checks at the start that there is an npm package. Without one only the pages are missing, but a folder that was given with
-/// `--package` must contain it.
+/// Checks at the start that there is an npm package. Without one only the pages are missing, but a folder that was
+/// given with `--package` must contain it.
 fn look_for_package(named: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
     let is_named = named.is_some();
     match Package::find(named).problem() {

@@ -7,13 +7,14 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 use std::io::{IsTerminal, Write};
 
-/// Fields that are printed as `***` without `--show-secrets`: their holder can pay, act as the customer, or use the eSIM.
+/// Fields that are printed as `***` without `--show-secrets`: their holder can pay, act as the customer, or use the
+/// eSIM.
 const SECRETS: [&str; 4] = ["activation_code", "checkout_url", "client_secret", "session_token"];
 /// Amounts in the smallest unit of the `currency` beside them.
 const MONEY: [&str; 6] = ["amount", "amount_payable", "balance", "fee", "price", "total_payable"];
 
-/// Prints the service's reply as it is. At a terminal, control characters in it are escaped, so that a text cannot control the
-/// terminal.
+/// Prints the service's reply as it is. At a terminal, control characters in it are escaped, so that a text cannot
+/// control the terminal.
 pub(super) fn reply(reply: &[u8]) -> Result<(), Failure> {
     if std::io::stdout().is_terminal() { raw(escape_for_terminal(reply).as_bytes()) } else { raw(reply) }
 }
@@ -46,10 +47,12 @@ pub(super) fn raw(reply: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// The most fields of an object and rows of a list that are printed, so that a reply of many megabytes is printed in bounded time.
+/// The most fields of an object and rows of a list that are printed, so that a reply of many megabytes is printed in
+/// bounded time.
 const MAX_FIELDS: usize = 1_000;
 const MAX_ROWS: usize = 10_000;
-/// The most characters of a cell; an address has at most 2,048. In a list the limit is lower: read the entry itself to see the rest.
+/// The most characters of a cell; an address has at most 2,048. In a list the limit is lower: read the entry itself to
+/// see the rest.
 const MAX_CELL: usize = 4_096;
 const MAX_CELL_OF_LIST: usize = 256;
 /// The most characters of a field's name.
@@ -137,8 +140,8 @@ fn cell(fields: &[(String, &RawValue)], name: &str, secrets: bool) -> String {
     }
 }
 
-/// The fields of an object in their order. Nested fields have joined names: `customer.email`. Numbers keep the text in which they
-/// were sent.
+/// The fields of an object in their order. Nested fields have joined names: `customer.email`. Numbers keep the text in
+/// which they were sent.
 #[derive(Default)]
 struct Flat<'a>(Vec<(String, &'a RawValue)>);
 
@@ -185,7 +188,8 @@ fn members(data: &RawValue) -> Option<Vec<(String, &RawValue)>> {
     Some(numbered.take_while(|_| objects).collect())
 }
 
-/// A value as text: a string without quotes, a list of strings with commas, null as the empty text, anything else as JSON.
+/// A value as text: a string without quotes, a list of strings with commas, null as the empty text, anything else as
+/// JSON.
 fn text(value: &RawValue) -> String {
     if let Ok(text) = serde_json::from_str::<Option<String>>(value.get()) {
         return text.unwrap_or_default();

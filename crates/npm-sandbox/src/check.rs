@@ -1,5 +1,5 @@
-//! What the npm package `guichet-sandbox` calls for its command and its function `check`: the check of one shop, rule by rule, on a
-//! machine that is JavaScript.
+//! What the npm package `guichet-sandbox` calls for its command and its function `check`: the check of one shop, rule
+//! by rule, on a machine that is JavaScript.
 
 use guichet_check::options::{self, Options};
 use guichet_check::{
@@ -20,8 +20,8 @@ use wasm_bindgen_futures::JsFuture;
 extern "C" {
     /// The machine, in JavaScript. A promise that rejects is a bug.
     pub type Machine;
-    /// Sends a request with these headers: a name, its value, a name, its value. Resolves with `[status, headers, body]`, or with
-    /// `"timeout"`, `"no connection"`, `"certificate: …"`, or what broke.
+    /// Sends a request with these headers: a name, its value, a name, its value. Resolves with `[status, headers,
+    /// body]`, or with `"timeout"`, `"no connection"`, `"certificate: …"`, or what broke.
     #[wasm_bindgen(method)]
     fn send(this: &Machine, method: &str, url: &str, headers: Array, body: &str, milliseconds: f64) -> Promise;
     /// The milliseconds since some moment before the check.
@@ -32,8 +32,8 @@ extern "C" {
     fn read(this: &Machine, path: &str) -> Promise;
     #[wasm_bindgen(method)]
     fn sleep(this: &Machine, milliseconds: f64) -> Promise;
-    /// Runs a command with these variables, and discards its output unless it is wanted. Resolves with `[status, stdout, stderr]`,
-    /// whose status is empty if it succeeded, or with `"timeout"` or why it cannot be run.
+    /// Runs a command with these variables, and discards its output unless it is wanted. Resolves with `[status,
+    /// stdout, stderr]`, whose status is empty if it succeeded, or with `"timeout"` or why it cannot be run.
     #[wasm_bindgen(method)]
     fn run(this: &Machine, command: &str, variables: Array, is_output_wanted: bool, milliseconds: f64) -> Promise;
 }

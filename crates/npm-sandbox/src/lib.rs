@@ -1,5 +1,5 @@
-//! The functions that the npm package `guichet-sandbox` calls: a start, and a function from request to response. The rest of the package is
-//! JavaScript over these two.
+//! The functions that the npm package `guichet-sandbox` calls: a start, and a function from request to response. The
+//! rest of the package is JavaScript over these two.
 #![cfg(target_arch = "wasm32")]
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
@@ -86,8 +86,9 @@ impl Sandbox {
         self.0.inspector_url()
     }
 
-    /// Answers a request, whose headers are lines: a name, its value, a name, its value. Returns `[status, header lines, body, whether
-    /// the body is whole]`; `undefined` if a fault drops the connection; an `Execution` if the response has to wait.
+    /// Answers a request, whose headers are lines: a name, its value, a name, its value. Returns `[status, header
+    /// lines, body, whether the body is whole]`; `undefined` if a fault drops the connection; an `Execution` if the
+    /// response has to wait.
     pub fn respond(&self, method: &str, target: &str, headers: &str, body: Vec<u8>) -> JsValue {
         let Some(request) = request(method, target, headers, body) else { return malformed() };
         let service = Rc::clone(&self.0);
@@ -108,7 +109,8 @@ pub struct Execution(Responding);
 
 #[wasm_bindgen]
 impl Execution {
-    /// Resolves with the response, as `respond` returns it. If `ended` settles first, the request is not executed any further.
+    /// Resolves with the response, as `respond` returns it. If `ended` settles first, the request is not executed any
+    /// further.
     pub async fn finish(self, ended: Promise) -> JsValue {
         match select(self.0, JsFuture::from(ended)).await {
             Either::Left((response, _)) => response,
@@ -204,8 +206,8 @@ fn node() -> Surroundings {
     }
 }
 
-/// A timer of JavaScript. It cannot leave its thread as the service's futures may, so it runs beside the future that waits for it,
-/// and ends with it.
+/// A timer of JavaScript. It cannot leave its thread as the service's futures may, so it runs beside the future that
+/// waits for it, and ends with it.
 fn sleep(time: Duration) -> Sleep {
     let (mut done, waiting) = oneshot::channel::<()>();
     spawn_local(async move {

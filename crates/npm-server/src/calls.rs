@@ -1,4 +1,5 @@
-//! The calls to the service: `protocol` decides when each is sent and reads the replies, JavaScript sends it with the key.
+//! The calls to the service: `protocol` decides when each is sent and reads the replies, JavaScript sends it with the
+//! key.
 
 use crate::value::{get, get_number, get_text, optional};
 use crate::{Host, nobody};
@@ -35,8 +36,8 @@ impl Grants for Host {
 }
 
 impl Host {
-    /// Lets the shop keep the token with its login, whose end is then the token's. If the login has ended meanwhile, or if the shop cannot
-    /// keep it, no page gets it.
+    /// Lets the shop keep the token with its login, whose end is then the token's. If the login has ended meanwhile, or
+    /// if the shop cannot keep it, no page gets it.
     async fn keep_session(&self, login: &str, token: &str) -> Result<(), Refused> {
         let kept = self.ask("keepSession", &[login.into(), token.into()]).await;
         let refused = match kept {
@@ -66,8 +67,8 @@ impl Host {
         self.fetch(None, spec, request.method, &request.target, request.body, &mut Vec::new()).await?.read(spec)
     }
 
-    /// Sends a request with the secret key, or with `token`, a session token or a client secret, until there is a final result. The result
-    /// of each attempt is added to `attempts`.
+    /// Sends a request with the secret key, or with `token`, a session token or a client secret, until there is a final
+    /// result. The result of each attempt is added to `attempts`.
     pub async fn fetch(
         &self,
         token: Option<&str>,

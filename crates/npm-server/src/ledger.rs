@@ -29,8 +29,8 @@ pub struct ShopLedger {
 
 #[wasm_bindgen]
 impl ShopLedger {
-    /// Of a shop whose key is, or is not, one of a test environment, and which keeps personal data for so many days after a payment's end.
-    /// `profile` is JSON.
+    /// Of a shop whose key is, or is not, one of a test environment, and which keeps personal data for so many days
+    /// after a payment's end. `profile` is JSON.
     ///
     /// # Errors
     /// What is wrong with the profile.

@@ -1,5 +1,5 @@
-//! The rules of a merchant's server for JavaScript: one request or one payment is a `Task`, which names what JavaScript does next. No
-//! socket, no clock and no key are in it.
+//! The rules of a merchant's server for JavaScript: one request or one payment is a `Task`, which names what JavaScript
+//! does next. No socket, no clock and no key are in it.
 #![cfg(target_arch = "wasm32")]
 #![allow(unnameable_types, unreachable_pub, reason = "wasm-bindgen exports what is `pub`; Rust does not name it")]
 
@@ -30,7 +30,8 @@ pub struct Task {
 
 #[wasm_bindgen]
 impl Task {
-    /// Continues with the answer to what it has named last. Returns `[name, …arguments]` of what JavaScript does next; the last is `done`.
+    /// Continues with the answer to what it has named last. Returns `[name, …arguments]` of what JavaScript does next;
+    /// the last is `done`.
     pub fn next(&mut self, answer: JsValue) -> Array {
         *lock(&self.host.answer) = Some(answer);
         match self.work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -40,7 +41,8 @@ impl Task {
     }
 }
 
-/// Answers a request: `{method, route, origin, site, host, type, language, query, requestedHeaders, publicReads}`. Its result is a reply.
+/// Answers a request: `{method, route, origin, site, host, type, language, query, requestedHeaders, publicReads}`. Its
+/// result is a reply.
 #[wasm_bindgen]
 pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<String>, ledger: &ShopLedger) -> Task {
     let ledger = ledger.clone();
@@ -73,7 +75,8 @@ pub fn read_order(ledger: &ShopLedger, name: String) -> Task {
     task(|host| async move { host.worked(Work::new(&host, &ledger).order(&name).await) })
 }
 
-/// Begins a round of a ledger. Its result is `{value}`, the round as JSON with what is to be read (`claimed`), or `{refused}`.
+/// Begins a round of a ledger. Its result is `{value}`, the round as JSON with what is to be read (`claimed`), or
+/// `{refused}`.
 #[wasm_bindgen]
 pub fn begin_round(ledger: &ShopLedger) -> Task {
     let ledger = ledger.clone();

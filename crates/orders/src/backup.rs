@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl SqliteOrders {
-    /// Writes a copy of the whole database into a new file, readable by its owner alone: all that was committed when it began. The ledger in
-    /// it says when it was copied, so that a server does not take it for the ledger itself: see `Ledger::declare_restore`.
+    /// Writes a copy of the whole database into a new file, readable by its owner alone: all that was committed when it
+    /// began. The ledger in it says when it was copied, so that a server does not take it for the ledger itself: see
+    /// `Ledger::declare_restore`.
     ///
     /// # Errors
     /// [`OpenError`] if the file exists, cannot be written, or the database fails. Then there is no such file.
@@ -32,11 +33,12 @@ impl SqliteOrders {
         renamed
     }
 
-    /// Puts a copy in the place of the ledger at this address, while no server uses it. What was there is kept beside it, under the name
-    /// that this returns.
+    /// Puts a copy in the place of the ledger at this address, while no server uses it. What was there is kept beside
+    /// it, under the name that this returns.
     ///
     /// # Errors
-    /// [`OpenError`] if the file is no copy of a ledger with this prefix, if the address names no file, or if a file cannot be written.
+    /// [`OpenError`] if the file is no copy of a ledger with this prefix, if the address names no file, or if a file
+    /// cannot be written.
     pub async fn put_back(copy: &Path, address: &str, prefix: &str) -> Result<PathBuf, OpenError> {
         let place: SqliteConnectOptions = address.parse()?;
         let (place, kept) =

@@ -5,8 +5,9 @@ use crate::{AnyOrders, OpenError};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
 impl AnyOrders {
-    /// Opens the ledger of the tables with this prefix, in the database at this address: `sqlite:.guichet/shop.sqlite`, a file that is created
-    /// with its folder and readable by its owner alone; `postgres://…` with the feature `postgres`; or `memory:`, which ends with the process.
+    /// Opens the ledger of the tables with this prefix, in the database at this address: `sqlite:.guichet/shop.sqlite`,
+    /// a file that is created with its folder and readable by its owner alone; `postgres://…` with the feature
+    /// `postgres`; or `memory:`, which ends with the process.
     ///
     /// ```no_run
     /// # async fn open() -> Result<(), guichet_orders::OpenError> {
@@ -47,8 +48,8 @@ impl AnyOrders {
                 keep_private(options.get_filename()).map_err(OpenError::File)?;
                 options = options.journal_mode(SqliteJournalMode::Wal);
             }
-            // One connection, which is never closed: with it, orders in memory would be lost. A request that is canceled during the test
-            // of a connection would close it.
+            // One connection, which is never closed: with it, orders in memory would be lost. A request that is
+            // canceled during the test of a connection would close it.
             let pool = SqlitePoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
             let pool = pool.test_before_acquire(false).connect_with(options).await?;
             return Ok(Self::Sqlite(crate::SqliteOrders::open(pool, prefix).await?));

@@ -8,10 +8,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - It creates its five tables where they are missing and the database's role may. Their names begin with the prefix, so that no table of
-//!   the shop's own is touched.
-//! - What a `commit` has answered survives a crash. PostgreSQL 15 or newer; SQLite by one or several processes of one machine.
-//! - No rule about money stands here: what an order is, what is read again and when, is decided by `guichet::shop::ledger`.
+//! - It creates its five tables where they are missing and the database's role may. Their names begin with the prefix,
+//!   so that no table of the shop's own is touched.
+//! - What a `commit` has answered survives a crash. PostgreSQL 15 or newer; SQLite by one or several processes of one
+//!   machine.
+//! - No rule about money stands here: what an order is, what is read again and when, is decided by
+//!   `guichet::shop::ledger`.
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod any;

@@ -1,4 +1,5 @@
-//! The statements. Both engines take the same; they differ in how they begin, what time it is, and which tables there are.
+//! The statements. Both engines take the same; they differ in how they begin, what time it is, and which tables there
+//! are.
 
 use crate::tables::{FORMAT, TABLES, check_prefix};
 use crate::{OpenError, OrdersError};
@@ -21,7 +22,8 @@ macro_rules! orders {
             /// Opens the ledger of these tables, and creates those that are missing.
             ///
             /// # Errors
-            /// [`OpenError`] if the prefix is none, if tables are missing and may not be created, or if they are of a newer version.
+            /// [`OpenError`] if the prefix is none, if tables are missing and may not be created, or if they are of a
+            /// newer version.
             pub async fn open(pool: $pool, prefix: &str) -> Result<Self, OpenError> {
                 check_prefix(prefix)?;
                 let store = Self { pool, prefix: prefix.into() };

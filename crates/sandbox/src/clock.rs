@@ -19,12 +19,13 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A clock that never goes back, not even across a restart, so that final and expired objects stay so.
 ///
-/// **A response depends only on a second that is stored.** [`ServiceClock::catch_up`] stores the clock's current second, once, and
-/// [`ServiceClock::now`] returns it. After a crash the clock continues from there, whatever the wall clock shows.
+/// **A response depends only on a second that is stored.** [`ServiceClock::catch_up`] stores the clock's current
+/// second, once, and [`ServiceClock::now`] returns it. After a crash the clock continues from there, whatever the wall
+/// clock shows.
 ///
-/// **If a second cannot be stored, the clock continues in memory.** If it stopped, sessions would not expire while the disk is full.
-/// Nothing final depends on a second that is not stored: a final status that follows from time is itself stored before it is sent,
-/// and if that fails, the response is 503, as for every write.
+/// **If a second cannot be stored, the clock continues in memory.** If it stopped, sessions would not expire while the
+/// disk is full. Nothing final depends on a second that is not stored: a final status that follows from time is itself
+/// stored before it is sent, and if that fails, the response is 503, as for every write.
 pub(super) struct ServiceClock {
     wall_clock: WallClock,
     shown: Mutex<Shown>,
@@ -41,7 +42,8 @@ pub(super) struct ServiceClock {
 /// The attempts to store a second.
 #[derive(Default)]
 struct Storing {
-    /// The attempt in flight. It outlives the request that began it, so that requests that time out do not queue more writes.
+    /// The attempt in flight. It outlives the request that began it, so that requests that time out do not queue more
+    /// writes.
     attempt: Option<(i64, PendingWrite)>,
     /// When the last attempt failed; `None` if it succeeded.
     failed_at: Option<Duration>,
@@ -165,8 +167,8 @@ impl ServiceClock {
         }
     }
 
-    /// The wall clock's second. While it is behind the latest second shown, that second plus the time that has passed since on the
-    /// monotonic clock.
+    /// The wall clock's second. While it is behind the latest second shown, that second plus the time that has passed
+    /// since on the monotonic clock.
     fn shown(&self) -> i64 {
         let wall = self.wall_clock.unix();
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);

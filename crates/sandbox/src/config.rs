@@ -27,27 +27,32 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The database: `memory:`, or `sqlite:` and a file, which is created with its folder (feature `sqlite`).
     pub database: String,
-    /// The key from which client secrets are derived: at least 32 characters. Default: `GUICHET_INSTANCE_KEY`, or a key beside the
-    /// database.
+    /// The key from which client secrets are derived: at least 32 characters. Default: `GUICHET_INSTANCE_KEY`, or a key
+    /// beside the database.
     pub instance_key: Option<Secret>,
-    /// The first merchant's secret key: `sk_test_` and at least 16 letters and digits. Default: `GUICHET_SECRET_KEY`, or a key beside the
-    /// database.
+    /// The first merchant's secret key: `sk_test_` and at least 16 letters and digits. Default: `GUICHET_SECRET_KEY`,
+    /// or a key beside the database.
     pub secret_key: Option<Secret>,
-    /// The token of the control API: `ctl_` and at least 16 letters and digits. Default: `GUICHET_CONTROL_TOKEN`, or a new one at each
-    /// start.
+    /// The token of the control API: `ctl_` and at least 16 letters and digits. Default: `GUICHET_CONTROL_TOKEN`, or a
+    /// new one at each start.
     pub control_token: Option<Secret>,
-    /// The file of the two keys. If it does not exist, it is created, with the given keys, and new ones for those that are not given. If it
-    /// exists, a given key must be the one in the file. Default: a file beside the database, or new keys at each start in memory.
+    /// The file of the two keys. If it does not exist, it is created, with the given keys, and new ones for those that
+    /// are not given. If it exists, a given key must be the one in the file. Default: a file beside the database, or
+    /// new keys at each start in memory.
     pub keys: Option<PathBuf>,
-    /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps its name.
+    /// The name of the first merchant, which the hosted page shows. A merchant that is already in the database keeps
+    /// its name.
     pub merchant_name: String,
     /// The npm package, which the pages load. Default: [`Package::find`].
     pub package: Package,
-    /// The folder of a company's own checkout page, which is served in the place of the sandbox's: `index.html` is the page of every payment.
+    /// The folder of a company's own checkout page, which is served in the place of the sandbox's: `index.html` is the
+    /// page of every payment.
     pub checkout: Option<PathBuf>,
-    /// The origin of an [`InProcess`](crate::InProcess), which has no port: `http://localhost:4243`. Default: `public_url`, or this one.
+    /// The origin of an [`InProcess`](crate::InProcess), which has no port: `http://localhost:4243`. Default:
+    /// `public_url`, or this one.
     pub base_url: Option<String>,
-    /// The origin under which customers reach the sandbox: `https://pay.example.com`. Default: the address it listens on.
+    /// The origin under which customers reach the sandbox: `https://pay.example.com`. Default: the address it listens
+    /// on.
     pub public_url: Option<String>,
     /// Host names under which the control API answers, besides loopback.
     pub allow_hosts: Vec<String>,
@@ -56,8 +61,8 @@ pub struct Config {
     /// Whether payment methods and fees may be read without a credential.
     pub public_methods: bool,
     #[cfg(feature = "serve")]
-    /// The most open connections of one peer address, at least 1. Loopback is not limited. Behind a load balancer all connections have its
-    /// address.
+    /// The most open connections of one peer address, at least 1. Loopback is not limited. Behind a load balancer all
+    /// connections have its address.
     pub connections_per_address: usize,
     /// Whether unknown fields are refused.
     pub strict: bool,

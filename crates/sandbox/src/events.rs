@@ -21,11 +21,11 @@ pub struct Event {
     /// Its identifier, the same in every list.
     pub id: String,
     /// Its type:
-    /// - `payment_intent.created`, `payment_intent.` and the new status, and `payment_intent.duplicate_payment` for each entry of
-    ///   `duplicate_payments`;
-    /// - `subscription.` and the new status, `subscription.renewed` for each period after the first, `subscription.updated`,
-    ///   `subscription.duplicate_payment`, and `subscription.charge_succeeded` or `subscription.charge_failed` for a charge that ended
-    ///   after the subscription was canceled;
+    /// - `payment_intent.created`, `payment_intent.` and the new status, and `payment_intent.duplicate_payment` for
+    ///   each entry of `duplicate_payments`;
+    /// - `subscription.` and the new status, `subscription.renewed` for each period after the first,
+    ///   `subscription.updated`, `subscription.duplicate_payment`, and `subscription.charge_succeeded` or
+    ///   `subscription.charge_failed` for a charge that ended after the subscription was canceled;
     /// - `esim_order.created` and `esim_order.fulfilled`.
     pub kind: String,
     /// When, by the merchant's clock.

@@ -27,8 +27,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tower_service::Service as _;
 
-/// The whole payment service in this process: [`InProcess::respond`] is a function from request to response. It opens no socket and
-/// has no timer, so due work, such as charges of subscriptions, is done before each response.
+/// The whole payment service in this process: [`InProcess::respond`] is a function from request to response. It opens
+/// no socket and has no timer, so due work, such as charges of subscriptions, is done before each response.
 #[derive(Clone)]
 pub struct InProcess {
     pub(super) service: Arc<Service>,
@@ -44,8 +44,8 @@ pub struct InProcess {
 const BASE_URL: &str = "http://localhost:4243";
 
 impl InProcess {
-    /// Starts the service in memory or on a file, as `config.database` says. The surroundings give it time and randomness; those of the
-    /// first start stay the process's.
+    /// Starts the service in memory or on a file, as `config.database` says. The surroundings give it time and
+    /// randomness; those of the first start stay the process's.
     ///
     /// # Errors
     /// If the database or the keys cannot be used. The message says what to do.
@@ -54,7 +54,8 @@ impl InProcess {
         Self::open(config, None, None).await
     }
 
-    /// Checks the configuration, and then opens the database, unless a backend is given, and the keys. `address` is where it listens.
+    /// Checks the configuration, and then opens the database, unless a backend is given, and the keys. `address` is
+    /// where it listens.
     pub(super) async fn open(
         config: Config,
         backend: Option<Arc<dyn Backend>>,

@@ -1,6 +1,7 @@
 #![cfg_attr(doc_labels, feature(doc_cfg))]
-//! A payment service on the developer's machine, to build and test against: sessions, payment intents, fees, customers, plans,
-//! subscriptions with billing, eSIMs, the hosted checkout page, and a control API for tests. No real money moves.
+//! A payment service on the developer's machine, to build and test against: sessions, payment intents, fees, customers,
+//! plans, subscriptions with billing, eSIMs, the hosted checkout page, and a control API for tests. No real money
+//! moves.
 //!
 //! ```
 //! # #[cfg(feature = "serve")] tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -31,8 +32,9 @@
 //! /            a page that says what runs here
 //! ```
 //!
-//! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads, applies a rule,
-//! saves), `rules` (pure functions of the state) and `store` (memory, SQLite, or another crate's). `replies` writes the response.
+//! A request passes through `http` (finds the operation), `auth` (authenticates and authorizes), `service` (loads,
+//! applies a rule, saves), `rules` (pure functions of the state) and `store` (memory, SQLite, or another crate's).
+//! `replies` writes the response.
 
 mod auth;
 mod clock;

@@ -25,8 +25,8 @@ pub enum Package {
 }
 
 impl Package {
-    /// Finds the package: in the given folder; otherwise in this binary, if embedded; otherwise, for a binary in the `target` folder of
-    /// this project, where `cargo xtask pack` writes it.
+    /// Finds the package: in the given folder; otherwise in this binary, if embedded; otherwise, for a binary in the
+    /// `target` folder of this project, where `cargo xtask pack` writes it.
     pub fn find(folder: Option<PathBuf>) -> Self {
         match folder {
             Some(folder) => Self::Folder(folder),
@@ -104,8 +104,8 @@ impl Package {
     }
 }
 
-/// The folder of the package, if Cargo has built this binary in the project's own `target` folder. Any other binary, such as an
-/// installed one, must not serve files of whatever folder it is started in.
+/// The folder of the package, if Cargo has built this binary in the project's own `target` folder. Any other binary,
+/// such as an installed one, must not serve files of whatever folder it is started in.
 #[cfg(not(target_arch = "wasm32"))]
 fn beside_this_binary() -> Option<PathBuf> {
     let target = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("../../target").canonicalize().ok()?;
@@ -119,7 +119,8 @@ const fn beside_this_binary() -> Option<PathBuf> {
     None
 }
 
-/// The names, sizes and modification times of a package's files. Empty for a package that is in no folder: it does not change.
+/// The names, sizes and modification times of a package's files. Empty for a package that is in no folder: it does not
+/// change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Fingerprint(Vec<(String, u64, Option<SystemTime>)>);
 

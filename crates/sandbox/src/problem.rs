@@ -57,7 +57,8 @@ impl Problem {
         Self::fields(vec![FieldError::of(param, &code, message)])
     }
 
-    /// The 404 of an object that does not exist or belongs to another caller. Both get the same response, so that existence is not revealed.
+    /// The 404 of an object that does not exist or belongs to another caller. Both get the same response, so that
+    /// existence is not revealed.
     pub(super) fn missing(what: &str) -> Self {
         Self::new(ErrorCode::ResourceMissing, format!("There is no such {what}."))
     }

@@ -1,5 +1,5 @@
-//! What a profile makes of the service: other requests read, find and cancel a payment, and its words for a status are others. Requests of
-//! pages stay as they are, because the hosted page is this project's own.
+//! What a profile makes of the service: other requests read, find and cancel a payment, and its words for a status are
+//! others. Requests of pages stay as they are, because the hosted page is this project's own.
 
 use super::auth::{Caller, authenticate};
 use super::in_process::InProcess;
@@ -46,7 +46,8 @@ impl InProcess {
         let documented = match asked {
             Some((wanted, names)) => {
                 let caller = authenticate(&self.service, request.headers()).await.ok();
-                // An id that no payment has gets the service's own 404, and a caller who may not read, what such a one gets.
+                // An id that no payment has gets the service's own 404, and a caller who may not read, what such a one
+                // gets.
                 let id = self.id_of(&names, caller.as_ref()).await.unwrap_or_else(|| "pi_unknown".to_owned());
                 if wanted == Wanted::Find && matches!(caller, Some(Caller::Merchant(_))) {
                     reply = ReplyByProfile::List;

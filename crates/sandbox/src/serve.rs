@@ -20,8 +20,8 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
-/// How often the service looks for due subscriptions. Requests that list payments or events, or read or change subscriptions, first apply
-/// what is due.
+/// How often the service looks for due subscriptions. Requests that list payments or events, or read or change
+/// subscriptions, first apply what is due.
 const BILLING_INTERVAL: Duration = Duration::from_secs(1);
 /// How often expired idempotency keys are deleted.
 const DELETION_INTERVAL: Duration = Duration::from_secs(60);
@@ -67,7 +67,8 @@ impl Sandbox {
         Self::launch(config, None).await
     }
 
-    /// Starts a sandbox on a backend of your own, which it has to itself and closes at its end. `config.database` is not read.
+    /// Starts a sandbox on a backend of your own, which it has to itself and closes at its end. `config.database` is
+    /// not read.
     ///
     /// # Errors
     /// As [`Sandbox::start_with`].
@@ -152,8 +153,8 @@ impl Sandbox {
         Ok(Tenant::new(clock, secret_key, self.base_url().to_owned()))
     }
 
-    /// Deletes everything of every merchant but its name and its key: payments, customers, sessions, faults, requests and events.
-    /// Their clocks show the service's time again.
+    /// Deletes everything of every merchant but its name and its key: payments, customers, sessions, faults, requests
+    /// and events. Their clocks show the service's time again.
     ///
     /// # Errors
     /// If the database cannot be written.
@@ -168,7 +169,8 @@ impl Sandbox {
         .await
     }
 
-    /// Stops the sandbox. Requests in flight are answered, everything is stored, and the port is free when this returns.
+    /// Stops the sandbox. Requests in flight are answered, everything is stored, and the port is free when this
+    /// returns.
     pub async fn stop(mut self) {
         drop(self.stop.take());
         if let Some(ended) = self.ended.take() {

@@ -1,5 +1,5 @@
-//! The surroundings of the sandbox: time, randomness, waiting, environment variables, files, and compression. On a system they are its own;
-//! elsewhere, as in wasm32, the caller gives them.
+//! The surroundings of the sandbox: time, randomness, waiting, environment variables, files, and compression. On a
+//! system they are its own; elsewhere, as in wasm32, the caller gives them.
 
 use std::path::Path;
 use std::pin::{Pin, pin};

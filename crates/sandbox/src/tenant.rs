@@ -97,7 +97,8 @@ impl Tenant {
         Ok(self.clock.merchant.requests())
     }
 
-    /// The events of its newest 1,000 payments and eSIM orders, and the newest 1,000 events of its subscriptions, in order.
+    /// The events of its newest 1,000 payments and eSIM orders, and the newest 1,000 events of its subscriptions, in
+    /// order.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -158,8 +159,8 @@ impl Clock {
         run_on(&self.runtime, work(Arc::clone(&self.service), self.merchant.clone())).await
     }
 
-    /// Moves it forward and returns its new time. Work that becomes due, such as charges of subscriptions, is done before this
-    /// returns, each at its own time.
+    /// Moves it forward and returns its new time. Work that becomes due, such as charges of subscriptions, is done
+    /// before this returns, each at its own time.
     ///
     /// # Errors
     /// If the database cannot be written.

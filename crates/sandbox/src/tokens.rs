@@ -24,7 +24,8 @@ pub(super) fn secret(prefix: &str) -> Secret {
     Secret::new(format!("{prefix}{}", base62(&random::<32>(), 43)))
 }
 
-/// The stored form of a key, a token or a canonical body. Keys and tokens have 256 random bits, so a plain SHA-256 cannot be reversed.
+/// The stored form of a key, a token or a canonical body. Keys and tokens have 256 random bits, so a plain SHA-256
+/// cannot be reversed.
 pub(super) fn fingerprint(secret: &str) -> String {
     hex::encode(Sha256::digest(secret))
 }

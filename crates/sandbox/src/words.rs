@@ -1,4 +1,5 @@
-//! The sentences of the pages in English and French, from `words/en.json` and `words/fr.json`. The scripts have the same ones.
+//! The sentences of the pages in English and French, from `words/en.json` and `words/fr.json`. The scripts have the
+//! same ones.
 
 /// A sentence in each language. `{name}` in it is a place for [`Language::fill`].
 pub(crate) type Sentence = [&'static str; 2];

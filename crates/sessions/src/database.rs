@@ -1,5 +1,5 @@
-//! The common part of the stores on PostgreSQL and Redis: a time limit, steps that are repeated over a new connection, and the error
-//! if the database does not answer.
+//! The common part of the stores on PostgreSQL and Redis: a time limit, steps that are repeated over a new connection,
+//! and the error if the database does not answer.
 
 use guichet::native::{Reason, Refused};
 use guichet::protocol::{Error, Kind};
@@ -11,8 +11,8 @@ use tokio::time;
 
 /// The time limit of one step, connecting and repeating included.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
-/// The time limit of a reply over a connection that may be dead: a network may forget an idle connection without closing it.
-/// The rest of the step's time is for a new connection.
+/// The time limit of a reply over a connection that may be dead: a network may forget an idle connection without
+/// closing it. The rest of the step's time is for a new connection.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pause before a step is repeated.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -53,8 +53,8 @@ pub(super) struct Failed {
 /// The remedy for an error of an unknown cause.
 pub(super) const CHECK_ADDRESS: &str = "Check its address.";
 
-/// Does one step of a store. While its error may pass, such as a lost connection, the step is repeated until [`DEADLINE`]: every step
-/// of a [`SessionStore`](guichet::native::SessionStore) may be repeated.
+/// Does one step of a store. While its error may pass, such as a lost connection, the step is repeated until
+/// [`DEADLINE`]: every step of a [`SessionStore`](guichet::native::SessionStore) may be repeated.
 pub(super) async fn attempt<T, E, Step>(step: impl Fn() -> Step) -> Result<T, Failed>
 where
     E: DatabaseError,

@@ -1,7 +1,7 @@
 //! Reads the address of a PostgreSQL database.
 //!
-//! sqlx logs a parameter that it does not know with its value, which may be a mistyped password, and ignores it. So an address is
-//! checked here before sqlx reads it, and no error repeats what may be a secret.
+//! sqlx logs a parameter that it does not know with its value, which may be a mistyped password, and ignores it. So an
+//! address is checked here before sqlx reads it, and no error repeats what may be a secret.
 
 use guichet::flow::nearest;
 use guichet::values::printable;

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 /// Begins a transaction.
 ///
-/// - Its commit is durable, whatever the database's default is: a session that a crash removes from the database would survive its
-///   sign-out.
+/// - Its commit is durable, whatever the database's default is: a session that a crash removes from the database would
+///   survive its sign-out.
 /// - If the shop's server loses its network, the database unlocks the login after two seconds.
 const BEGIN: &str = "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL idle_in_transaction_session_timeout = '2s'";
 /// A user without the right to create tables uses those that another user has created.
@@ -87,8 +87,8 @@ const DELETE_EXPIRED: &str = "
     DELETE FROM guichet_logins WHERE login IN (
         SELECT login FROM guichet_logins WHERE expires_at <= now() LIMIT 100 FOR UPDATE SKIP LOCKED)";
 
-/// Keeps sessions in PostgreSQL. Cheap to clone; `Sessions` and `SessionGuard` take a clone each, as the [crate](crate)'s example shows.
-/// The crate says what both stores promise.
+/// Keeps sessions in PostgreSQL. Cheap to clone; `Sessions` and `SessionGuard` take a clone each, as the
+/// [crate](crate)'s example shows. The crate says what both stores promise.
 ///
 /// ```no_run
 /// # async fn open(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
@@ -98,15 +98,16 @@ const DELETE_EXPIRED: &str = "
 /// # Ok(()) }
 /// ```
 ///
-/// - It creates its two tables, `guichet_logins` and `guichet_sessions`, in the first schema of the `search_path`, unless they exist.
-///   Writes delete what has expired. PostgreSQL 15 or newer.
-/// - A session or a sign-out that was acknowledged survives a crash of the database, whatever its `synchronous_commit` is.
-/// - TLS is set in the address: `sslmode=verify-full`, with `sslrootcert=…` for a private authority. `verify-ca` does not compare the
-///   server's name with its certificate. `require` encrypts and verifies nothing, whatever `sslrootcert` is: whoever can redirect the
-///   connection can read and change what is sent. Without `sslmode`, or with `prefer`, `allow` or `disable`, the connection may be
-///   unencrypted.
-/// - It refuses tables that belong to another role than the shop's, because their triggers would run with the rights of the shop's role,
-///   unless [`PostgresSessionsBuilder::owned_by`] names their owner.
+/// - It creates its two tables, `guichet_logins` and `guichet_sessions`, in the first schema of the `search_path`,
+///   unless they exist. Writes delete what has expired. PostgreSQL 15 or newer.
+/// - A session or a sign-out that was acknowledged survives a crash of the database, whatever its `synchronous_commit`
+///   is.
+/// - TLS is set in the address: `sslmode=verify-full`, with `sslrootcert=…` for a private authority. `verify-ca` does
+///   not compare the server's name with its certificate. `require` encrypts and verifies nothing, whatever
+///   `sslrootcert` is: whoever can redirect the connection can read and change what is sent. Without `sslmode`, or with
+///   `prefer`, `allow` or `disable`, the connection may be unencrypted.
+/// - It refuses tables that belong to another role than the shop's, because their triggers would run with the rights of
+///   the shop's role, unless [`PostgresSessionsBuilder::owned_by`] names their owner.
 #[derive(Clone)]
 pub struct PostgresSessions {
     connections: Connections,
@@ -134,15 +135,16 @@ pub struct PostgresSessionsBuilder<'a> {
 }
 
 impl PostgresSessionsBuilder<'_> {
-    /// Allows a connection without TLS to this host. Whoever reads or changes what is sent there may get the password of PostgreSQL, and can
-    /// undo sign-outs: name a host only in a network that no one else uses. This machine, by loopback or a Unix socket, needs no name.
+    /// Allows a connection without TLS to this host. Whoever reads or changes what is sent there may get the password
+    /// of PostgreSQL, and can undo sign-outs: name a host only in a network that no one else uses. This machine, by
+    /// loopback or a Unix socket, needs no name.
     pub fn allow_unencrypted(mut self, host: &str) -> Self {
         self.plain_hosts.allow(host);
         self
     }
 
-    /// Uses tables that belong to this role, which creates the shop's tables. The rights of the shop's own role are in its hands: a trigger
-    /// of a table runs as the role that writes to it.
+    /// Uses tables that belong to this role, which creates the shop's tables. The rights of the shop's own role are in
+    /// its hands: a trigger of a table runs as the role that writes to it.
     pub fn owned_by(mut self, role: &str) -> Self {
         role.clone_into(&mut self.owner);
         self
@@ -151,8 +153,8 @@ impl PostgresSessionsBuilder<'_> {
     /// Connects to the database at this address, with up to 8 connections, and creates the tables unless they exist.
     ///
     /// # Errors
-    /// Kind `input` if the address cannot be parsed or has an unknown parameter, if the connection may be unencrypted, or if the tables
-    /// belong to another role; `offline` if the database does not answer within 5 seconds, or refuses.
+    /// Kind `input` if the address cannot be parsed or has an unknown parameter, if the connection may be unencrypted,
+    /// or if the tables belong to another role; `offline` if the database does not answer within 5 seconds, or refuses.
     pub async fn connect(self, url: &str) -> Result<PostgresSessions, Error> {
         let address = postgres_address::parse(url).map_err(|message| Error::new(Kind::Input, message))?;
         let options = PgConnectOptions::from_url(&address).map_err(|_| {
@@ -167,14 +169,14 @@ impl PostgresSessionsBuilder<'_> {
         self.open(Connections::open(options)).await
     }
 
-    /// Keeps sessions through the application's own pool, and creates the tables unless they exist. Such a step takes longer than one after
-    /// [`PostgresSessionsBuilder::connect`]: sqlx's pool tests a connection after its use and, unless `test_before_acquire` is off, before.
-    /// After its use it waits without a time limit: a connection that the network forgets in that moment counts as used until TCP
-    /// gives it up.
+    /// Keeps sessions through the application's own pool, and creates the tables unless they exist. Such a step takes
+    /// longer than one after [`PostgresSessionsBuilder::connect`]: sqlx's pool tests a connection after its use and,
+    /// unless `test_before_acquire` is off, before. After its use it waits without a time limit: a connection that the
+    /// network forgets in that moment counts as used until TCP gives it up.
     ///
     /// # Errors
-    /// Kind `input` if the pool's connections may be unencrypted, or if the tables belong to another role; `offline` if the database does
-    /// not answer within 5 seconds, or refuses.
+    /// Kind `input` if the pool's connections may be unencrypted, or if the tables belong to another role; `offline` if
+    /// the database does not answer within 5 seconds, or refuses.
     pub async fn pool(self, pool: PgPool) -> Result<PostgresSessions, Error> {
         self.require_encryption(&pool.connect_options())?;
         self.open(Connections::Pool(pool)).await

@@ -23,8 +23,8 @@ const TOKEN_ENDED: &str = "guichet:token-ended:";
 /// A connection that has been unused for so long is tested, so that the network does not forget it.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Keeps sessions in Redis. Cheap to clone; `Sessions` and `SessionGuard` take a clone each, as the [crate](crate)'s example shows. The
-/// crate says what both stores promise.
+/// Keeps sessions in Redis. Cheap to clone; `Sessions` and `SessionGuard` take a clone each, as the [crate](crate)'s
+/// example shows. The crate says what both stores promise.
 ///
 /// ```no_run
 /// # async fn open(client: guichet::Client) -> Result<(), guichet::protocol::Error> {
@@ -34,11 +34,11 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// # Ok(()) }
 /// ```
 ///
-/// - Its keys begin with `guichet:`, and each expires by itself. The server is one Redis 6 or newer, not a cluster, with
-///   `maxmemory-policy noeviction`: an evicted key is a lost session, or an ended one that other servers' guards accept for up to 30
-///   seconds more.
-/// - `rediss://` is TLS. For a private authority, pass [`RedisSessionsBuilder::client`] a client that has its certificate. `redis://` is not
-///   encrypted.
+/// - Its keys begin with `guichet:`, and each expires by itself. The server is one Redis 6 or newer, not a cluster,
+///   with `maxmemory-policy noeviction`: an evicted key is a lost session, or an ended one that other servers' guards
+///   accept for up to 30 seconds more.
+/// - `rediss://` is TLS. For a private authority, pass [`RedisSessionsBuilder::client`] a client that has its
+///   certificate. `redis://` is not encrypted.
 #[derive(Clone)]
 pub struct RedisSessions {
     connection: Arc<Connection>,
@@ -62,8 +62,8 @@ pub struct RedisSessionsBuilder<'a> {
 }
 
 impl RedisSessionsBuilder<'_> {
-    /// Allows a connection without TLS to this host. Whoever reads or changes what is sent there gets the password of Redis, and can undo
-    /// sign-outs: name a host only in a network that no one else uses. This machine needs no name.
+    /// Allows a connection without TLS to this host. Whoever reads or changes what is sent there gets the password of
+    /// Redis, and can undo sign-outs: name a host only in a network that no one else uses. This machine needs no name.
     pub fn allow_unencrypted(mut self, host: &str) -> Self {
         self.plain_hosts.allow(host);
         self
@@ -72,8 +72,9 @@ impl RedisSessionsBuilder<'_> {
     /// Connects to the server at this address.
     ///
     /// # Errors
-    /// Kind `input` if the address cannot be parsed, if the connection would be unencrypted or to a server whose certificate is not
-    /// verified, or if TLS has no crypto provider; `offline` if the server does not answer within 5 seconds, or refuses.
+    /// Kind `input` if the address cannot be parsed, if the connection would be unencrypted or to a server whose
+    /// certificate is not verified, or if TLS has no crypto provider; `offline` if the server does not answer within 5
+    /// seconds, or refuses.
     pub async fn connect(self, url: &str) -> Result<RedisSessions, Error> {
         let info = url.into_connection_info().map(|info| info.set_tcp_settings(tcp_settings()));
         let redis = info

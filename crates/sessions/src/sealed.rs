@@ -17,13 +17,14 @@ const NONCE: usize = 24;
 /// A login or a token as it stands in the database.
 pub(super) type Hash = [u8; 32];
 
-/// The SHA-256 of a token, by which it is found without being stored. It is the same for every secret key, so that after a change of
-/// the key an ended token is still known.
+/// The SHA-256 of a token, by which it is found without being stored. It is the same for every secret key, so that
+/// after a change of the key an ended token is still known.
 pub(super) fn token_hash(token: &SessionToken) -> Hash {
     Sha256::digest(token.expose()).into()
 }
 
-/// Encrypts with keys that are derived from the client's secret key: with another secret key nothing is found, and nothing can be opened.
+/// Encrypts with keys that are derived from the client's secret key: with another secret key nothing is found, and
+/// nothing can be opened.
 pub(super) struct Sealer {
     client: Client,
     cipher: XChaCha20Poly1305,

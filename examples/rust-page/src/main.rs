@@ -102,8 +102,8 @@ fn show_outcome(outcome: Result<Outcome, Error>) {
     }
 }
 
-/// One amount, which the customer pays. If the operator may still approve an attempt that it declined, nobody knows yet whether it took the
-/// money.
+/// One amount, which the customer pays. If the operator may still approve an attempt that it declined, nobody knows yet
+/// whether it took the money.
 fn sentence(outcome: &Outcome) -> String {
     let is_unknown = outcome.state != OutcomeState::Succeeded && outcome.late_approval != LateApproval::Never;
     let mut sentence = match is_unknown {

@@ -1,4 +1,5 @@
-//! All SQL of the shop's own tables, the same for SQLite and PostgreSQL. The ledger's tables, in the same database, are not touched here.
+//! All SQL of the shop's own tables, the same for SQLite and PostgreSQL. The ledger's tables, in the same database, are
+//! not touched here.
 
 use crate::orders::{Line, Order};
 use guichet::native::Refused;
@@ -81,10 +82,11 @@ impl Database {
         self.row(query_as("SELECT * FROM orders WHERE id = $1 AND customer = $2").bind(id).bind(customer)).await
     }
 
-    /// Stores what the ledger says of an order, once: an event comes at least once, and not always in order. Returns whether it is new.
+    /// Stores what the ledger says of an order, once: an event comes at least once, and not always in order. Returns
+    /// whether it is new.
     ///
-    /// Another job ships the orders that are paid and not shipped: if a server shipped it here, and were killed just before, the order
-    /// would stay in the shop.
+    /// Another job ships the orders that are paid and not shipped: if a server shipped it here, and were killed just
+    /// before, the order would stay in the shop.
     pub(crate) async fn store(&self, id: &str, changed: &Changed) -> Result<bool, Refused> {
         let status = match changed.state {
             OrderState::Unpaid => "unpaid",

@@ -1,5 +1,5 @@
-//! A shop of shoes that sells through guichet, as a merchant might write it: axum, a database of its own, and the secret key on its
-//! server. `cargo xtask demo` starts it beside a sandbox. By hand:
+//! A shop of shoes that sells through guichet, as a merchant might write it: axum, a database of its own, and the
+//! secret key on its server. `cargo xtask demo` starts it beside a sandbox. By hand:
 //!
 //! ```text
 //! cargo xtask pack --quick                                          # the npm package, which its pages import
@@ -7,12 +7,13 @@
 //! GUICHET_SECRET_KEY=sk_test_… cargo run --package guichet-shop
 //! ```
 //!
-//! Its orders are in SQLite. With the feature `postgres` they are in PostgreSQL, and its customers' session tokens too, so several
-//! of its servers can share them: start each with the same `--database postgres://…`, the same key and the same `--public-url`. All run on
-//! this machine, because the shop has no passwords.
+//! Its orders are in SQLite. With the feature `postgres` they are in PostgreSQL, and its customers' session tokens too,
+//! so several of its servers can share them: start each with the same `--database postgres://…`, the same key and the
+//! same `--public-url`. All run on this machine, because the shop has no passwords.
 //!
-//! `SHOP_ORIGIN=http://localhost:5173` names the origin of its page, if that is not the server's own: that page, and no other, may call the
-//! server with the cookie (docs/two-origins.md). The server answers only under `localhost` and loopback addresses.
+//! `SHOP_ORIGIN=http://localhost:5173` names the origin of its page, if that is not the server's own: that page, and no
+//! other, may call the server with the cookie (docs/two-origins.md). The server answers only under `localhost` and
+//! loopback addresses.
 //!
 //! - [`seller`] is the shop's side of the three routes: who buys, what an order costs, what becomes of it.
 //! - [`settler`] reads the payments of customers who closed the page.
@@ -62,10 +63,12 @@ struct Options {
     /// The address of the payment service.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:4243")]
     base_url: String,
-    /// The database of orders and logins: a file, `memory:`, or with the feature `postgres` a `postgres://…` that servers share.
+    /// The database of orders and logins: a file, `memory:`, or with the feature `postgres` a `postgres://…` that
+    /// servers share.
     #[arg(long, value_name = "URL", default_value = "sqlite:.guichet/shop.sqlite")]
     database: String,
-    /// The shop's address as browsers name it, the same on each server that shares a database; default: where it listens.
+    /// The shop's address as browsers name it, the same on each server that shares a database; default: where it
+    /// listens.
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
     /// The folder of the pages.

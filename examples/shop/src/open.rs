@@ -35,8 +35,8 @@ pub(crate) async fn open(address: &str) -> Result<Database, String> {
         return Err(unusable(&"give sqlite: and a file (sqlite:.guichet/shop.sqlite), or memory:"));
     }
     install_default_drivers();
-    // SQLite has one connection, which is never closed: with it, orders in memory would be lost. A request that is canceled during
-    // the test of a connection would close it.
+    // SQLite has one connection, which is never closed: with it, orders in memory would be lost. A request that is
+    // canceled during the test of a connection would close it.
     let pool = AnyPoolOptions::new().max_connections(if is_postgres { 10 } else { 1 });
     let pool = pool.idle_timeout(None).max_lifetime(None).test_before_acquire(is_postgres);
     let pool = pool.connect(if address == "memory:" { "sqlite::memory:" } else { address }).await;

@@ -43,7 +43,8 @@ impl FromRow<'_, AnyRow> for Order {
 }
 
 impl Order {
-    /// Whether these are its lines. Their names and prices are not compared: a name may be in another language, and a payment begins with the price of its day.
+    /// Whether these are its lines. Their names and prices are not compared: a name may be in another language, and a
+    /// payment begins with the price of its day.
     pub(crate) fn is_of(&self, lines: &[Line]) -> bool {
         let key = |line: &Line| (line.sku.clone(), line.quantity);
         self.lines.iter().map(key).eq(lines.iter().map(key))
@@ -82,7 +83,8 @@ pub(crate) fn total(lines: &[Line]) -> u64 {
     lines.iter().map(|line| line.price * u64::from(line.quantity)).sum()
 }
 
-/// The lines of an order, with names and prices from the catalogue. `None` if the shop does not sell one of the products.
+/// The lines of an order, with names and prices from the catalogue. `None` if the shop does not sell one of the
+/// products.
 pub(crate) fn lines_of(quantities: &BTreeMap<String, u32>, language: Language) -> Option<Vec<Line>> {
     let line = |(sku, quantity): (&String, &u32)| {
         let product = Product::of(sku)?;

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use guichet::native::{Reason, Refused};
 use std::net::IpAddr;
 
-/// Refuses a request whose `Host` is not this machine: the domain of another site may resolve to it (DNS rebinding), and that site's
-/// pages would count as the shop's own.
+/// Refuses a request whose `Host` is not this machine: the domain of another site may resolve to it (DNS rebinding),
+/// and that site's pages would count as the shop's own.
 pub(crate) async fn known_hosts_only(request: Request, next: Next) -> Response {
     let host = request.uri().authority().cloned().or_else(|| text(request.headers(), HOST)?.parse().ok());
     if host.as_ref().is_some_and(is_this_machine) {
@@ -20,9 +20,10 @@ pub(crate) async fn known_hosts_only(request: Request, next: Next) -> Response {
     (StatusCode::MISDIRECTED_REQUEST, message).into_response()
 }
 
-/// Refuses a request of another site's page, to which the browser may add the shop's cookie. Browsers set these headers, and no page can; a
-/// request without them does not come from a page. (The three routes do the same by themselves.) A page of an origin that the shop has
-/// named names it in each request, also where a proxy has changed `Host`.
+/// Refuses a request of another site's page, to which the browser may add the shop's cookie. Browsers set these
+/// headers, and no page can; a request without them does not come from a page. (The three routes do the same by
+/// themselves.) A page of an origin that the shop has named names it in each request, also where a proxy has changed
+/// `Host`.
 pub(crate) async fn own_pages_only(
     State(origins): State<Vec<String>>,
     request: Request,

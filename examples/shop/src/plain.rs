@@ -1,4 +1,5 @@
-//! The shop without script, for a browser that does not run the pages': forms that sign in and buy one pair. `Routes` answers what they pay.
+//! The shop without script, for a browser that does not run the pages': forms that sign in and buy one pair. `Routes`
+//! answers what they pay.
 
 use crate::api::begin_login;
 use crate::app::App;

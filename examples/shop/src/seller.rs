@@ -34,8 +34,8 @@ impl Shop for Seller {
         Ok(Some(buyer_of(customer, login)))
     }
 
-    /// The page names the order, and the server sets the price, the customer and the reference. Another customer's order gets the
-    /// same 404 as an unknown one.
+    /// The page names the order, and the server sets the price, the customer and the reference. Another customer's
+    /// order gets the same 404 as an unknown one.
     async fn purchase(&self, buyer: &Buyer, order: Value) -> Result<Purchase, Refused> {
         let Owner::Customer(customer) = &buyer.owner else { return Err(order_missing()) };
         let customer = Customer::of(customer).ok_or_else(order_missing)?;
@@ -78,8 +78,8 @@ pub(crate) fn order_missing() -> Refused {
     Refused::new(404, Reason { code: "order_missing", message: "There is no such order." })
 }
 
-/// A real shop names an address as verified if the customer has opened a link that was sent there. One that the service does not take
-/// gets no session, and all else works.
+/// A real shop names an address as verified if the customer has opened a link that was sent there. One that the service
+/// does not take gets no session, and all else works.
 fn buyer_of(customer: &Customer, login: String) -> Buyer {
     let buyer = Buyer::customer(customer.id).login(login);
     match Email::new(customer.email) {

@@ -4,7 +4,8 @@ use crate::open::ShopLedger;
 use crate::seller::Seller;
 use std::time::Duration;
 
-/// Settles, and goes on after a panic: a shop that sells and does not settle would take money for orders that stay unpaid.
+/// Settles, and goes on after a panic: a shop that sells and does not settle would take money for orders that stay
+/// unpaid.
 pub(crate) async fn settle_for_ever(ledger: ShopLedger, seller: Seller, every: Duration) {
     while let Err(panicked) = tokio::spawn(keep_settling(ledger.clone(), seller.clone(), every)).await {
         tracing::error!(%panicked, "the settling has ended, and begins anew");

@@ -1,7 +1,7 @@
 //! Lets customers list and change their own subscriptions, authenticated by their session token.
 //!
-//! This is an example of a guarded merchant API: [`CustomerSession`] is the authenticated customer, the subscription names its
-//! owner, and the secret key is used only if the two are equal.
+//! This is an example of a guarded merchant API: [`CustomerSession`] is the authenticated customer, the subscription
+//! names its owner, and the secret key is used only if the two are equal.
 
 use crate::app::App;
 use crate::catalogue::{Customer, PLANS, Plan};
@@ -74,8 +74,8 @@ async fn subscribe(State(app): State<App>, customer: CustomerSession, body: Byte
     Ok((StatusCode::CREATED, no_store_json(to_json(&made))).into_response())
 }
 
-/// All subscriptions of a customer, newest first. The service lists those of all customers and has no filter. A shop with
-/// many would store which ones belong to whom, as this one does for payments.
+/// All subscriptions of a customer, newest first. The service lists those of all customers and has no filter. A shop
+/// with many would store which ones belong to whom, as this one does for payments.
 async fn subscriptions_of(app: &App, customer: &CustomerSession) -> Result<Vec<Subscription>, Refused> {
     let mut all = app.client.all(&ListSubscriptions::new());
     let mut own = Vec::new();

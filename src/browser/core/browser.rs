@@ -1,7 +1,7 @@
 //! The page: its address, clocks, storage and channels. In a worker or in Node.js there is no page.
 //!
-//! An exception of the browser does not leave this module: its text may have the whole address, with the client secret. It is ignored,
-//! or becomes an error [of ours](not_allowed).
+//! An exception of the browser does not leave this module: its text may have the whole address, with the client secret.
+//! It is ignored, or becomes an error [of ours](not_allowed).
 
 use super::error::CallError;
 use super::time::{Notification, now};
@@ -21,7 +21,8 @@ fn global<T: JsCast>(name: &str) -> Option<T> {
     member(&js_sys::global(), name)
 }
 
-/// A member of the page's own objects; `None` also if the browser forbids it. Each getter of web-sys would be one more import.
+/// A member of the page's own objects; `None` also if the browser forbids it. Each getter of web-sys would be one more
+/// import.
 pub(crate) fn member<T: JsCast>(object: &JsValue, name: &str) -> Option<T> {
     get(object, name).map(JsCast::unchecked_into)
 }
@@ -168,11 +169,13 @@ pub(crate) enum Place {
     Popup(Window),
 }
 
-/// Follows an address. Ready when the back button shows the page again, when the popup's return page announces the return by this key, or
-/// when this page is used again and the popup looks closed. That is no proof: a page can cut itself off from its opener, and then looks
-/// closed to it. With `Cross-Origin-Opener-Policy: same-origin` it does so as soon as it leaves the blank page.
+/// Follows an address. Ready when the back button shows the page again, when the popup's return page announces the
+/// return by this key, or when this page is used again and the popup looks closed. That is no proof: a page can cut
+/// itself off from its opener, and then looks closed to it. With `Cross-Origin-Opener-Policy: same-origin` it does so
+/// as soon as it leaves the blank page.
 ///
-/// `kept` is stored under the key for the return page. A popup that cannot be used is closed, and the address is followed here.
+/// `kept` is stored under the key for the return page. A popup that cannot be used is closed, and the address is
+/// followed here.
 ///
 /// # Errors
 /// If the page is in a frame of another origin, or the browser does not let it navigate.
@@ -209,9 +212,11 @@ pub(crate) async fn leave(address: &str, place: &Place, key: &str, kept: &JsValu
         }
         return Ok(End::TurnedBack);
     };
-    // The hosted page must not reach this one. Only now: a sandboxed frame may navigate a window only while it is its opener.
+    // The hosted page must not reach this one. Only now: a sandboxed frame may navigate a window only while it is its
+    // opener.
     let _ = popup.set_opener(&JsValue::NULL);
-    // Only if two looks see it: Chromium shows the blank page as one that cannot be read for a moment before it cuts the popup off.
+    // Only if two looks see it: Chromium shows the blank page as one that cannot be read for a moment before it cuts
+    // the popup off.
     let mut times_seen = 0;
     loop {
         let news = Notification::after(LOOK_EVERY).or(&window, "pointerdown");
@@ -245,8 +250,8 @@ pub(crate) fn is_closed(popup: &Window) -> bool {
 /// The answer of a page that waits for a return. An announcement is empty.
 const AWAITED: &str = "awaited";
 
-/// Announces a return to the page that waits for it. If one answers, this window closes. The announcement of another page, or of another
-/// client of this one, is no answer.
+/// Announces a return to the page that waits for it. If one answers, this window closes. The announcement of another
+/// page, or of another client of this one, is no answer.
 pub(crate) async fn announce_return(key: String) {
     const ANSWER_WITHIN: Ms = 5_000.0;
     let Some(channel) = Channel::open(&key) else { return };

@@ -116,8 +116,8 @@ thread_local! {
     static LAST_RETURN: RefCell<JsValue> = const { RefCell::new(JsValue::UNDEFINED) };
 }
 
-/// The member of `history.state` that keeps a return, with the page's address after it: the page may be loaded again, and may have a
-/// second copy of the package. A router may take its state along to another address.
+/// The member of `history.state` that keeps a return, with the page's address after it: the page may be loaded again,
+/// and may have a second copy of the package. A router may take its state along to another address.
 const KEPT: &str = "guichetReturn";
 
 /// The return of a customer to this page, if there is one.

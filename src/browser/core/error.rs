@@ -11,8 +11,8 @@ use wasm_bindgen::prelude::*;
 /// A call in progress. Dropping it cancels the call.
 pub(crate) type Pending<T> = LocalBoxFuture<'static, Result<T, CallError>>;
 
-/// The error of a call, as a page sees it: a `GuichetError` that is created here, or the value that a function of the page has
-/// [thrown](CallError::thrown). In a Rust page a `GuichetError` is a plain object.
+/// The error of a call, as a page sees it: a `GuichetError` that is created here, or the value that a function of the
+/// page has [thrown](CallError::thrown). In a Rust page a `GuichetError` is a plain object.
 #[derive(Clone)]
 pub(crate) struct CallError(JsValue);
 
@@ -39,8 +39,8 @@ impl From<CallError> for JsValue {
 }
 
 impl CallError {
-    /// Keeps what a function of the page has thrown: the merchant's, `merchantHeaders`, a getter. What the browser throws is
-    /// [replaced](super::browser).
+    /// Keeps what a function of the page has thrown: the merchant's, `merchantHeaders`, a getter. What the browser
+    /// throws is [replaced](super::browser).
     pub(crate) fn thrown(value: JsValue) -> Self {
         Self(value)
     }
@@ -74,7 +74,8 @@ impl CallError {
         Self::lost(spec, Kind::Timeout, "The request timed out: see `timeoutMs`.", JsValue::UNDEFINED)
     }
 
-    /// The error of a call without a reply, with the exception of `fetch`. The browser's does not say why there is none.
+    /// The error of a call without a reply, with the exception of `fetch`. The browser's does not say why there is
+    /// none.
     pub(crate) fn offline(spec: &Spec, cause: JsValue) -> Self {
         let remedy = ". Check the connection, the address and CORS.";
         Self::lost(spec, Kind::Offline, &["No reply to ", spec.name, remedy].concat(), cause)
@@ -92,8 +93,8 @@ impl CallError {
         Self::with(Kind::Input, message, &[("fields", Some(fields.into()))])
     }
 
-    /// The error of one invalid argument. Without a message `pkg-template/explain.js` gives it one: a sentence for a developer alone would
-    /// cost every page bytes.
+    /// The error of one invalid argument. Without a message `pkg-template/explain.js` gives it one: a sentence for a
+    /// developer alone would cost every page bytes.
     #[inline(never)]
     pub(crate) fn field(param: &str, message: &str) -> Self {
         Self::input(

@@ -174,8 +174,8 @@ pub(crate) fn check_intent(id: Option<String>, secret: Option<String>) -> Result
     Ok((id, ClientSecret::new(secret)))
 }
 
-/// The identifier and the client secret of an address. If it is the page's own, the secret moves from the address bar to
-/// `history.state`, where a reload and the back button find it.
+/// The identifier and the client secret of an address. If it is the page's own, the secret moves from the address bar
+/// to `history.state`, where a reload and the back button find it.
 pub(crate) fn intent_of_address(address: &str) -> Result<(Option<String>, Option<String>), CallError> {
     check_no_secret_key_in(address)?;
     let opened = open(address);

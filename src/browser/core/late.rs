@@ -9,7 +9,8 @@ use crate::values::IntentStatus;
 use js_sys::Date;
 use wasm_bindgen::prelude::*;
 
-/// What the reply itself says, as a merchant's route does. Otherwise what follows from its payment, by the time that it names.
+/// What the reply itself says, as a merchant's route does. Otherwise what follows from its payment, by the time that it
+/// names.
 pub(crate) fn late_approval_of_reply(reply: &JsValue) -> LateApproval {
     let Some(late) = get_object(reply, "late") else {
         return late_approval_of_payment(reply, get(reply, "as_of").and_then(|at| whole(&at)));

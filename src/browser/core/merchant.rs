@@ -15,7 +15,8 @@ use web_sys::Headers;
 
 #[wasm_bindgen]
 extern "C" {
-    /// The headers of a request. Not read by `Array.from`, which old libraries replace by a function that takes no iterator.
+    /// The headers of a request. Not read by `Array.from`, which old libraries replace by a function that takes no
+    /// iterator.
     type HeaderList;
     #[wasm_bindgen(method, structural, js_name = forEach)]
     fn for_each(this: &HeaderList, each: &mut dyn FnMut(JsValue, JsValue));

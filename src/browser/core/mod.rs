@@ -1,7 +1,8 @@
 //! All behaviour of a page's client, over the service's own objects.
 //!
-//! A module imports only from those before it: value · late · time · flights · error · browser · tabs · reply · transport · merchant ·
-//! session · outcome · quotes · checkout · shop · hosted · payment. `shop` alone composes the parts of a shop's page.
+//! A module imports only from those before it: value · late · time · flights · error · browser · tabs · reply ·
+//! transport · merchant · session · outcome · quotes · checkout · shop · hosted · payment. `shop` alone composes the
+//! parts of a shop's page.
 
 pub(super) mod browser;
 pub(super) mod checkout;

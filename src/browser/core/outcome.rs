@@ -47,7 +47,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// As an object of JavaScript. It has these members of the reply alone: that of the service itself has the client secret.
+    /// As an object of JavaScript. It has these members of the reply alone: that of the service itself has the client
+    /// secret.
     pub(crate) fn written(&self) -> JsValue {
         let outcome =
             object(&[("state", optional(Some(self.state.as_str()))), ("reference", Some(self.reference.clone()))]);

@@ -41,8 +41,8 @@ impl Received {
     }
 }
 
-/// What a body counts as that is a refusal though its status is none, as `ReplyStatus::read` reads it. What says that it is none is
-/// believed at once: each further member is a call into JavaScript.
+/// What a body counts as that is a refusal though its status is none, as `ReplyStatus::read` reads it. What says that
+/// it is none is believed at once: each further member is a call into JavaScript.
 fn stated(body: &JsValue, status: u16) -> u16 {
     let says = |name, word| get(body, name).map(|value| display(&value) == word);
     let is_error = match says("response_type", "error") {
@@ -161,8 +161,8 @@ impl ReplyContent {
         get(object, name)?.as_string().filter(|text| !text.is_empty()).map(|text| self.redact(text))
     }
 
-    /// A text of a refusal: of its `error`, or else of the body. As `Refusal::read` reads them, but for the fields of Laravel and RFC 9457
-    /// and the words of a reply that is no JSON, which `reply` keeps: half a kilobyte.
+    /// A text of a refusal: of its `error`, or else of the body. As `Refusal::read` reads them, but for the fields of
+    /// Laravel and RFC 9457 and the words of a reply that is no JSON, which `reply` keeps: half a kilobyte.
     #[inline(never)]
     fn text_of_refusal(&self, name: &str) -> Option<String> {
         self.text_of(&self.error(), name).or_else(|| self.text_of(self.body.as_ref()?, name))

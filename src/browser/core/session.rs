@@ -106,8 +106,8 @@ impl Session {
         self.status_and_rest().0
     }
 
-    /// The state, and how long it lasts if time will change it. Both are of one moment: else a state that begins between two readings of
-    /// the clock would not be reported.
+    /// The state, and how long it lasts if time will change it. Both are of one moment: else a state that begins
+    /// between two readings of the clock would not be reported.
     fn status_and_rest(&self) -> (SessionStatus, Option<Ms>) {
         let Some(held) = &*self.held.borrow() else {
             let state = if self.is_over.get() { State::Revoked } else { State::None };
@@ -233,8 +233,8 @@ impl Session {
         }
     }
 
-    /// Requests a new token, also if the current one is valid, and signs in again if the merchant's server sends one. It joins no
-    /// request under way: another customer may have been signed in when that was sent.
+    /// Requests a new token, also if the current one is valid, and signs in again if the merchant's server sends one.
+    /// It joins no request under way: another customer may have been signed in when that was sent.
     pub(crate) async fn renew(self: Rc<Self>) -> Result<(), CallError> {
         self.ignore_requested();
         self.renewal().await?;
@@ -322,8 +322,9 @@ impl Session {
 }
 
 impl HeldToken {
-    /// Reads the customer's e-mail and the end of the session, as far as the reply has them. `date` is the reply's own time, from which the
-    /// rest is measured. Where it cannot be read, the device's clock stands in: if that is wrong, a token is only renewed earlier.
+    /// Reads the customer's e-mail and the end of the session, as far as the reply has them. `date` is the reply's own
+    /// time, from which the rest is measured. Where it cannot be read, the device's clock stands in: if that is wrong,
+    /// a token is only renewed earlier.
     fn learn(&mut self, about: &JsValue, date: Ms) {
         self.email = get_text(about, "customer_email").or(self.email.take());
         let end = get_text(about, "expires_at").map(|end| Date::parse(&end));

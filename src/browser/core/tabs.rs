@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use web_sys::Storage;
 
-/// The channel to the other tabs. WebKit delivers none to a page that the back button keeps, so the last message is stored with its
-/// time, and is read when the page is shown again.
+/// The channel to the other tabs. WebKit delivers none to a page that the back button keeps, so the last message is
+/// stored with its time, and is read when the page is shown again.
 pub(crate) struct Tabs {
     name: String,
     channel: Channel,

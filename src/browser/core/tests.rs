@@ -129,7 +129,8 @@ async fn a_page_of_html_is_unreadable_and_is_kept() {
 
 #[wasm_bindgen_test]
 async fn a_value_that_is_no_response_is_offline() {
-    // Without pauses between the attempts: the last must not end with the deadline, where `undefined` is also the timer's.
+    // Without pauses between the attempts: the last must not end with the deadline, where `undefined` is also the
+    // timer's.
     run("const { random } = Math; Math.random = () => 0; globalThis.restore = () => { Math.random = random; }");
     for fetch in ["throw 'no network'", "return {}", "return undefined", "return { status: 200, text: 7 }"] {
         let error = methods(fetch, 60_000.0).await.err().unwrap_or_else(|| panic!("{fetch} is no reply"));

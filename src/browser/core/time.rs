@@ -1,5 +1,5 @@
-//! The page's clocks, and waiting for the browser: for a time, an event or a promise. Dropping what waits removes the timer and
-//! the listeners.
+//! The page's clocks, and waiting for the browser: for a time, an event or a promise. Dropping what waits removes the
+//! timer and the listeners.
 
 use super::value::get;
 use crate::flow::Ms;
@@ -73,8 +73,8 @@ impl CallOptions {
     }
 }
 
-/// The first notification of the browser: the end of a time, or one of some events. It is a promise, which dropping it resolves:
-/// a `JsFuture` whose promise never settles is never freed, because its closures hold each other.
+/// The first notification of the browser: the end of a time, or one of some events. It is a promise, which dropping it
+/// resolves: a `JsFuture` whose promise never settles is never freed, because its closures hold each other.
 pub(crate) struct Notification {
     promise: Promise,
     resolve: Function,

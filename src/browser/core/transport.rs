@@ -21,8 +21,9 @@ use web_sys::{
     Response,
 };
 
-// Not gloo-net's `Request::send`: it panics if a page has replaced `fetch` and its own rejects without an `Error`, or returns another
-// object than a `Response`. With an address and options, as pages call it: a page's own `fetch` may take no `Request`.
+// Not gloo-net's `Request::send`: it panics if a page has replaced `fetch` and its own rejects without an `Error`, or
+// returns another object than a `Response`. With an address and options, as pages call it: a page's own `fetch` may
+// take no `Request`.
 #[cfg(not(feature = "js-page"))]
 #[wasm_bindgen]
 extern "C" {
@@ -144,7 +145,8 @@ enum NoReply {
 pub(crate) enum FetchPolicy {
     /// To the service: no cookie, no referrer, no redirect followed.
     Service,
-    /// A read without a credential, which may come from the cache: `no-store` costs a CORS preflight for each of them in Chromium.
+    /// A read without a credential, which may come from the cache: `no-store` costs a CORS preflight for each of them
+    /// in Chromium.
     Public,
     /// A POST without a body (revoke, cancel, validate): the request is sent even if the page is closed.
     KeepAlive,
@@ -357,8 +359,8 @@ impl Transport {
         }
         let is_browsers = self.fetch.is_none() && response.has_type::<Response>();
         let response: Response = response.unchecked_into();
-        // Not gloo-net's `text`, which adds 2.3 KB (brotli) to the wasm, and panics if the body of a page's own response ends with
-        // another value than an `Error`.
+        // Not gloo-net's `text`, which adds 2.3 KB (brotli) to the wasm, and panics if the body of a page's own
+        // response ends with another value than an `Error`.
         let text = response.text().map_err(NoReply::Offline)?;
         let text = deadline.result(&text).await.ok_or(NoReply::Timeout)?.map_err(NoReply::Offline)?;
         aborter.disarm();
@@ -370,7 +372,8 @@ impl Transport {
     }
 }
 
-/// An abort signal that fires when this is dropped. Without an `AbortController` there is none, and the request runs to its end.
+/// An abort signal that fires when this is dropped. Without an `AbortController` there is none, and the request runs to
+/// its end.
 pub(crate) struct AbortOnDrop(Option<AbortController>);
 
 impl AbortOnDrop {

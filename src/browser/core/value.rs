@@ -1,13 +1,13 @@
-//! Typed reads of a JavaScript value by name. A read never fails: a member that is missing, `null` or `undefined`, or whose
-//! getter throws, is `None`.
+//! Typed reads of a JavaScript value by name. A read never fails: a member that is missing, `null` or `undefined`, or
+//! whose getter throws, is `None`.
 
 use js_sys::{Array, JSON, Object};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// Any value. `Option<Members>` is `None` for `null` and `undefined`, which costs no more calls, and after an exception, which
-    /// then keeps no slot of the reference table. `Option<JsValue>` asks for `undefined` by a call.
+    /// Any value. `Option<Members>` is `None` for `null` and `undefined`, which costs no more calls, and after an
+    /// exception, which then keeps no slot of the reference table. `Option<JsValue>` asks for `undefined` by a call.
     pub(crate) type Members;
     #[wasm_bindgen(catch, method, structural, indexing_getter)]
     fn get(this: &Members, name: &str) -> Result<Option<Members>, JsValue>;

@@ -137,8 +137,8 @@ fn follow_options(how: Option<&JsValue>) -> Result<FollowOptions, CallError> {
     Ok(FollowOptions::new(duration(how, "budgetMs")?, on_status, call_options(how)?))
 }
 
-/// `{type: "mobile_money", phone, country_code?, operator?}` or `{type: "card", card: {number, exp_month, exp_year, cvc}}`, in the
-/// form that customers type.
+/// `{type: "mobile_money", phone, country_code?, operator?}` or `{type: "card", card: {number, exp_month, exp_year,
+/// cvc}}`, in the form that customers type.
 fn instrument(given: &JsValue) -> Result<Instrument, CallError> {
     match get_text(given, "type").as_deref() {
         Some("mobile_money") => {

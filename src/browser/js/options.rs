@@ -1,5 +1,5 @@
-//! The options of `createGuichet` and `openHostedCheckout`, and those of a call. JavaScript has refused unknown names and secret keys
-//! in them (`pkg-template/arguments.js`), and a missing `baseUrl`, before the wasm was there.
+//! The options of `createGuichet` and `openHostedCheckout`, and those of a call. JavaScript has refused unknown names
+//! and secret keys in them (`pkg-template/arguments.js`), and a missing `baseUrl`, before the wasm was there.
 
 use crate::browser::core::browser::{notify, page_origin};
 use crate::browser::core::error::CallError;

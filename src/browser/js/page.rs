@@ -28,8 +28,8 @@ pub struct Client {
 
 #[wasm_bindgen]
 impl Client {
-    /// Reads the options, whose names JavaScript has checked. Sends nothing. `on_session` is called when the session's state may
-    /// have changed.
+    /// Reads the options, whose names JavaScript has checked. Sends nothing. `on_session` is called when the session's
+    /// state may have changed.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &JsValue, on_session: Function) -> Result<Client, JsValue> {
         Ok(Self { shop: Shop::new(config(given, on_session)?), calls: Calls::default() })

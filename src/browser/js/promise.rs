@@ -27,8 +27,8 @@ struct UnderWay {
 }
 
 impl Calls {
-    /// Starts a call, unless its arguments are wrong. If the caller's signal aborts, or the client is closed, the call is dropped
-    /// and the promise rejects with the reason.
+    /// Starts a call, unless its arguments are wrong. If the caller's signal aborts, or the client is closed, the call
+    /// is dropped and the promise rejects with the reason.
     pub(super) fn promise(&self, how: &JsValue, call: &Start<'_>) -> Promise {
         self.start(Some(how).filter(|how| how.is_object()), call).unwrap_or_else(|error| Promise::reject(&error))
     }

@@ -65,8 +65,9 @@ impl Drop for Popup {
     }
 }
 
-/// Opens a window, which a browser allows only in a click. `None` if there is none, or what was opened is no window that can be used, which is
-/// closed: another function may stand in the place of `window.open`, and a frame's rules may forbid to read what it opens.
+/// Opens a window, which a browser allows only in a click. `None` if there is none, or what was opened is no window
+/// that can be used, which is closed: another function may stand in the place of `window.open`, and a frame's rules may
+/// forbid to read what it opens.
 fn open_window(locale: Option<String>) -> Option<Window> {
     let page = web_sys::window()?;
     let popup = page.open_with_url_and_target_and_features("", "", "popup,width=480,height=760").ok()??;

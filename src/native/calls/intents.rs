@@ -23,8 +23,8 @@ impl Client {
         self.send(&ReadPaymentIntent::new(id.clone())).await
     }
 
-    /// The same, with the service's time of its reply, if the reply says it: the only clock by which `approvable_until` and `expires_at`
-    /// can be judged, as [`late_approval`](crate::flow::late_approval) does.
+    /// The same, with the service's time of its reply, if the reply says it: the only clock by which `approvable_until`
+    /// and `expires_at` can be judged, as [`late_approval`](crate::flow::late_approval) does.
     ///
     /// # Errors
     /// As [`Client::read_payment_intent`].
@@ -79,8 +79,8 @@ impl Client {
         self.send(&CancelPaymentIntent::new(id.clone())).await
     }
 
-    /// `POST /v1/payment-intents/{id}/abandon`: end an attempt of mobile money that is processing, so that the customer can
-    /// pay with another number. The operator may still approve it. It can be repeated. A decision.
+    /// `POST /v1/payment-intents/{id}/abandon`: end an attempt of mobile money that is processing, so that the customer
+    /// can pay with another number. The operator may still approve it. It can be repeated. A decision.
     ///
     /// # Errors
     /// As [`Client::send`]; code `attempt_not_current` if the intent has made another attempt, or none.

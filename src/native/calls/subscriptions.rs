@@ -34,8 +34,9 @@ impl Client {
         self.send(&ReadSubscription::new(id.clone())).await
     }
 
-    /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed; from now on, or from the end of the period. This and the
-    /// next four return the subscription as it is now, if the service's reply has it: [`After`](crate::operations::After).
+    /// `POST /v1/subscriptions/{id}/pause`: charge nothing until it is resumed; from now on, or from the end of the
+    /// period. This and the next four return the subscription as it is now, if the service's reply has it:
+    /// [`After`](crate::operations::After).
     ///
     /// # Errors
     /// As [`Client::send`]; code `subscription_state` if it has ended.

@@ -1,5 +1,5 @@
-//! When an event that the shop has not received is delivered again: at once, then after 1 s, 2 s, 4 s and so on up to five minutes, and after a
-//! day every hour.
+//! When an event that the shop has not received is delivered again: at once, then after 1 s, 2 s, 4 s and so on up to
+//! five minutes, and after a day every hour.
 
 use crate::native::clock;
 use crate::shop::ledger::OpenEvent;

@@ -1,5 +1,6 @@
-//! A ledger of orders and their payments: it decides what a click does, reads every payment until nothing more can happen to it, and reports
-//! to the shop what each order has become. Where its orders are kept is a store's business, such as those of the crate `guichet-orders`.
+//! A ledger of orders and their payments: it decides what a click does, reads every payment until nothing more can
+//! happen to it, and reports to the shop what each order has become. Where its orders are kept is a store's business,
+//! such as those of the crate `guichet-orders`.
 //!
 //! A shop implements three functions, [`Shop`]. [`Ledger::settle_due`] is called every few seconds, on every server.
 
@@ -40,7 +41,8 @@ const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
 const LONGEST_EVENT: Duration = Duration::from_secs(10);
 /// How many events are delivered at once.
 const EVENTS_AT_ONCE: usize = 8;
-/// The longest time for which events are delivered in one call, beside the last of them: a shop that does not answer delays no round for long.
+/// The longest time for which events are delivered in one call, beside the last of them: a shop that does not answer
+/// delays no round for long.
 const LONGEST_DELIVERY: Duration = Duration::from_secs(10);
 
 /// A merchant's ledger: its client, and the store of its orders. Cheap to clone; a server needs one.
@@ -80,8 +82,9 @@ impl<T: Store> Ledger<T> {
         LedgerBuilder { client, store, keep_days: None, former_key: None, first_delivery: LONGEST_EVENT }
     }
 
-    /// Reads what is due, eight payments at a time and at most 48, and brings the shop what its orders have become. Call it every few
-    /// seconds, on every server: of several one reads. Without it the order of a customer who pays and closes the tab stays unpaid.
+    /// Reads what is due, eight payments at a time and at most 48, and brings the shop what its orders have become.
+    /// Call it every few seconds, on every server: of several one reads. Without it the order of a customer who pays
+    /// and closes the tab stays unpaid.
     ///
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
@@ -121,8 +124,8 @@ impl<T: Store> Ledger<T> {
         Ok(round.unwrap_or_default())
     }
 
-    /// The second half: delivers the events that the shop has not received. One that it refuses comes again at once, then less and less often,
-    /// and after a day every hour. Returns how many it has not received.
+    /// The second half: delivers the events that the shop has not received. One that it refuses comes again at once,
+    /// then less and less often, and after a day every hour. Returns how many it has not received.
     ///
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
@@ -163,8 +166,8 @@ impl<T: Store> Ledger<T> {
         Ok(waiting)
     }
 
-    /// Notes at the first call of which environment this ledger's payments are. False if they are of the other: then a test payment would
-    /// pay for goods, or a paid order would be sold again.
+    /// Notes at the first call of which environment this ledger's payments are. False if they are of the other: then a
+    /// test payment would pay for goods, or a paid order would be sold again.
     ///
     /// # Errors
     /// [`Refused`] if the store fails.
@@ -203,7 +206,8 @@ impl<T: Store> Ledger<T> {
     /// Reads the payments of one order now, and brings the shop what it has become.
     ///
     /// # Errors
-    /// [`Refused`] if the store fails, if there is no such order, or if a payment cannot be read: the others are read nevertheless.
+    /// [`Refused`] if the store fails, if there is no such order, or if a payment cannot be read: the others are read
+    /// nevertheless.
     pub async fn settle(&self, shop: &impl Shop, order: &str) -> Result<(), Refused> {
         let receiver = self.receiver(shop);
         let ledger = self.rules(&receiver);
@@ -317,7 +321,8 @@ impl<T: Store> LedgerBuilder<T> {
         self
     }
 
-    /// How long the shop has to store an event the first time, while a page or a round waits for it: at most, and by default, 10 seconds.
+    /// How long the shop has to store an event the first time, while a page or a round waits for it: at most, and by
+    /// default, 10 seconds.
     pub fn first_delivery(mut self, limit: Duration) -> Self {
         self.first_delivery = limit.min(LONGEST_EVENT);
         self

@@ -27,7 +27,8 @@ impl Requests for ServiceRequests {
         }
     }
 
-    /// By a read that every service documents; with the key, because each merchant of a sandbox has a clock of their own.
+    /// By a read that every service documents; with the key, because each merchant of a sandbox has a clock of their
+    /// own.
     async fn date(&self) -> Option<Time> {
         let reply = self.client.send_with(&ListPaymentMethods::new(), self.client.key()).await.ok()?;
         reply.date().map(Moment::unix)

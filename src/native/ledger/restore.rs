@@ -19,9 +19,10 @@ pub struct RestoreRound {
 }
 
 impl<T: Books> Ledger<T> {
-    /// Declares that this ledger was restored from a copy, while no server uses it. `copied_at` is when the copy was written, in Unix
-    /// seconds; none if the copy says it itself. Until [`close_restore`](Self::close_restore) a new reference is looked for at the service
-    /// before it is sent, where it can be, and what the service has of it that these orders do not know waits for a person.
+    /// Declares that this ledger was restored from a copy, while no server uses it. `copied_at` is when the copy was
+    /// written, in Unix seconds; none if the copy says it itself. Until [`close_restore`](Self::close_restore) a new
+    /// reference is looked for at the service before it is sent, where it can be, and what the service has of it that
+    /// these orders do not know waits for a person.
     ///
     /// # Errors
     /// [`Refused`] if the store fails, if it is not known when the copy was written, or if that is not in the past.
@@ -40,9 +41,10 @@ impl<T: Books> Ledger<T> {
         self.change_shared(declare).await
     }
 
-    /// Reads each order of a restored ledger at the service, finds what its rows lack where the service can be asked, and stores the event
-    /// by which the shop receives the order once more. `progress` gets how many orders are done. Call it again for those that are unread;
-    /// with `leaves_unread` they are named in the [`Restore`], and not read: a later payment of one is found only when its customer clicks.
+    /// Reads each order of a restored ledger at the service, finds what its rows lack where the service can be asked,
+    /// and stores the event by which the shop receives the order once more. `progress` gets how many orders are done.
+    /// Call it again for those that are unread; with `leaves_unread` they are named in the [`Restore`], and not read: a
+    /// later payment of one is found only when its customer clicks.
     ///
     /// # Errors
     /// [`Refused`] if the store fails. The next call goes on.
@@ -87,11 +89,12 @@ impl<T: Books> Ledger<T> {
         Ok(round)
     }
 
-    /// Closes each open restore: a person knows what the ledger did between the copy and its restore. Returns those that were open.
+    /// Closes each open restore: a person knows what the ledger did between the copy and its restore. Returns those
+    /// that were open.
     ///
     /// # Errors
-    /// [`Refused`] if the store fails, if none is open, if orders are still to be read, or if a payment was sent and got no reply:
-    /// once the restore is closed its customer would get another one.
+    /// [`Refused`] if the store fails, if none is open, if orders are still to be read, or if a payment was sent and
+    /// got no reply: once the restore is closed its customer would get another one.
     pub async fn close_restore(&self, who: &str, why: &str) -> Result<Vec<Restore>, Refused> {
         let (at, mut sent) = (self.now().await?, false);
         for_each_order(&self.shared.store, |order| sent |= order.is_sent()).await.map_err(Refused::broken)?;

@@ -5,7 +5,8 @@ use chacha20poly1305::aead::{Aead, KeyInit};
 /// The length of the nonce, which stands before the encrypted bytes.
 const NONCE: usize = 24;
 
-/// Encrypts addresses for the store, so that its readers learn no client secret, by a key that is derived from the secret key.
+/// Encrypts addresses for the store, so that its readers learn no client secret, by a key that is derived from the
+/// secret key.
 pub(super) struct Sealer {
     cipher: XChaCha20Poly1305,
     /// That of the key which was replaced.

@@ -75,7 +75,8 @@ impl CustomerSession {
 ///     fn from_ref(app: &App) -> Self { app.guard.clone() }
 /// }
 ///
-/// async fn pause(State(app): State<App>, customer: CustomerSession, Path(id): Path<String>) -> Result<String, Refused> {
+/// async fn pause(State(app): State<App>, customer: CustomerSession, Path(id): Path<String>) -> Result<String, Refused>
+/// {
 ///     let missing = || Refused::new(404, Reason { code: "resource_missing", message: "There is no such subscription." });
 ///     let id = SubscriptionId::new(id).map_err(|_| missing())?;
 ///     let subscription = app.client.read_subscription(&id).await?;
@@ -129,9 +130,9 @@ impl SessionGuard {
         Self::build(client, None)
     }
 
-    /// Creates a guard that also asks this store at each request, in one read, whether the token has ended. So it refuses a token
-    /// as soon as its customer has signed out on any server with the same store. If the store does not answer, the guard refuses
-    /// the request.
+    /// Creates a guard that also asks this store at each request, in one read, whether the token has ended. So it
+    /// refuses a token as soon as its customer has signed out on any server with the same store. If the store does not
+    /// answer, the guard refuses the request.
     ///
     /// ```
     /// use guichet::native::{MemoryStore, SessionGuard, Sessions};
@@ -157,7 +158,8 @@ impl SessionGuard {
     /// # Errors
     /// 401 with code `authentication_required`, `session_token_required`, `session_expired`, `session_revoked` or
     /// `session_unknown`; 502 or 503 if the service does not answer, or does not name the customer; 503 with
-    /// `Retry-After` if too many unknown tokens are being validated; the store's error, which is 503 for the stores of `guichet-sessions`.
+    /// `Retry-After` if too many unknown tokens are being validated; the store's error, which is 503 for the stores of
+    /// `guichet-sessions`.
     pub async fn check(&self, headers: &HeaderMap) -> Result<CustomerSession, Refused> {
         let token = token(headers)?;
         let hash = token_hash(&token);

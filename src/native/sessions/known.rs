@@ -22,8 +22,8 @@ const MAX_GIVEN_OUT: usize = 100_000;
 #[derive(Default)]
 pub(super) struct KnownTokens {
     valid: HashMap<TokenHash, (Instant, CustomerSession)>,
-    /// Ended by the shop. They are refused even if the service still accepts them: it may not have revoked them yet, and a reply to an
-    /// earlier validation may still arrive.
+    /// Ended by the shop. They are refused even if the service still accepts them: it may not have revoked them yet,
+    /// and a reply to an earlier validation may still arrive.
     ended: HashMap<TokenHash, Instant>,
     rejected: RejectedTokens,
     /// Whose they are, until they have ended.
@@ -34,7 +34,8 @@ pub(super) struct KnownTokens {
 pub(super) enum Lookup {
     /// The result has not expired.
     Known(Result<CustomerSession, Rejection>),
-    /// The cached result has expired, but the token was valid. The guard checks it without the limit for unknown tokens.
+    /// The cached result has expired, but the token was valid. The guard checks it without the limit for unknown
+    /// tokens.
     WasValid,
     Unknown,
 }
@@ -45,7 +46,8 @@ pub(super) enum Rejection {
     Expired,
     Revoked,
     Unknown,
-    /// The service refused the check itself, and would refuse it again: any status but 401, or a reply that cannot be used.
+    /// The service refused the check itself, and would refuse it again: any status but 401, or a reply that cannot be
+    /// used.
     CheckFailed(Box<Refused>),
 }
 

@@ -33,11 +33,13 @@ const MAX_CREATED: u32 = 3;
 /// The session tokens of the merchant's customers, by their login in the shop. Cheap to clone; a server needs only one.
 ///
 /// - One valid token per login: a second tab gets the same one, after the service has confirmed that it is still valid.
-/// - One creation at a time: concurrent requests wait for the same result. If several servers with a shared store create a
-///   session of one login at the same time, all of them return the one that was stored first and revoke the others.
+/// - One creation at a time: concurrent requests wait for the same result. If several servers with a shared store
+///   create a session of one login at the same time, all of them return the one that was stored first and revoke the
+///   others.
 /// - Signing out ends all tokens of a login, also one that is being created at that moment and arrives later.
 ///
-/// The merchant's routes hand them out if the shop names the login of a request ([`Buyer::login`](super::Buyer::login)).
+/// The merchant's routes hand them out if the shop names the login of a request
+/// ([`Buyer::login`](super::Buyer::login)).
 ///
 #[doc = example!()]
 /// use guichet::native::Sessions;
@@ -72,15 +74,15 @@ impl Sessions {
     }
 
     /// Makes this guard refuse at once every token that is ended by signing out here. A guard with the same store
-    /// ([`SessionGuard::with_store`]) also refuses those that are ended by signing out on another server. Where the service does not say
-    /// whose a token is, the guard knows it of those that are given out here.
+    /// ([`SessionGuard::with_store`]) also refuses those that are ended by signing out on another server. Where the
+    /// service does not say whose a token is, the guard knows it of those that are given out here.
     #[must_use]
     pub fn guarded_by(self, guard: SessionGuard) -> Self {
         Self { guard: Some(guard), ..self }
     }
 
-    /// Returns the live token of this customer's login. It creates one if there is none, if the last one ends soon, or if the
-    /// service no longer accepts it.
+    /// Returns the live token of this customer's login. It creates one if there is none, if the last one ends soon, or
+    /// if the service no longer accepts it.
     ///
     /// # Errors
     /// [`Refused`] with 401 `authentication_required` if the login has ended; the service's error if it creates no

@@ -7,16 +7,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Stores the tokens of each login for [`Sessions`](super::Sessions). [`MemoryStore`](super::MemoryStore) keeps them in memory,
-/// for a shop with one server. Several servers share a `PostgresSessions` or a `RedisSessions` of the crate `guichet-sessions`, or a
-/// store of your own.
+/// Stores the tokens of each login for [`Sessions`](super::Sessions). [`MemoryStore`](super::MemoryStore) keeps them in
+/// memory, for a shop with one server. Several servers share a `PostgresSessions` or a `RedisSessions` of the crate
+/// `guichet-sessions`, or a store of your own.
 ///
 /// The shop defines a login: a text that names one sign-in of one customer, and never another one. Each method is one
 /// atomic step. A repeated call does no harm, so a store may repeat a step whose answer was lost.
 ///
-/// A session is kept for [`KeptSession::LIFETIME`] from [`keep`](SessionStore::keep) on, when it has expired; a store may delete it
-/// then. Measure that time by the store's own clock, since the clocks of the servers differ. A reader of the database must not learn a
-/// token: encrypt it.
+/// A session is kept for [`KeptSession::LIFETIME`] from [`keep`](SessionStore::keep) on, when it has expired; a store
+/// may delete it then. Measure that time by the store's own clock, since the clocks of the servers differ. A reader of
+/// the database must not learn a token: encrypt it.
 ///
 /// ```
 /// use guichet::native::{KeepResult, KeptSession, Refused, SessionStore};
@@ -54,10 +54,10 @@ pub trait SessionStore: Send + Sync + 'static {
     /// The newest session of a login; `None` if the login has ended.
     fn newest(&self, login: &str) -> impl Future<Output = Result<Option<KeptSession>, Refused>> + Send;
 
-    /// Stores a new session of a login, so that of several servers only one wins. It stores nothing if the login has ended, or
-    /// if the newest session is another one than `replaced`: the one that [`newest`](SessionStore::newest) returned to the caller,
-    /// who does not hand it out. Without a newest session it is stored whatever `replaced` is. Storing the newest session again
-    /// changes nothing.
+    /// Stores a new session of a login, so that of several servers only one wins. It stores nothing if the login has
+    /// ended, or if the newest session is another one than `replaced`: the one that [`newest`](SessionStore::newest)
+    /// returned to the caller, who does not hand it out. Without a newest session it is stored whatever `replaced` is.
+    /// Storing the newest session again changes nothing.
     ///
     /// The replaced session stays stored: it may still be valid, and [`end`](SessionStore::end) returns it.
     fn keep(
@@ -67,8 +67,9 @@ pub trait SessionStore: Send + Sync + 'static {
         replaced: Option<&SessionToken>,
     ) -> impl Future<Output = Result<KeepResult, Refused>> + Send;
 
-    /// Ends a login and all its tokens for good. Returns every session that is still stored for it, the oldest first; a second
-    /// call returns those that are left. The store remembers for this time that the login and the tokens have ended.
+    /// Ends a login and all its tokens for good. Returns every session that is still stored for it, the oldest first; a
+    /// second call returns those that are left. The store remembers for this time that the login and the tokens have
+    /// ended.
     fn end(
         &self,
         login: &str,
@@ -132,8 +133,8 @@ impl KeptSession {
     pub const LIFETIME: Duration = Duration::from_secs(30 * 60);
 }
 
-/// The time for which it is remembered that a token has ended: the lifetime of a session and a call's deadline, since a reply that
-/// was sent before the end may still arrive.
+/// The time for which it is remembered that a token has ended: the lifetime of a session and a call's deadline, since a
+/// reply that was sent before the end may still arrive.
 pub(super) fn remember_for(client: &Client) -> Duration {
     KeptSession::LIFETIME + client.deadline().min(KeptSession::LIFETIME)
 }

@@ -11,8 +11,9 @@ use serde_json::json;
 
 const NOT_AS_IT_SHOULD: &str = "The payment service did not answer the shop as it should. Please try later.";
 
-/// The reply to a click: the payment, and its return nonce. A plain form's customer is redirected to where it is paid, if one of
-/// `checkout_origins` is, and from a paid order to the page that says so. `open` decrypts an address that was stored.
+/// The reply to a click: the payment, and its return nonce. A plain form's customer is redirected to where it is paid,
+/// if one of `checkout_origins` is, and from a paid order to the page that says so. `open` decrypts an address that was
+/// stored.
 ///
 /// # Errors
 /// [`Refused`] as the ledger has answered.
@@ -70,7 +71,8 @@ pub fn payment(read: Option<Read>, language: Language) -> Result<Reply, Refused>
     Ok(payment_page(&reading, &reference, is_received, language))
 }
 
-/// The payment as it was read, its reference, and whether the shop has received what its order has become, if it is the one that was sent.
+/// The payment as it was read, its reference, and whether the shop has received what its order has become, if it is the
+/// one that was sent.
 fn checked(read: Option<Read>) -> Result<(Reading, String, bool), Refused> {
     let Read { done, reference, id } = read.ok_or_else(Refused::payment_missing)?;
     let payment = done.order.as_ref().and_then(|order| order.payment(&reference));
@@ -96,8 +98,8 @@ fn checked(read: Option<Read>) -> Result<(Reading, String, bool), Refused> {
     Ok((reading, reference, is_received))
 }
 
-/// The payment of this buyer that a page names: by its return nonce, the service's id or its public reference. Of two that the service made,
-/// the one that another of the page's names means, or one that has paid.
+/// The payment of this buyer that a page names: by its return nonce, the service's id or its public reference. Of two
+/// that the service made, the one that another of the page's names means, or one that has paid.
 pub(super) fn named<'a>(
     order: &'a Order,
     buyer: &Buyer,

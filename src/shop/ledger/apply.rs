@@ -3,8 +3,8 @@ use super::store::{Commit, Store};
 use super::{Alarm, Answer, Decision, Effect, Event, Known, Order, Service, decide};
 use crate::shop::Owner;
 
-/// Decides an event by what is stored, and stores what it changes; from the beginning if another server has changed the order since. None
-/// if there is no such order, and the event creates none.
+/// Decides an event by what is stored, and stores what it changes; from the beginning if another server has changed the
+/// order since. None if there is no such order, and the event creates none.
 ///
 /// # Errors
 /// Those of the store. Then it is not known whether anything was stored, and the event may be given once more.

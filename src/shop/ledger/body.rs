@@ -78,7 +78,8 @@ impl Body {
         }
     }
 
-    /// The body of a request that creates a payment of it: with its reference, the return nonce in its address, and its mark.
+    /// The body of a request that creates a payment of it: with its reference, the return nonce in its address, and its
+    /// mark.
     #[must_use]
     pub fn creation(&self, Payment { reference, nonce, mark, .. }: &Payment) -> String {
         let mut body = self.0.clone();

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 /// A store whose orders can be listed.
 pub trait Books: Store {
-    /// The next orders, at most a thousand, whose names come after this one, by name; an empty name begins with the first.
+    /// The next orders, at most a thousand, whose names come after this one, by name; an empty name begins with the
+    /// first.
     fn orders_after(&self, name: &str) -> impl Future<Output = Result<Vec<Order>, Self::Error>> + Send;
 }
 
@@ -74,8 +75,8 @@ pub enum MismatchReason {
     /// No request that created it had a reply, and it is sent no more.
     #[serde(rename = "got no reply, was given up, and may exist at the service")]
     Left,
-    /// After a restore: the service has another payment by its reference, or it was sent before the copy was written. A customer may have
-    /// its address.
+    /// After a restore: the service has another payment by its reference, or it was sent before the copy was written. A
+    /// customer may have its address.
     #[serde(rename = "may be paid by a customer since the copy of the ledger was written")]
     Conflict,
     /// It has paid its order with another sum than the shop named last.

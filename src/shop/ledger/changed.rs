@@ -46,7 +46,8 @@ impl Order {
         })
     }
 
-    /// Every payment that succeeded but the first, and every attempt that was paid besides, until it is given back: each once.
+    /// Every payment that succeeded but the first, and every attempt that was paid besides, until it is given back:
+    /// each once.
     #[must_use]
     pub fn refunds_due(&self) -> Vec<RefundDue> {
         let mut due = Vec::new();
@@ -68,8 +69,8 @@ impl Order {
     }
 }
 
-/// What was paid: what a person says, else `amount_payable`, else the quote, else the amount, plus a fee that is not known if the
-/// customer bears it.
+/// What was paid: what a person says, else `amount_payable`, else the quote, else the amount, plus a fee that is not
+/// known if the customer bears it.
 fn whole(payment: &Payment, found: &Found) -> RefundDue {
     let sum = payment.body.sum();
     let with_fee = found.payable.or(payment.quote).map(|amount| Money { amount, ..sum.clone() });

@@ -44,8 +44,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// An order belongs to its first owner, and a guest's to the account in which that visit ends. Another's is answered like one that
-    /// does not exist.
+    /// An order belongs to its first owner, and a guest's to the account in which that visit ends. Another's is
+    /// answered like one that does not exist.
     fn belongs_to(&mut self, click: &Click) -> bool {
         let is_guest = matches!(self.order.owner, Owner::Guest(_));
         if is_guest && click.visit.as_ref() == Some(&self.order.owner) {
@@ -67,8 +67,8 @@ impl Deciding<'_> {
         self.answer_error(409, "order_ended");
     }
 
-    /// The sum that the shop named last is kept: it is compared with what pays. A payment that exists keeps its own; the difference is
-    /// logged once.
+    /// The sum that the shop named last is kept: it is compared with what pays. A payment that exists keeps its own;
+    /// the difference is logged once.
     fn note_price(&mut self, state: State, body: &Body) {
         let sum = body.sum();
         if self.order.asked.as_ref() == Some(&sum) {
@@ -96,8 +96,9 @@ impl Deciding<'_> {
         }
     }
 
-    /// A payment that was sent is sent again, with the same body. Once no send can be executed any more, it is left at once if the body
-    /// is another. Where creations are not repeated it is looked for, and left after 15 minutes where it cannot be.
+    /// A payment that was sent is sent again, with the same body. Once no send can be executed any more, it is left at
+    /// once if the body is another. Where creations are not repeated it is looked for, and left after 15 minutes where
+    /// it cannot be.
     fn click_sent(&mut self, click: &Click, body: Option<Body>) {
         let Some(index) = self.order.youngest(State::Sent) else { return };
         let (service, payment) = (&self.known.service, &self.order.payments[index]);
@@ -118,7 +119,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// No payment is left while one of these sends may be executed, by a wrong clock, or after a restore, when somebody may have its address.
+    /// No payment is left while one of these sends may be executed, by a wrong clock, or after a restore, when somebody
+    /// may have its address.
     pub(super) fn may_be_left(&self, index: usize, sends: &[Send]) -> bool {
         let is_sent = self.order.payments[index].state() == State::Sent;
         is_sent
@@ -133,7 +135,8 @@ impl Deciding<'_> {
         !self.known.service.finds && first.is_some_and(|send| self.now - send.at >= CANNOT_BE_ASKED)
     }
 
-    /// An open payment of another sum is canceled first, where the service can. Otherwise, and of the same sum, it is asked for its address.
+    /// An open payment of another sum is canceled first, where the service can. Otherwise, and of the same sum, it is
+    /// asked for its address.
     fn click_open(&mut self, body: Option<Body>) {
         let Some(index) = self.order.youngest(State::Open) else { return };
         let payment = &self.order.payments[index];
@@ -159,8 +162,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// An open payment leads to its address: that which has just come, or the one that was stored because no repeat and no reading
-    /// gives it. Of two that the service made, the first that may be paid.
+    /// An open payment leads to its address: that which has just come, or the one that was stored because no repeat and
+    /// no reading gives it. Of two that the service made, the first that may be paid.
     pub(super) fn lead(&mut self, index: usize, address: Option<(&str, &str)>) {
         let payment = &self.order.payments[index];
         // It may have been left before its reply came: another payment of the order is open.
@@ -175,8 +178,8 @@ impl Deciding<'_> {
         self.effects.push(Effect::Answer(Answer::Lead { reference, id, address }));
     }
 
-    /// The next payment has what the order costs now, and the first free of the order's references. It is one of the owner's twenty,
-    /// unless the order was a guest's that became theirs.
+    /// The next payment has what the order costs now, and the first free of the order's references. It is one of the
+    /// owner's twenty, unless the order was a guest's that became theirs.
     fn next_payment(&mut self, click: &Click, body: Body) {
         let most = self.known.service.longest_reference.saturating_sub(NUMBER);
         if self.order.name.is_empty() || self.order.name.chars().count() > most {
@@ -192,7 +195,8 @@ impl Deciding<'_> {
         self.send_first(self.order.payments.len() - 1);
     }
 
-    /// After a restore a new reference may be that of a payment which these rows have lost: it is looked for before it is sent.
+    /// After a restore a new reference may be that of a payment which these rows have lost: it is looked for before it
+    /// is sent.
     pub(super) fn send_first(&mut self, index: usize) {
         match self.known.service {
             Service { is_restoring: true, finds: true, .. } => self.ask(index, Asked::Find, true),

@@ -54,7 +54,8 @@ impl Clock {
         if self.is_test { of_store + self.ahead().unwrap_or_default() } else { of_store }
     }
 
-    /// What the service's clock showed when a payment ended: of two clocks that contradict each other, that time is the later one's.
+    /// What the service's clock showed when a payment ended: of two clocks that contradict each other, that time is the
+    /// later one's.
     pub(super) fn of_service(&self, at: Time) -> Option<Time> {
         if self.is_test {
             return Some(at);

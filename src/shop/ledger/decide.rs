@@ -47,14 +47,14 @@ pub(super) struct Deciding<'a> {
 }
 
 impl Deciding<'_> {
-    /// By a clock that the service's contradicts by more than five minutes nothing ends, is left or is no longer read because of its
-    /// age. The service's own word still ends.
+    /// By a clock that the service's contradicts by more than five minutes nothing ends, is left or is no longer read
+    /// because of its age. The service's own word still ends.
     pub(super) fn clock_is_wrong(&self) -> bool {
         self.known.service_now.is_some_and(|service_now| (self.now - service_now).abs() > CLOCKS_DIFFER)
     }
 
-    /// When something begins or ends now. Of two clocks that contradict each other either may be behind: by that one, what has ended would be
-    /// read for less than its day.
+    /// When something begins or ends now. Of two clocks that contradict each other either may be behind: by that one,
+    /// what has ended would be read for less than its day.
     pub(super) fn latest_now(&self) -> Time {
         self.known
             .service_now
@@ -62,7 +62,8 @@ impl Deciding<'_> {
             .map_or(self.now, |service_now| service_now.max(self.now))
     }
 
-    /// Whether a reading that was asked for then may end anything by its age. One that lies ahead was asked for by a clock that was wrong.
+    /// Whether a reading that was asked for then may end anything by its age. One that lies ahead was asked for by a
+    /// clock that was wrong.
     pub(super) fn ages(&self, asked_at: Time) -> bool {
         asked_at <= self.now + CLOCKS_DIFFER && !self.clock_is_wrong()
     }
@@ -106,8 +107,8 @@ impl Deciding<'_> {
         self.order.payments[index].closed = Some(Closed { at: self.latest_now(), why });
     }
 
-    /// A person's decision holds for a payment of the service, and without an id for a payment that is not known to be there. It is kept
-    /// with who and why.
+    /// A person's decision holds for a payment of the service, and without an id for a payment that is not known to be
+    /// there. It is kept with who and why.
     fn resolve(&mut self, Resolve { reference, id, attempt, verdict, who, why }: &Resolve) {
         let Some(index) = self.index(reference) else { return self.answer_error(404, "payment_missing") };
         let found = &self.order.payments[index].found;
@@ -164,8 +165,9 @@ impl Deciding<'_> {
         }
     }
 
-    /// The first payment that succeeds pays the order. Then, and when the shop has ended the order, everything that can still be paid is
-    /// canceled where the service can, once. What the shop receives has a version: after a restore, one that is higher than any that it has.
+    /// The first payment that succeeds pays the order. Then, and when the shop has ended the order, everything that can
+    /// still be paid is canceled where the service can, once. What the shop receives has a version: after a restore,
+    /// one that is higher than any that it has.
     fn finish(mut self, before: &Order, epoch: Option<i64>) -> Decision {
         if self.order.paid_by.is_none() {
             let is_paid = |found: &&Found| matches!(found.state, FoundState::Paid { .. });
@@ -215,7 +217,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// The order's state says what a page gets, after whatever a click has caused. `address` is the id of a payment and its address.
+    /// The order's state says what a page gets, after whatever a click has caused. `address` is the id of a payment and
+    /// its address.
     pub(super) fn answer_page(&mut self, index: usize, address: Option<(&str, &str)>) {
         match self.order.state() {
             Some(State::Paid) => self.answer_paid(),
@@ -264,8 +267,8 @@ impl Found {
         }
     }
 
-    /// When a word that is not final ends it: when it expires, or a day after its first reply where the service does not say; three days at
-    /// the earliest while it is `processing`. No service's time is further ahead than a month.
+    /// When a word that is not final ends it: when it expires, or a day after its first reply where the service does
+    /// not say; three days at the earliest while it is `processing`. No service's time is further ahead than a month.
     pub(super) fn ends_at(&self) -> Time {
         let end = self.expires_at.map_or(self.since + DAY, |at| at.min(self.since + 30 * DAY));
         if self.status == IntentStatus::Processing { end.max(self.since + 3 * DAY) } else { end }

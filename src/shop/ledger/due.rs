@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 /// How many payments a round reads at a time.
 const AT_A_TIME: usize = 8;
-/// What has been due for this long goes first, in seconds. A payment that could not be read for this long is not confirmed.
+/// What has been due for this long goes first, in seconds. A payment that could not be read for this long is not
+/// confirmed.
 const LONG_DUE: Time = 10 * 60;
 /// For how long a killed server keeps a round from others, in seconds.
 const CLAIM: Time = 15;
@@ -32,8 +33,8 @@ pub enum Next {
     Never,
 }
 
-/// When anything of this payment is read again, or its personal data are deleted, as a store keeps it with the payment. A `now` that is
-/// before the last reading says that the clock was ahead then: it is due.
+/// When anything of this payment is read again, or its personal data are deleted, as a store keeps it with the payment.
+/// A `now` that is before the last reading says that the clock was ahead then: it is due.
 #[must_use]
 pub fn due(payment: &Payment, service: &Service, now: Time) -> Next {
     let reading = readings(payment, service, now).into_iter().map(|(next, _)| next).min();
@@ -41,7 +42,8 @@ pub fn due(payment: &Payment, service: &Service, now: Time) -> Next {
     reading.or(other.map(Next::At)).unwrap_or(Next::Never)
 }
 
-/// When a payment is due again of which nothing is read now. Nothing is stored further ahead than the time by which a wrong clock shows.
+/// When a payment is due again of which nothing is read now. Nothing is stored further ahead than the time by which a
+/// wrong clock shows.
 pub(super) fn due_again(payment: &Payment, service: &Service, now: Time) -> Time {
     match due(payment, service, now) {
         Next::At(at) if at > now => at.min(now + LONGEST_WAIT),
@@ -71,7 +73,8 @@ pub(super) fn is_to_forget(payment: &Payment, service: &Service, now: Time) -> b
     readings(payment, service, now).is_empty() && forgotten_at(payment, service).is_some_and(|at| at <= now)
 }
 
-/// So many days after its end as the shop keeps personal data, if it has any. One that got no reply ends when it is no longer reported.
+/// So many days after its end as the shop keeps personal data, if it has any. One that got no reply ends when it is no
+/// longer reported.
 fn forgotten_at(payment: &Payment, service: &Service) -> Option<Time> {
     let days = service.keep_days.filter(|_| payment.body.is_personal())?;
     let ends = payment.found.iter().filter_map(Found::ended_at).chain(payment.closed.map(|closed| closed.at));
@@ -85,14 +88,16 @@ pub fn to_read(payment: &Payment, service: &Service, now: Time) -> Vec<Asked> {
     readings(payment, service, now).into_iter().filter(|(next, _)| is_due(next)).map(|(_, asked)| asked).collect()
 }
 
-/// When a reading is asked for that begins now: after those that are stored, also if the clock has gone back by a moment meanwhile.
+/// When a reading is asked for that begins now: after those that are stored, also if the clock has gone back by a
+/// moment meanwhile.
 pub(super) fn asked_at(order: &Order, asked: &Asked, now: Time) -> Time {
     let (Asked::Read(id) | Asked::Cancel(id)) = asked else { return now };
     let stored = order.all_found().filter(|(_, found)| found.id == *id).filter_map(|(_, found)| found.asked_at).max();
     stored.filter(|at| (now..now + CLOCKS_DIFFER).contains(at)).unwrap_or(now)
 }
 
-/// Each of the service's payments is read by its id; what the service is not known to have, by its reference, where it can be.
+/// Each of the service's payments is read by its id; what the service is not known to have, by its reference, where it
+/// can be.
 fn readings(payment: &Payment, service: &Service, now: Time) -> Vec<(Next, Asked)> {
     let found = payment.found.iter().filter(|found| !found.is_over);
     let mut readings: Vec<_> =
@@ -115,8 +120,8 @@ fn after(last: Time, pause: Time, now: Time) -> Next {
     Next::At(if last > now { now } else { last + pause })
 }
 
-/// How long after a reading the next one is: by its age while it is open, 40 times in the day after its end, and daily if that was no
-/// final word, if it is different, or if the service does not have it any more.
+/// How long after a reading the next one is: by its age while it is open, 40 times in the day after its end, and daily
+/// if that was no final word, if it is different, or if the service does not have it any more.
 fn pause(found: &Found, now: Time) -> Time {
     match found.state {
         FoundState::Open => pause_by_age(now - found.since),
@@ -148,8 +153,8 @@ pub struct Due {
     pub since: Time,
 }
 
-/// Who is read now, in this order: what has been due for ten minutes; then each owner's first before any owner's second, those that a
-/// customer has returned to, and then the youngest. Eight at a time.
+/// Who is read now, in this order: what has been due for ten minutes; then each owner's first before any owner's
+/// second, those that a customer has returned to, and then the youngest. Eight at a time.
 #[must_use]
 pub fn round(mut due: Vec<Due>, now: Time) -> Vec<Due> {
     due.sort_by_key(|one| (one.returned_at.is_none(), -one.created_at));
@@ -168,7 +173,8 @@ pub fn round(mut due: Vec<Due>, now: Time) -> Vec<Due> {
     turns.into_iter().take(AT_A_TIME).map(|(_, one)| one).collect()
 }
 
-/// Whether a round may begin that another server has claimed until then. Further ahead than a claim is long, its clock was wrong.
+/// Whether a round may begin that another server has claimed until then. Further ahead than a claim is long, its clock
+/// was wrong.
 #[must_use]
 pub fn is_free(until: Time, now: Time) -> bool {
     until <= now || until > now + CLAIM
@@ -197,7 +203,8 @@ pub fn is_confirmed(found: &Found, now: Time) -> bool {
     found.state != FoundState::Open || found.asked_at.is_some_and(|at| now - at < LONG_DUE)
 }
 
-/// What cannot be read, or is not what was sent: money may be in it, and a person looks for it. By reference, and the service's id.
+/// What cannot be read, or is not what was sent: money may be in it, and a person looks for it. By reference, and the
+/// service's id.
 #[must_use]
 pub fn not_readable(order: &Order, now: Time) -> Vec<(&str, Option<&str>)> {
     let mut named = Vec::new();

@@ -26,8 +26,8 @@ pub struct Known {
 pub struct Service {
     /// Whether a payment can be read by its reference.
     pub finds: bool,
-    /// Whether a creation that is sent again brings the payment that exists. A second id ends it, until a person or a new
-    /// base address says otherwise.
+    /// Whether a creation that is sent again brings the payment that exists. A second id ends it, until a person or a
+    /// new base address says otherwise.
     pub repeats: bool,
     /// Whether a payment can be canceled.
     pub cancels: bool,

@@ -1,5 +1,6 @@
-//! Random histories of one order: clicks on two servers, kills, wrong clocks, prices, and a service that loses, repeats, doubles, refuses,
-//! forgets, approves late and takes back its final word. `GUICHET_HISTORIES` sets how many. The seed of a failure is kept beside this file.
+//! Random histories of one order: clicks on two servers, kills, wrong clocks, prices, and a service that loses,
+//! repeats, doubles, refuses, forgets, approves late and takes back its final word. `GUICHET_HISTORIES` sets how many.
+//! The seed of a failure is kept beside this file.
 
 use super::due::asked_at;
 use super::restore::GAP;
@@ -255,7 +256,8 @@ impl World {
         self.known.service.is_restoring &= self.order.is_sent();
     }
 
-    /// What [`Ledger::restore`] does, without a fault: those are tried over sockets. The rows are as they were; each is read, and what they lack is looked for, before the order comes to the shop once more.
+    /// What [`Ledger::restore`] does, without a fault: those are tried over sockets. The rows are as they were; each is
+    /// read, and what they lack is looked for, before the order comes to the shop once more.
     fn restore(&mut self) {
         let Some(copy) = self.copy.clone() else { return };
         self.step(&Step::Kill);
@@ -353,8 +355,9 @@ impl World {
         self.effects.extend(decision.effects);
     }
 
-    /// Until a restore is closed nothing new is paid while a service that finds has a payment that the rows do not know: unless it doubles payments, or the copy
-    /// did not have the order and a reference was refused meanwhile, which leaves a gap.
+    /// Until a restore is closed nothing new is paid while a service that finds has a payment that the rows do not
+    /// know: unless it doubles payments, or the copy did not have the order and a reference was refused meanwhile,
+    /// which leaves a gap.
     fn check_lead(&self, id: &str) {
         let is_new = |lost: usize| self.intents[lost..].iter().any(|intent| intent.id == id);
         let may_be_new =
@@ -472,8 +475,8 @@ impl World {
         }))
     }
 
-    /// The customer pays, or the service says another word. What has ended may be approved within a day, and what has not within 29:
-    /// what succeeds later is outside.
+    /// The customer pays, or the service says another word. What has ended may be approved within a day, and what has
+    /// not within 29: what succeeds later is outside.
     fn say(&mut self, place: usize, status: &'static str) {
         let intent = &mut self.intents[place];
         let is_final = matches!(intent.status, "succeeded" | "failed" | "canceled");
@@ -581,8 +584,9 @@ impl World {
         }
     }
 
-    /// All that was taken has paid the order, is a refund due, or is what a person decides about or looks for. What the service took back
-    /// before anybody had heard of it and its sum is outside; and after a restore, what the rows do not know at a service that finds nothing.
+    /// All that was taken has paid the order, is a refund due, or is what a person decides about or looks for. What the
+    /// service took back before anybody had heard of it and its sum is outside; and after a restore, what the rows do
+    /// not know at a service that finds nothing.
     fn check_money(&self) {
         let is_taken = |id: &String| self.intents.iter().any(|intent| intent.id == *id && intent.is_taken);
         let is_paid = self.order.paid_by.as_ref().is_none_or(|id| is_taken(id) && self.manners.sum == Sum::Sent);
@@ -621,7 +625,8 @@ impl World {
 
     /// A receiver of events that come doubled and out of order ends with the ledger's state.
     fn check_events(&self) {
-        // An order that the copy did not have is begun anew: what the shop has received of it is more than the rows know.
+        // An order that the copy did not have is begun anew: what the shop has received of it is more than the rows
+        // know.
         if self.was_missing {
             return;
         }
@@ -718,7 +723,8 @@ proptest! {
     }
 }
 
-/// With a test key the time is the service's, as its last reply said it: a reply that is a second longer on its way sets it back.
+/// With a test key the time is the service's, as its last reply said it: a reply that is a second longer on its way
+/// sets it back.
 #[test]
 fn a_payment_is_canceled_although_the_clock_has_gone_back() {
     let mut world = World::new(Manners { repeats: true, cancels: true, ..PLAIN });

@@ -1,9 +1,11 @@
-//! What a shop decides about its payments, without socket, clock or database: which are open, what a click does, when each is read
-//! again and who first, when reading ends, which reference comes next, what has paid and what is to be given back.
+//! What a shop decides about its payments, without socket, clock or database: which are open, what a click does, when
+//! each is read again and who first, when reading ends, which reference comes next, what has paid and what is to be
+//! given back.
 //!
-//! `decide` says what an `Event` means for an `Order`. A caller commits the order it gives if nobody has changed it since it was
-//! loaded, and then does the effects, each of which brings another event. So nothing is sent, and no address is handed out, that is
-//! not stored; and a server that is killed between two steps leaves an order that the next event goes on from.
+//! `decide` says what an `Event` means for an `Order`. A caller commits the order it gives if nobody has changed it
+//! since it was loaded, and then does the effects, each of which brings another event. So nothing is sent, and no
+//! address is handed out, that is not stored; and a server that is killed between two steps leaves an order that the
+//! next event goes on from.
 //!
 //! `due` says when a payment is read again, and `round` who comes first. `tests/shop/ledger.json` has the cases.
 

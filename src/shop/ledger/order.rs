@@ -293,7 +293,8 @@ impl Order {
         self.payments.iter().map(Payment::state).min()
     }
 
-    /// The references of its next payments: its name, then `name-1`, `name-2`, of which none of its payments has one, nor another order's.
+    /// The references of its next payments: its name, then `name-1`, `name-2`, of which none of its payments has one,
+    /// nor another order's.
     pub(super) fn free_references<'a>(&'a self, taken: &'a BTreeSet<String>) -> impl Iterator<Item = String> + 'a {
         let name = &self.name;
         let references = std::iter::once(name.clone()).chain((1..).map(move |number: u32| format!("{name}-{number}")));
@@ -388,7 +389,8 @@ impl Payment {
             && self.sends.iter().all(|send| !send.results.is_empty() && send.results.iter().all(is_refusal))
     }
 
-    /// Whether the service may still execute one of these sends: its time is not over, and an attempt of it got no status.
+    /// Whether the service may still execute one of these sends: its time is not over, and an attempt of it got no
+    /// status.
     pub(super) fn may_be_executed<'a>(sends: impl IntoIterator<Item = &'a Send>, now: Time) -> bool {
         let is_answered = |send: &Send| !send.results.is_empty() && !send.results.contains(&SendResult::Lost);
         sends.into_iter().any(|send| send.until > now && !is_answered(send))

@@ -3,7 +3,8 @@ use super::event::{Adopt, Asked, Effect, Got, Reading, Reply, Seen};
 use super::order::{DAY, Found, FoundState, Payment, SendResult, State, Time, Why};
 use crate::values::IntentStatus;
 
-/// For how long a payment is read after its end if that was not the service's word, or the service does not know it any more.
+/// For how long a payment is read after its end if that was not the service's word, or the service does not know it any
+/// more.
 const LONG: Time = 30 * DAY;
 
 impl Deciding<'_> {
@@ -20,7 +21,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// A reply leads to its address; one that has none, or that of another payment than the first that may be paid, leads to a reading.
+    /// A reply leads to its address; one that has none, or that of another payment than the first that may be paid,
+    /// leads to a reading.
     fn answer_reply(&mut self, index: usize, address: Option<(&str, &str)>) {
         let payment = &self.order.payments[index];
         let first = payment.first_open().map(|found| found.id.clone());
@@ -30,8 +32,9 @@ impl Deciding<'_> {
         }
     }
 
-    /// A send that brings no payment: if each was refused for its data, the payment is refused. One that is sent is looked for where the
-    /// service can; otherwise it is left when the repeat is refused, or 15 minutes after the first send. One that is open is read.
+    /// A send that brings no payment: if each was refused for its data, the payment is refused. One that is sent is
+    /// looked for where the service can; otherwise it is left when the repeat is refused, or 15 minutes after the first
+    /// send. One that is open is read.
     fn no_payment(&mut self, index: usize, send: usize, got: &Got) {
         let (service, payment) = (&self.known.service, &self.order.payments[index]);
         let others = [&payment.sends[..send], &payment.sends[send + 1..]].concat();
@@ -62,8 +65,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// What a page gets for a send that brought no payment, where the payment may exist: a refusal of a repeat does not say that the
-    /// customer's data are wrong.
+    /// What a page gets for a send that brought no payment, where the payment may exist: a refusal of a repeat does not
+    /// say that the customer's data are wrong.
     fn answer_got(&mut self, got: &Got, is_repeat: bool) {
         match got {
             Got::Status(429) => self.answer_error(429, "rate_limited"),
@@ -73,7 +76,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// A payment that comes is taken into the order; a 404 says that the service does not have it. Anything else changes nothing.
+    /// A payment that comes is taken into the order; a 404 says that the service does not have it. Anything else
+    /// changes nothing.
     pub(super) fn reading(&mut self, Reading { reference, asked, at, for_page, got }: &Reading) {
         let Some(index) = self.index(reference) else { return };
         let id = match asked {
@@ -101,7 +105,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// Takes a payment into the order that the rows of a restored ledger do not have. What it was sent with is not known: that of the last.
+    /// Takes a payment into the order that the rows of a restored ledger do not have. What it was sent with is not
+    /// known: that of the last.
     pub(super) fn adopt(&mut self, Adopt { reference, nonce, mark, at, seen }: &Adopt) {
         let Some(body) = self.order.payments.last().map(|last| last.body.clone()) else { return };
         let is_free = self.index(reference).is_none() && !self.known.taken.contains(reference);
@@ -113,7 +118,8 @@ impl Deciding<'_> {
         self.take(self.order.payments.len() - 1, seen, Some(&Asked::Find), *at);
     }
 
-    /// What was sent before the copy was written, and is not found, may have been answered since: somebody may have its address.
+    /// What was sent before the copy was written, and is not found, may have been answered since: somebody may have its
+    /// address.
     pub(super) fn restored(&mut self) {
         for index in 0..self.order.payments.len() {
             let payment = &self.order.payments[index];
@@ -124,7 +130,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// What a page gets after a reading: an address only of what was read just now. A payment that could not be canceled keeps its price.
+    /// What a page gets after a reading: an address only of what was read just now. A payment that could not be
+    /// canceled keeps its price.
     fn answer_reading(&mut self, index: usize, asked: &Asked, address: Option<Option<(&str, &str)>>) {
         let is_open = self.order.payments[index].state() == State::Open;
         match (asked, address) {
@@ -148,7 +155,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// A payment that a read by reference does not find is left, once no send can be executed. One that was read before stays what it was.
+    /// A payment that a read by reference does not find is left, once no send can be executed. One that was read before
+    /// stays what it was.
     fn missing(&mut self, index: usize, asked: &Asked, at: Time) {
         let sends = &self.order.payments[index].sends;
         // A send that was executed since the reading was asked for is none that it would have found.
@@ -167,7 +175,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// Takes the payment of a reply into the order. False if it is not the one that was asked for: that is as if there was no reply.
+    /// Takes the payment of a reply into the order. False if it is not the one that was asked for: that is as if there
+    /// was no reply.
     fn take(&mut self, index: usize, seen: &Seen, asked: Option<&Asked>, asked_at: Time) -> bool {
         let payment = &self.order.payments[index];
         let asked_id = match asked {
@@ -191,8 +200,8 @@ impl Deciding<'_> {
         true
     }
 
-    /// A payment of the service comes for the first time: its age and, after a restore, its origin are judged now and never again. A
-    /// second one means that the service does not repeat creations.
+    /// A payment of the service comes for the first time: its age and, after a restore, its origin are judged now and
+    /// never again. A second one means that the service does not repeat creations.
     fn first_seen(&mut self, index: usize, seen: &Seen, is_found: bool) -> usize {
         let payment = &self.order.payments[index];
         // After a restore, what has our mark was created by rows that are lost.
@@ -221,8 +230,9 @@ impl Deciding<'_> {
         place
     }
 
-    /// A payment that was created more than five minutes before its first send is another's: by the reply's own `Date`, less the time
-    /// since that send. It is not judged without either, or by a clock that the service contradicts now or did at the first send.
+    /// A payment that was created more than five minutes before its first send is another's: by the reply's own `Date`,
+    /// less the time since that send. It is not judged without either, or by a clock that the service contradicts now
+    /// or did at the first send.
     fn is_too_old(&self, payment: &Payment, seen: &Seen) -> bool {
         let Some((first, (created_at, date))) = payment.sends.first().zip(seen.created_at.zip(seen.date)) else {
             return false;
@@ -232,7 +242,8 @@ impl Deciding<'_> {
         is_judged && created_at < sent_at - CLOCKS_DIFFER
     }
 
-    /// An e-mail address that was altered is reported once. It does not keep a paid order unpaid: a service may correct it.
+    /// An e-mail address that was altered is reported once. It does not keep a paid order unpaid: a service may correct
+    /// it.
     fn is_of_another_email(&self, index: usize, seen: &Seen) -> bool {
         let sent = self.order.payments[index].body.email();
         sent.zip(seen.email.as_deref()).is_some_and(|(sent, email)| !sent.eq_ignore_ascii_case(email))
@@ -295,8 +306,8 @@ impl Deciding<'_> {
         self.alarm("cannot_be_read", &reference);
     }
 
-    /// What a payment is after a reading. Nothing takes back what was paid, only *succeeded* changes what has ended, and a person decides
-    /// what is different. Every open word ends by its age.
+    /// What a payment is after a reading. Nothing takes back what was paid, only *succeeded* changes what has ended,
+    /// and a person decides what is different. Every open word ends by its age.
     fn state_after(&mut self, index: usize, place: usize, seen: &Seen, is_other: bool, asked_at: Time) -> FoundState {
         let now = self.latest_now();
         let state = self.order.payments[index].found[place].state;
@@ -312,7 +323,8 @@ impl Deciding<'_> {
         }
     }
 
-    /// A word that is not final ends in a reading that was asked for after its time, and is canceled first where the service can.
+    /// A word that is not final ends in a reading that was asked for after its time, and is canceled first where the
+    /// service can.
     fn end_by_age(&mut self, index: usize, place: usize, asked_at: Time) -> FoundState {
         let found = &self.order.payments[index].found[place];
         if asked_at < found.ends_at() || !self.ages(asked_at) {
@@ -327,8 +339,8 @@ impl Deciding<'_> {
         FoundState::Ended { at: self.now, why: Why::TimedOut }
     }
 
-    /// Reading ends with one that was asked for a day after the end and succeeded; 30 days after it, if that was no final word or the
-    /// service does not have the payment any more.
+    /// Reading ends with one that was asked for a day after the end and succeeded; 30 days after it, if that was no
+    /// final word or the service does not have the payment any more.
     fn end_reading(&mut self, index: usize, asked_at: Time) {
         if !self.ages(asked_at) {
             return;

@@ -49,7 +49,8 @@ pub struct Closing {
 }
 
 impl Shared {
-    /// Declares that this ledger was restored. The versions of its orders begin anew, above any that the shop may have received.
+    /// Declares that this ledger was restored. The versions of its orders begin anew, above any that the shop may have
+    /// received.
     pub fn declare_restore(&mut self, restore: Restore) {
         self.epoch = (self.epoch + VERSIONS).max(restore.at * 1_000_000);
         (self.copied_at, self.round_until, self.held_until) = (None, 0, 0);
@@ -74,8 +75,8 @@ impl Order {
         self.all_found().any(|(_, found)| matches!(found.state, FoundState::Paid { at } if at <= copied_at))
     }
 
-    /// Whether the service has answered a reading after a restore. A payment that was there does not vanish: with another merchant's key it
-    /// seems so.
+    /// Whether the service has answered a reading after a restore. A payment that was there does not vanish: with
+    /// another merchant's key it seems so.
     fn is_answered(&self, asked: &Asked, got: &Got) -> bool {
         let was_missing = |id: &String| self.all_found().any(|(_, found)| found.id == *id && found.is_missing);
         match asked {
@@ -90,7 +91,8 @@ impl Order {
         self.payments.iter().any(|payment| payment.state() == State::Sent)
     }
 
-    /// The readings after a restore: of each of the service's payments to which something may have happened, and of what was sent.
+    /// The readings after a restore: of each of the service's payments to which something may have happened, and of
+    /// what was sent.
     pub(super) fn to_restore(&self, finds: bool) -> Vec<(String, Asked)> {
         let sought = |payment: &Payment| finds && payment.found.is_empty() && payment.state() == State::Sent;
         let found = self.all_found().filter(|(_, found)| !found.is_over);
@@ -101,9 +103,10 @@ impl Order {
 }
 
 impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
-    /// Reads what the service has of an order after a restore, also of references that the rows do not have, and stores the event by which
-    /// the shop receives the order once more. False if the service has not answered: then that event is stored only if `leaves_unread`.
-    /// `new_names` gives the return nonce and the mark of another payment of this owner and order.
+    /// Reads what the service has of an order after a restore, also of references that the rows do not have, and stores
+    /// the event by which the shop receives the order once more. False if the service has not answered: then that event
+    /// is stored only if `leaves_unread`. `new_names` gives the return nonce and the mark of another payment of this
+    /// owner and order.
     ///
     /// # Errors
     /// Those of the store.

@@ -58,7 +58,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The result of these attempts: none if a search has found nothing. `seal` encrypts an address, and the client secret if the payment is read with it.
+    /// The result of these attempts: none if a search has found nothing. `seal` encrypts an address, and the client
+    /// secret if the payment is read with it.
     #[must_use]
     pub fn new(
         attempts: &[AttemptResult],
@@ -196,8 +197,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         date.is_some()
     }
 
-    /// Decides an event, and carries out what follows from it. `owner` is whose payments count; the shop receives what has changed, and
-    /// if it cannot, a later round brings it again.
+    /// Decides an event, and carries out what follows from it. `owner` is whose payments count; the shop receives what
+    /// has changed, and if it cannot, a later round brings it again.
     ///
     /// # Errors
     /// Those of the store. Then the same event may be given once more.
@@ -269,8 +270,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(done)
     }
 
-    /// Reads the payment of this buyer that a page names: by the first of these names which is its return nonce, the service's id or its
-    /// public reference. None if there is none.
+    /// Reads the payment of this buyer that a page names: by the first of these names which is its return nonce, the
+    /// service's id or its public reference. None if there is none.
     ///
     /// # Errors
     /// Those of the store.
@@ -303,8 +304,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(Done { reading: Some(reading), ..done })
     }
 
-    /// Begins a round: claims what is due, of at most eight payments. Nothing is claimed while the service holds the round back, or another
-    /// server has it.
+    /// Begins a round: claims what is due, of at most eight payments. Nothing is claimed while the service holds the
+    /// round back, or another server has it.
     ///
     /// # Errors
     /// Those of the store.
@@ -324,7 +325,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok((done, if is_ours { round(due, now) } else { Vec::new() }))
     }
 
-    /// Ends a round that has claimed something at this time, so that the next begins at once. Another server's claim stays.
+    /// Ends a round that has claimed something at this time, so that the next begins at once. Another server's claim
+    /// stays.
     ///
     /// # Errors
     /// Those of the store. Then the claim ends by itself.
@@ -351,8 +353,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(self.request_time(of_store).await)
     }
 
-    /// Reads what is due of one payment. Returns what is to be added to the round. One that cannot be handled waits for a minute, so that
-    /// others come before it.
+    /// Reads what is due of one payment. Returns what is to be added to the round. One that cannot be handled waits for
+    /// a minute, so that others come before it.
     ///
     /// # Errors
     /// Those of the store.
@@ -396,7 +398,8 @@ impl<S: Store, R: Requests, W: Receiver> Ledger<'_, S, R, W> {
         Ok(done)
     }
 
-    /// Delivers the events that the shop has not received. One that it refuses is alarmed, and comes again. Returns how many it has not received.
+    /// Delivers the events that the shop has not received. One that it refuses is alarmed, and comes again. Returns how
+    /// many it has not received.
     ///
     /// # Errors
     /// Those of the store.

@@ -1,5 +1,5 @@
-//! What a ledger needs of its store. A store decides nothing: it compares what it is given with what it has, every time is an argument,
-//! and no status, age or limit stands in it.
+//! What a ledger needs of its store. A store decides nothing: it compares what it is given with what it has, every time
+//! is an argument, and no status, age or limit stands in it.
 
 use super::due::{Due, LONGEST_WAIT, Next, due};
 use super::event::{Changed, Effect, Service};
@@ -27,8 +27,8 @@ pub trait Store: Send + Sync {
         async move { Ok(self.load(name, &Owner::Guest(String::new()), 0).await?.order) }
     }
 
-    /// Stores what was decided, all or nothing. False, and nothing is stored, if the order has another version than it was decided from, if
-    /// the owner's count has changed, or if a reference is another order's.
+    /// Stores what was decided, all or nothing. False, and nothing is stored, if the order has another version than it
+    /// was decided from, if the owner's count has changed, or if a reference is another order's.
     fn commit(&self, commit: &Commit) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
     /// The names of the orders that have a payment of this reference, id or public reference.
@@ -79,7 +79,8 @@ pub struct Shared {
     /// Whether its payments are of a test environment, if a server has noted that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_test: Option<bool>,
-    /// When this copy of a ledger was written; none if it is no copy. A copy is not served until its restore is declared.
+    /// When this copy of a ledger was written; none if it is no copy. A copy is not served until its restore is
+    /// declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied_at: Option<Time>,
     /// The restores of this ledger from a copy, the last one last.
@@ -160,7 +161,8 @@ pub struct Row {
     pub due_at: Option<Time>,
     /// Until when it counts as one of its owner's; none: it does not.
     pub counts_until: Option<Time>,
-    /// By which a customer or the service names it: its reference, its return nonce, and ids and public references of the service.
+    /// By which a customer or the service names it: its reference, its return nonce, and ids and public references of
+    /// the service.
     pub names: BTreeSet<String>,
 }
 

@@ -1,4 +1,5 @@
-//! The end of a call: at its deadline, when it is aborted, when the page goes away. And the error that each failure becomes.
+//! The end of a call: at its deadline, when it is aborted, when the page goes away. And the error that each failure
+//! becomes.
 
 use crate::support::browser::until;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
@@ -32,8 +33,8 @@ in_chromium!(
 );
 
 const FEE: &str = "guichet.fee({ payment_method: 'mobile_money', currency: 'XAF', amount: '5000' }";
-/// Returns the fields of a promise's error, and the milliseconds until it was rejected. A call that has not ended when a timer of
-/// `latest` milliseconds fires is too late. A busy machine delays that timer, too.
+/// Returns the fields of a promise's error, and the milliseconds until it was rejected. A call that has not ended when
+/// a timer of `latest` milliseconds fires is too late. A busy machine delays that timer, too.
 const OUTCOME: &str = "const outcome = async (work, latest = 20000) => {
     const began = performance.now();
     const too_late = new Promise((go) => setTimeout(go, latest, { kind: 'too late' }));

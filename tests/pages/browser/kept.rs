@@ -1,4 +1,5 @@
-//! Pages that the customer leaves: those that the back button restores from the back/forward cache, and those that are gone.
+//! Pages that the customer leaves: those that the back button restores from the back/forward cache, and those that are
+//! gone.
 
 use crate::support::browser::{Browser, until};
 use crate::support::engine::{Engine, in_every_browser};

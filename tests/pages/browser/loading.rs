@@ -1,5 +1,5 @@
-//! Loading the wasm: a failed load is retried, two copies work side by side, and where wasm is forbidden the error says what
-//! to allow.
+//! Loading the wasm: a failed load is retried, two copies work side by side, and where wasm is forbidden the error says
+//! what to allow.
 
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
 use crate::support::site::CannedResponse;
@@ -324,7 +324,8 @@ async fn a_device_without_webassembly_or_with_an_old_one_is_reported(engine: Eng
     assert!(result[1].as_str().is_some_and(|message| message.contains("newer browser")), "{result}");
 }
 
-/// Simulates a panic by a trap: during a call, and after the reply has arrived, when no JavaScript is on the stack to catch it.
+/// Simulates a panic by a trap: during a call, and after the reply has arrived, when no JavaScript is on the stack to
+/// catch it.
 async fn after_a_panic_every_call_is_rejected_until_the_page_is_reloaded(engine: Engine) {
     const KIND: &str = "const kind = (call) => call.then(() => 'resolved', (e) => e.kind ?? String(e));";
     let shop = Storefront::open().await;

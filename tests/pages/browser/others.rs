@@ -1,5 +1,6 @@
-//! The package in other people's pages: in a frame, with a `<base>`, beside libraries that replace the browser's functions, and under
-//! headers that cut a page off from its popup. The customer can pay, and no error shows an address.
+//! The package in other people's pages: in a frame, with a `<base>`, beside libraries that replace the browser's
+//! functions, and under headers that cut a page off from its popup. The customer can pay, and no error shows an
+//! address.
 
 use crate::support::browser::Browser;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
@@ -194,8 +195,8 @@ async fn a_base_of_another_origin_gets_no_request(engine: Engine) {
     assert_eq!(sent, [""; 0], "the other origin gets a request");
 }
 
-/// The functions of the browser that throw in some page: in a sandboxed frame, under a policy, in an old browser, or because a page has
-/// put its own in their place. Each throws the whole address, as browsers do.
+/// The functions of the browser that throw in some page: in a sandboxed frame, under a policy, in an old browser, or
+/// because a page has put its own in their place. Each throws the whole address, as browsers do.
 const THROWING: [&str; 10] = [
     "History.prototype.replaceState = no",
     "Object.defineProperty(History.prototype, 'state', { get: no })",
@@ -285,8 +286,8 @@ async fn a_fetch_of_the_page_gets_an_address_and_its_exception_is_the_cause(engi
     }
 }
 
-/// What old libraries put in the place of the language's own functions, or add to every object, and functions of the page with a name that
-/// the browser has, too. None of them is called.
+/// What old libraries put in the place of the language's own functions, or add to every object, and functions of the
+/// page with a name that the browser has, too. None of them is called.
 const REPLACED: [&str; 8] = [
     // Prototype.js and MooTools: no iterators.
     "Array.from = (list) => { const out = []; for (let i = 0; i < (list?.length || 0); i++) out[i] = list[i]; return out; }",
@@ -350,7 +351,8 @@ async fn a_purchase_needs_none_of_the_functions_that_a_page_may_have_replaced(en
     }
 }
 
-/// What the package uses of the browser, which pages replace by functions of their own: for monitoring, for tests and for old browsers.
+/// What the package uses of the browser, which pages replace by functions of their own: for monitoring, for tests and
+/// for old browsers.
 const OF_THE_BROWSER: [&str; 12] = [
     "AbortController",
     "AbortSignal.timeout",
@@ -410,8 +412,9 @@ async fn a_purchase_works_with_every_function_it_uses_replaced_by_another(engine
     assert_eq!(called, expected);
 }
 
-/// The functions of the language's own objects that the package calls, and why it may. Whoever replaces one of them keeps what it does:
-/// libraries do so only for a browser that lacks it. Everything else is read by a loop, or written in the language's own syntax.
+/// The functions of the language's own objects that the package calls, and why it may. Whoever replaces one of them
+/// keeps what it does: libraries do so only for a browser that lacks it. Everything else is read by a loop, or written
+/// in the language's own syntax.
 const RELIED_ON: [(&str, &str); 15] = [
     ("Array.isArray", "a polyfill is the same"),
     ("Array.of", "a polyfill is the same"),

@@ -1,4 +1,5 @@
-//! Sessions in a page: renewed before they expire and after a 401, one renewal at a time, and ended in every tab by a sign-out.
+//! Sessions in a page: renewed before they expire and after a 401, one renewal at a time, and ended in every tab by a
+//! sign-out.
 
 use crate::support::browser::until;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};
@@ -606,8 +607,8 @@ async fn a_guest_buys_from_the_first_click_to_the_end_without_a_session(engine: 
     assert_eq!(shop.requests(SESSION).len(), 0, "the session route is not called");
 }
 
-/// Replaces a page's clock and its timers of a minute and more: `skip()` ends the timer that ends next, half a millisecond early as a
-/// browser's may, and each reading of the clock takes a millisecond.
+/// Replaces a page's clock and its timers of a minute and more: `skip()` ends the timer that ends next, half a
+/// millisecond early as a browser's may, and each reading of the clock takes a millisecond.
 const CLOCK: &str = "
     const { setTimeout: start, clearTimeout: stop } = window;
     const timers = new Map();

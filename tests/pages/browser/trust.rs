@@ -1,5 +1,5 @@
-//! Known faults of other packages, tried on this one: a forged success, the reply of another payment, a loop that overloads
-//! a failing service, a request to a third party.
+//! Known faults of other packages, tried on this one: a forged success, the reply of another payment, a loop that
+//! overloads a failing service, a request to a third party.
 
 use crate::support::demo_shop::DemoShop;
 use crate::support::engine::{Engine, in_chromium, in_every_browser};

@@ -1,5 +1,6 @@
-//! A mutation run over the shop in PHP: `mutants.txt` breaks its lines one by one. `guichet check` must fail each by the rule that the
-//! list names, or fail none where the list says why. The run takes a quarter of an hour, so only `cargo xtask soak` makes it.
+//! A mutation run over the shop in PHP: `mutants.txt` breaks its lines one by one. `guichet check` must fail each by
+//! the rule that the list names, or fail none where the list says why. The run takes a quarter of an hour, so only
+//! `cargo xtask soak` makes it.
 
 use super::KEY;
 use super::running::{Server, ShopServer};

@@ -203,8 +203,8 @@ impl ShopServer {
         self.folder.path.join(name)
     }
 
-    /// The cookies of a login of Awa, signed with a key that is derived from the payment key, as Express's cookie-session does. PHP signs
-    /// no cookie.
+    /// The cookies of a login of Awa, signed with a key that is derived from the payment key, as Express's
+    /// cookie-session does. PHP signs no cookie.
     pub fn forged_login(&self) -> Option<String> {
         if self.server != Server::Express {
             return None;
@@ -235,8 +235,8 @@ impl ShopServer {
         String::from_utf8_lossy(&fs::read(self.folder.log()).unwrap()).into_owned()
     }
 
-    /// Runs `guichet check`, whose service listens at this address, against the server, with these options more. Returns its report, and
-    /// whether every rule passed.
+    /// Runs `guichet check`, whose service listens at this address, against the server, with these options more.
+    /// Returns its report, and whether every rule passed.
     pub async fn check(&mut self, service: &str, more: &[&str]) -> (bool, String) {
         let report = self.folder.path.with_file_name("report");
         let mut command = Command::new(env!("CARGO_BIN_EXE_guichet"));
@@ -310,8 +310,8 @@ impl ShopServer {
     }
 }
 
-/// A command that prints what this log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`. A payment is called as its
-/// order, or that and a number after a dash.
+/// A command that prints what this log says about the order of `GUICHET_REFERENCE`: `paid`, `refund_due 45900`. A
+/// payment is called as its order, or that and a number after a dash.
 pub fn books(log: &Path) -> String {
     let awk = r#"match($0, /ORDER-[-A-Za-z0-9_]+/) {
         name = substr($0, RSTART, RLENGTH)
@@ -457,8 +457,8 @@ fn copy(server: Server) -> Folder {
     folder
 }
 
-/// Starts a server, or its command for cron, with another value of an environment variable, or without it. Returns how it ends and
-/// what it prints.
+/// Starts a server, or its command for cron, with another value of an environment variable, or without it. Returns how
+/// it ends and what it prints.
 pub fn start_wrongly(server: Server, (name, value): (&str, Option<&str>)) -> (ExitStatus, String) {
     end_of(server, server.settle().unwrap_or_else(|| server.serve("127.0.0.1:0")), |command| {
         command.env_remove(name).envs(value.map(|value| (name, value)));
@@ -510,7 +510,8 @@ fn install(modules: &Path) {
     }
 }
 
-/// Runs a script of `tests/shop` with an argument, beside that folder's files and the packages of the servers in Node.js.
+/// Runs a script of `tests/shop` with an argument, beside that folder's files and the packages of the servers in
+/// Node.js.
 pub fn run_in_node(script: &str, argument: &str) {
     let folder = Folder::new("script");
     for file in fs::read_dir(root().join("tests/shop")).unwrap().map(|file| file.unwrap().path()) {

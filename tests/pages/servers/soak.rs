@@ -1,5 +1,5 @@
-//! Correct shops pass every rule of the check, also if the machine is busy and the network between shop and service is slow. A rule that
-//! is sometimes wrong is worse than none.
+//! Correct shops pass every rule of the check, also if the machine is busy and the network between shop and service is
+//! slow. A rule that is sometimes wrong is worse than none.
 
 use super::KEY;
 use super::running::{Server, ShopServer};

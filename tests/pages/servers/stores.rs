@@ -1,5 +1,6 @@
-//! The store in PostgreSQL of guichet-server, on two servers at once, of which one is killed. `tests/shop/ledger-stores.mjs` has what each store
-//! keeps; the other tests of `servers.rs` kill the server on Express, whose store is SQLite.
+//! The store in PostgreSQL of guichet-server, on two servers at once, of which one is killed.
+//! `tests/shop/ledger-stores.mjs` has what each store keeps; the other tests of `servers.rs` kill the server on
+//! Express, whose store is SQLite.
 
 use super::running::{self, Server, Visitor};
 use super::{AWA, SUCCEEDS, World, creations, every_rule_of_the_check_passes};

@@ -1,4 +1,5 @@
-//! Defects of a shop that are about money, and the rule that each breaks. A `*` marks those that were made from `docs/shop.md` alone.
+//! Defects of a shop that are about money, and the rule that each breaks. A `*` marks those that were made from
+//! `docs/shop.md` alone.
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Money {

@@ -1,4 +1,5 @@
-//! A right shop, made of the library as a merchant's is: who asks, what an order costs, and what becomes of it are all that is its own.
+//! A right shop, made of the library as a merchant's is: who asks, what an order costs, and what becomes of it are all
+//! that is its own.
 
 use super::shop::{ORDERS, ShopServer};
 use crate::orders::sqlite_at;
@@ -52,7 +53,8 @@ pub async fn open(name: &str, key: &str, has_timer: bool) -> ShopServer {
     .await
 }
 
-/// Serves the routes, and settles, until it is asked for a restart: then everything but the logins is read from the database anew.
+/// Serves the routes, and settles, until it is asked for a restart: then everything but the logins is read from the
+/// database anew.
 async fn keep(client: Client, shop: Arc<RightShop>, routes: watch::Sender<Option<Router>>, has_timer: bool) {
     let asked = |what: &str| shop.folder.join(what);
     loop {

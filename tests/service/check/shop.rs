@@ -402,7 +402,8 @@ pub struct ShopServer {
     pub url: String,
     /// The address at which its service must listen.
     pub service: String,
-    /// What it did with each payment: a file named by its reference. The files `restart` and `settle` are requests of a command.
+    /// What it did with each payment: a file named by its reference. The files `restart` and `settle` are requests of a
+    /// command.
     pub folder: PathBuf,
     _folder: crate::support::folder::Folder,
     /// Ends the server when it is dropped, and with it the timer, which would go on asking a service that has ended.

@@ -154,7 +154,8 @@ async fn reads_of_the_control_api_are_retried_and_changes_are_not() {
     commands.join_all().await;
 }
 
-/// Runs a command against a service whose first responses are lost. Returns its exit code, its stderr and the number of requests.
+/// Runs a command against a service whose first responses are lost. Returns its exit code, its stderr and the number of
+/// requests.
 async fn with_lost_responses(lost: usize, command: &[&str]) -> (i32, String, usize) {
     let mut responses: Vec<_> = (0..lost).map(|_| ScriptedResponse::CloseConnection).collect();
     responses.push(reply("200 OK", r#"{"now": 0, "events": [], "faults": [], "requests": []}"#));

@@ -104,7 +104,8 @@ enum Rude {
     Tells,
 }
 
-/// The probe's exit code, what it printed, and what it wrote. Its questions are answered by yes; what it asks to be paid is paid.
+/// The probe's exit code, what it printed, and what it wrote. Its questions are answered by yes; what it asks to be
+/// paid is paid.
 async fn probed(rude: Rude, more: &[&str]) -> (Option<i32>, String, Value) {
     let intents: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (url, readings) =

@@ -1,5 +1,6 @@
-//! The blocks of JSON in the documents. Behind `json`, a block names what describes it: `shop` and a schema of `docs/shop-openapi.json`, or
-//! `service` and a schema of `docs/openapi.json` or one of its operations, whose request it is. `unchecked` is for what neither describes.
+//! The blocks of JSON in the documents. Behind `json`, a block names what describes it: `shop` and a schema of
+//! `docs/shop-openapi.json`, or `service` and a schema of `docs/openapi.json` or one of its operations, whose request
+//! it is. `unchecked` is for what neither describes.
 
 use super::{documents, read};
 use serde_json::Value;

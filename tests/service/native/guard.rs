@@ -1,5 +1,5 @@
-//! The guard of the merchant's own API: how often it checks a token at the service, how long it caches the result, and for
-//! which service.
+//! The guard of the merchant's own API: how often it checks a token at the service, how long it caches the result, and
+//! for which service.
 
 use super::sessions::{api, bearer, headers};
 use super::{client, email, key};
@@ -234,8 +234,8 @@ struct Inner {
 }
 
 impl Validator {
-    /// A service that accepts these tokens. Its sessions end after `ends_in` seconds, or if it is `None`, always one second after the
-    /// response.
+    /// A service that accepts these tokens. Its sessions end after `ends_in` seconds, or if it is `None`, always one
+    /// second after the response.
     async fn start(valid: &[&'static str], ahead: i64, ends_in: Option<i64>) -> Self {
         let inner = Arc::new(Inner {
             valid: valid.to_vec(),

@@ -1,5 +1,5 @@
-//! Session tokens on the merchant's server: one valid token per login, one creation at a time, all revoked at sign-out. And
-//! the guard of the merchant's own API.
+//! Session tokens on the merchant's server: one valid token per login, one creation at a time, all revoked at sign-out.
+//! And the guard of the merchant's own API.
 
 use super::{client, email};
 use crate::support::fake_service::{FakeService, ScriptedResponse, reply};

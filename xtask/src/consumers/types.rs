@@ -2,8 +2,8 @@
 //!
 //! `tests/types/` uses every entry. It is compiled against the
 //! installed package, by the oldest and the newest TypeScript that the
-//! package supports, and so are the examples of the package's declarations and the JavaScript of the documents. The oldest compiler has the
-//! types of the oldest React, and the newest those of the newest.
+//! package supports, and so are the examples of the package's declarations and the JavaScript of the documents. The
+//! oldest compiler has the types of the oldest React, and the newest those of the newest.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,8 @@ use super::copy;
 use crate::cargo::{at_root, root};
 use crate::npm::{Tools, run_quietly};
 
-/// Compiles it in every way in which TypeScript resolves modules: as a bundler does, as Node.js does (`nodenext`; also from a CommonJS
-/// module), and as before `exports` (`node10`).
+/// Compiles it in every way in which TypeScript resolves modules: as a bundler does, as Node.js does (`nodenext`; also
+/// from a CommonJS module), and as before `exports` (`node10`).
 pub fn check(project: &Path, oldest: &Tools, newest: &Tools, remark: &mut String) -> Result<()> {
     let with_oldest_react = project.join("react-oldest");
     let examples = "examples/tsconfig.json";

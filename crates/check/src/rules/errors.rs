@@ -30,7 +30,8 @@ pub(super) async fn slow_service(check: &Check) -> Outcome {
     failing_service(check, Kind::Hold, "The service did not answer the shop.").await
 }
 
-/// The service answers each call with a redirect to another origin of its own, where a call with the key must not arrive.
+/// The service answers each call with a redirect to another origin of its own, where a call with the key must not
+/// arrive.
 pub(super) async fn redirect_is_not_followed(check: &Check) -> Outcome {
     let (customer, payment) = check.open_payment().await?;
     let Some(origin) = check.service.other_origin() else {

@@ -1,4 +1,5 @@
-//! Orders that the page forges. The shop has not seen the order before: a shop that believes the page at first sight stores the lie.
+//! Orders that the page forges. The shop has not seen the order before: a shop that believes the page at first sight
+//! stores the lie.
 
 use super::{LOGIN, Rule};
 use crate::payment::Payment;
@@ -527,8 +528,8 @@ fn order_names(check: &Check) -> Vec<String> {
     differing.filter_map(|(path, _)| path.rsplit('/').next().map(str::to_owned)).collect()
 }
 
-/// Adds fields to an object and to the objects in it. A field that the page sends anyway is replaced if it is a price, a quantity or a
-/// currency. Returns whether a quantity was replaced: that is another order.
+/// Adds fields to an object and to the objects in it. A field that the page sends anyway is replaced if it is a price,
+/// a quantity or a currency. Returns whether a quantity was replaced: that is another order.
 fn add_beside(target: &mut Value, lie: &Lie, identities: &[String]) -> bool {
     let mut is_replaced = false;
     match target {

@@ -15,7 +15,8 @@ const REJECTED_AND_APPROVED: &str = "237670000013";
 const SUCCEEDS_AFTER_FAILURE: &str = "237670000014";
 /// Approved 30 seconds after the customer has begun.
 const SUCCEEDS_SOON: &str = "237670000001";
-/// More than the 600 seconds after which the latest attempt is approved, and than the 36 minutes after which a ledger reads it again.
+/// More than the 600 seconds after which the latest attempt is approved, and than the 36 minutes after which a ledger
+/// reads it again.
 const UNTIL_APPROVED: u32 = 2_400;
 /// How often the guide says to read a payment that is final.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -196,8 +197,8 @@ async fn books_are(check: &Check, expected: &[Expected]) -> Outcome {
     Ok(())
 }
 
-/// Makes a payment for each case, and moves the service's clock once. The shop reads those that are final once a minute: other rules are
-/// checked meanwhile.
+/// Makes a payment for each case, and moves the service's clock once. The shop reads those that are final once a
+/// minute: other rules are checked meanwhile.
 async fn approve_late(check: &Check) -> Result<Late, RuleError> {
     let every: &[Case] = &[
         PaidByThirdAttempt,

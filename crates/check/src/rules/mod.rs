@@ -73,8 +73,8 @@ fn all() -> impl Iterator<Item = &'static Rule> {
     GROUPS.iter().flat_map(|(_, rules)| *rules)
 }
 
-/// The groups, in the order in which they are checked: the forged orders are those that the shop has not seen, and the secrets are looked
-/// for in all that the shop has answered.
+/// The groups, in the order in which they are checked: the forged orders are those that the shop has not seen, and the
+/// secrets are looked for in all that the shop has answered.
 const GROUPS: &[(&str, &[Rule])] = &[
     ("forged", forged::RULES),
     ("orders", orders::RULES),
@@ -99,9 +99,9 @@ const STAYS_PROCESSING: &str = "237670000005";
 /// Declined at once, and approved late.
 const APPROVED_LATE: &str = "237670000012";
 
-/// The rules about payments, in the order in which they are checked. The first one about late approvals comes early: it makes the payments of
-/// all three, and the shop reads the final ones once a minute, while other rules are checked. Rules that pay an order come late, since a
-/// paid order is used up.
+/// The rules about payments, in the order in which they are checked. The first one about late approvals comes early: it
+/// makes the payments of all three, and the shop reads the final ones once a minute, while other rules are checked.
+/// Rules that pay an order come late, since a paid order is used up.
 const RULES: &[Rule] = &[
     Rule {
         id: "refusing_service",

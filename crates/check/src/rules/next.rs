@@ -99,7 +99,8 @@ pub(super) async fn second_reference_only_after_end(check: &Check) -> Outcome {
     paid_order_keeps_payment(check).await
 }
 
-/// A payment that an early rule has left processing, so that it is old when it is looked at; `None` without fresh orders.
+/// A payment that an early rule has left processing, so that it is old when it is looked at; `None` without fresh
+/// orders.
 pub(super) async fn processing_payment(check: &Check) -> Result<Option<Payment>, RuleError> {
     if let Some(known) = check.processing.borrow().as_ref() {
         return Ok(Some(known.clone()));

@@ -1,4 +1,5 @@
-//! Requests from pages of other sites, which the browser sends with the customer's cookies, and other requests that no page of the shop sends.
+//! Requests from pages of other sites, which the browser sends with the customer's cookies, and other requests that no
+//! page of the shop sends.
 
 use super::Rule;
 use crate::shop::{Customer, Exchange, RequestBuilder};

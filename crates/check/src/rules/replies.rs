@@ -1,4 +1,5 @@
-//! What the shop believes: only a reply that this payment has succeeded, in this amount and currency, of this customer, pays this order.
+//! What the shop believes: only a reply that this payment has succeeded, in this amount and currency, of this customer,
+//! pays this order.
 
 use super::PAYS_AT_ONCE;
 use crate::books::{Books, Expected, orders_missing};
@@ -28,7 +29,8 @@ pub(super) async fn wrong_amount_pays_nothing(check: &Check) -> Outcome {
         let amount = subject.payment.amount();
         let Ok(units) = amount.parse::<u64>() else { return vec![Lie::succeeded("amount", json!("1"))] };
         let mut wrong = vec![json!("1"), json!("0"), json!(""), Value::Null, json!(true), json!(1), json!([])];
-        // One unit less and more; a value that is this one once it is rounded, cut or read as a float; one that begins with it.
+        // One unit less and more; a value that is this one once it is rounded, cut or read as a float; one that begins
+        // with it.
         let less = units.saturating_sub(1);
         wrong.extend([json!(less.to_string()), json!((units + 1).to_string()), json!(less), json!(units + 1)]);
         wrong.extend([
@@ -256,7 +258,8 @@ async fn tell(
         }
         must_be_unpaid(check, payment, payment, lies).await?;
         if lies.len() > 0 {
-            // The shop reads the payment in the reply to a repeated creation too. What the page gets is not judged here.
+            // The shop reads the payment in the reply to a repeated creation too. What the page gets is not judged
+            // here.
             drop(check.buy(customer, &payment.order).await);
         }
     }
@@ -320,8 +323,8 @@ fn lie<'a>(check: &'a Check, payment: &Payment, lies: &Arc<Lies>) -> Interfering
     check.service.interfere(target, Kind::Lie(Arc::clone(lies)))
 }
 
-/// Waits until the shop has read each of these payments by itself. Returns whether it did: a timer that reads every few seconds does in
-/// a tenth of the limit.
+/// Waits until the shop has read each of these payments by itself. Returns whether it did: a timer that reads every few
+/// seconds does in a tenth of the limit.
 pub(super) async fn wait_for_read(check: &Check, payments: &[&Payment]) -> Result<bool, RuleError> {
     wait_for_read_within(check, payments, check.options.limit / 10).await
 }

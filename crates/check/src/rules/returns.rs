@@ -125,7 +125,8 @@ pub(super) async fn paid_payment(check: &Check) -> Result<Option<Payment>, RuleE
     Ok(Some(payment))
 }
 
-/// Paths of the shop with lies in their query: the return address, the page, and the status route. `None` if the shop returns elsewhere.
+/// Paths of the shop with lies in their query: the return address, the page, and the status route. `None` if the shop
+/// returns elsewhere.
 fn addresses(check: &Check, payment: &Payment, paid: Option<&Payment>) -> Option<Vec<String>> {
     let returns = url::Url::parse(payment.creation.body["redirect_url"].as_str()?).ok()?;
     // A page on another origin is not the shop's server.
@@ -175,7 +176,8 @@ async fn must_be_unpaid(check: &Check, payment: &Payment, addresses: &[String]) 
     check.must_be_unpaid(payment, || "Nobody paid, and the return address was opened.".to_owned(), sent).await
 }
 
-/// Sends what is in an address as the service would send a notification: the interface has none, so whatever comes is forged.
+/// Sends what is in an address as the service would send a notification: the interface has none, so whatever comes is
+/// forged.
 async fn post(check: &Check, visitor: &Customer, address: &str) {
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     let pairs = url::form_urlencoded::parse(query.as_bytes());
@@ -194,7 +196,8 @@ async fn post(check: &Check, visitor: &Customer, address: &str) {
     check.request(visitor, "POST", path).on_own_page().json(&json).send().await;
 }
 
-/// As a browser does: it comes to a page from another site, which the hosted page is, and asks a route from the shop's own page.
+/// As a browser does: it comes to a page from another site, which the hosted page is, and asks a route from the shop's
+/// own page.
 fn open<'a>(check: &'a Check, visitor: &'a Customer, method: &'static str, address: &str) -> RequestBuilder<'a> {
     let request = check.request(visitor, method, address);
     if address.starts_with(&format!("{}/", check.options.shop.routes)) {

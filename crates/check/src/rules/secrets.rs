@@ -374,7 +374,8 @@ fn forms(secret: &str) -> Vec<String> {
     forms
 }
 
-/// The part of the base64 text that is the same whatever surrounds the secret, if it begins at this place of three bytes.
+/// The part of the base64 text that is the same whatever surrounds the secret, if it begins at this place of three
+/// bytes.
 fn base64_of(secret: &str, shift: usize) -> String {
     use base64::Engine;
     let mut bytes = vec![0; shift];

@@ -249,8 +249,8 @@ async fn sessions_are_apart(check: &Check) -> Outcome {
     Ok(())
 }
 
-/// The cookies without which a signed-in browser is signed out. If there is none, because one of a pair stands for the other (an access
-/// and a refresh token), those that are enough to be signed in.
+/// The cookies without which a signed-in browser is signed out. If there is none, because one of a pair stands for the
+/// other (an access and a refresh token), those that are enough to be signed in.
 async fn login_cookies(check: &Check, customer: &Customer, payment: &Payment) -> Vec<(String, String)> {
     let all = customer.cookies();
     // A read needs no CSRF token, so only the login's cookie matters to it.
@@ -381,7 +381,8 @@ async fn cannot_be_changed(check: &Check, browser: &Customer, logins: &[(String,
     Ok(())
 }
 
-/// The value of a cookie with another name in it: as it is, in base64, or in a token of three parts (JWT), with its signature and without.
+/// The value of a cookie with another name in it: as it is, in base64, or in a token of three parts (JWT), with its
+/// signature and without.
 fn with_other_name(value: &str, own: &str, other: &str) -> Vec<String> {
     use base64::Engine;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -461,7 +462,8 @@ async fn sign_out_ends_login(check: &Check) -> Outcome {
         }
         Err(None) => return Ok(()),
     };
-    // Only the login may differ: a new CSRF token belongs to the same browser. Where guests may buy, it is a guest's now.
+    // Only the login may differ: a new CSRF token belongs to the same browser. Where guests may buy, it is a guest's
+    // now.
     let bought = check.buy(&kept, &payment.order).await;
     let is_guests = check.options.guests && bought.as_ref().is_ok_and(|bought| bought.id != payment.id);
     let bought = bought.map_or_else(|exchange| exchange, |payment| payment.exchange);
@@ -521,8 +523,8 @@ struct SignedOut {
     by: String,
 }
 
-/// Signs this browser out, at the first of the usual addresses at which that succeeds. The error is the answer of an address that has
-/// accepted it without effect, if there is one: otherwise the shop has no address to sign out.
+/// Signs this browser out, at the first of the usual addresses at which that succeeds. The error is the answer of an
+/// address that has accepted it without effect, if there is one: otherwise the shop has no address to sign out.
 async fn sign_out(check: &Check, browser: &Customer, login: &Login) -> Result<SignedOut, Option<Exchange>> {
     // Signing out may end every login of the customer.
     check.customers.borrow_mut().clear();

@@ -79,8 +79,8 @@ fn command_summary(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The help of a field: its description, its known values and its default. Other values are sent as well if the operation's type
-/// accepts them, because a service may know more.
+/// The help of a field: its description, its known values and its default. Other values are sent as well if the
+/// operation's type accepts them, because a service may know more.
 fn help(schema: &Value) -> String {
     let mut help = without_markup(schema["description"].as_str().unwrap_or_default()).replace('\n', " ");
     let choices = choices(schema);

@@ -34,8 +34,8 @@ const CANCELS: [&str; 4] = [
 #[derive(clap::Args)]
 #[command(next_help_heading = "What your company documents")]
 pub(super) struct Paths {
-    /// How it reads a payment: '/charges/{payment_ref}', also with {id}, {merchant_reference} or {client_secret}. 'POST ' or 'GET ' in front
-    /// names the method; without it both are tried. May be repeated.
+    /// How it reads a payment: '/charges/{payment_ref}', also with {id}, {merchant_reference} or {client_secret}. 'POST
+    /// ' or 'GET ' in front names the method; without it both are tried. May be repeated.
     #[arg(long, value_name = "PATH")]
     read: Vec<String>,
     /// How it finds a payment by your reference: '/charges?reference={merchant_reference}'. May be repeated.

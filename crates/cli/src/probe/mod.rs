@@ -1,5 +1,5 @@
-//! `guichet probe`: finds what a purchase needs at a service, and writes a profile of it; tests which decisions of this project, and which
-//! assumed operations, hold there. It needs only the service's public address and a test key.
+//! `guichet probe`: finds what a purchase needs at a service, and writes a profile of it; tests which decisions of this
+//! project, and which assumed operations, hold there. It needs only the service's public address and a test key.
 
 mod billing;
 mod draft;

@@ -1,5 +1,6 @@
-//! What a purchase needs of a service: how a payment is created, read, found and canceled, its words for a status, and who may read
-//! prices. What was found becomes a profile. What would let a shop take one payment for another, or a sum for another, is not written.
+//! What a purchase needs of a service: how a payment is created, read, found and canceled, its words for a status, and
+//! who may read prices. What was found becomes a profile. What would let a shop take one payment for another, or a sum
+//! for another, is not written.
 
 use super::draft::{Candidates, Draft};
 use super::intents::order;
@@ -17,7 +18,8 @@ use std::time::Duration;
 
 /// How often a payment is read until its status is final, once a second.
 const READINGS: usize = 30;
-/// How often a foreign word is read before its meaning is asked: a service may have one for a payment that is under way.
+/// How often a foreign word is read before its meaning is asked: a service may have one for a payment that is under
+/// way.
 const SAME: usize = 3;
 
 /// What was found.
@@ -223,7 +225,8 @@ impl Search<'_> {
         false
     }
 
-    /// The payment and no other is found, and none of an unknown reference: a search that gives none permits a second charge.
+    /// The payment and no other is found, and none of an unknown reference: a search that gives none permits a second
+    /// charge.
     async fn find_search(&mut self, first: &Created, second: &Created, candidates: &Candidates) {
         const FOUND: &str = "A payment whose reply was lost is found";
         let unknown = Payment { reference: format!("{}-unknown", self.probe.run), ..first.payment.clone() };
@@ -364,7 +367,8 @@ impl Search<'_> {
         None
     }
 
-    /// Whether a word that is none of ours has this meaning. It permits goods or a second charge, so a person confirms what happened.
+    /// Whether a word that is none of ours has this meaning. It permits goods or a second charge, so a person confirms
+    /// what happened.
     fn asks_whether(&mut self, word: &str, ours: &'static str) -> bool {
         let question =
             format!("The service calls this payment `{}`. Is it {ours}, for good? Write yes or no.", printable(word));

@@ -375,7 +375,8 @@ impl Books {
         Ok(self.orders.shared().await?.open_restores().cloned().collect())
     }
 
-    /// Finds an order by the reference of a payment or the service's id of it. Returns its name, and what `pick` takes from the order.
+    /// Finds an order by the reference of a payment or the service's id of it. Returns its name, and what `pick` takes
+    /// from the order.
     async fn find<T>(
         &self,
         payment: &str,

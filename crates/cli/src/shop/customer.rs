@@ -76,7 +76,8 @@ impl Customer {
     }
 }
 
-/// The hash of what a browser proves its customer by. It is in the signed message, so that no message is sent again with other credentials.
+/// The hash of what a browser proves its customer by. It is in the signed message, so that no message is sent again
+/// with other credentials.
 pub(super) fn credentials_of(headers: &HeaderMap) -> String {
     let mut hash = Sha256::new();
     hash.update(joined(headers, &header::COOKIE));

@@ -1,13 +1,14 @@
-//! `guichet shop`: the merchant's half as a process beside an application in any language. It has the routes of the page, the ledger, the
-//! settling and the secret key; the application answers signed messages at one address.
+//! `guichet shop`: the merchant's half as a process beside an application in any language. It has the routes of the
+//! page, the ledger, the settling and the secret key; the application answers signed messages at one address.
 //!
 //! - [`config`] is `shop.toml`, and [`secret`] what the two share.
-//! - [`application`] sends a message, and names the cause if there is no answer; [`customer`] and [`seller`] read the answers.
+//! - [`application`] sends a message, and names the cause if there is no answer; [`customer`] and [`seller`] read the
+//!   answers.
 //! - [`serve`] has the routes and the rounds, and [`metrics`] what an operator watches.
 //! - [`deliveries`] shows in the sandbox's inspector what the application has received.
 //! - [`reconcile`] compares a payment company's statement with the orders.
-//! - [`init`] writes an application to begin with, [`events`] has what the application has not received, [`books`] what a bookkeeper decides, and
-//!   [`restore`] copies.
+//! - [`init`] writes an application to begin with, [`events`] has what the application has not received, [`books`] what
+//!   a bookkeeper decides, and [`restore`] copies.
 
 mod admin;
 mod application;

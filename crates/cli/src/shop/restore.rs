@@ -27,8 +27,8 @@ pub(super) struct BackupArgs {
 
 #[derive(Subcommand)]
 pub(super) enum RestoreCommand {
-    /// Declare that the ledger was restored from a copy, while the process is stopped. Each order is read at the service and reported to the
-    /// application once more. Run it again until each was read.
+    /// Declare that the ledger was restored from a copy, while the process is stopped. Each order is read at the
+    /// service and reported to the application once more. Run it again until each was read.
     Declare {
         /// When the copy was written, such as 2026-11-30T06:00:00Z; a copy of `guichet shop backup` says it itself.
         #[arg(long, value_name = "TIME", value_parser = Moment::new)]
@@ -50,8 +50,8 @@ pub(super) enum RestoreCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Close it, once you know what happened between the copy and its restore. Until then a service's payment that this ledger does not know
-    /// waits for a person.
+    /// Close it, once you know what happened between the copy and its restore. Until then a service's payment that this
+    /// ledger does not know waits for a person.
     Close {
         #[command(flatten)]
         decision: DecisionArgs,

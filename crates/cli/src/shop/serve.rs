@@ -312,7 +312,8 @@ async fn keep_settling(process: Arc<Process>) {
     }
 }
 
-/// Delivers what the application has not received. Apart from the readings, so that one that does not answer delays them less.
+/// Delivers what the application has not received. Apart from the readings, so that one that does not answer delays
+/// them less.
 async fn keep_delivering(process: Arc<Process>) {
     loop {
         let began = Instant::now();

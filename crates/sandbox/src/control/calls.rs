@@ -1,5 +1,5 @@
-//! The calls of the control API, each declared once: from here come the routes, the readers of the bodies, the OpenAPI description and
-//! the specifications that the commands send.
+//! The calls of the control API, each declared once: from here come the routes, the readers of the bodies, the OpenAPI
+//! description and the specifications that the commands send.
 
 use crate::faults::LONGEST_DELAY;
 use crate::rules::{HandsetDecision, Operator, OperatorStatus};
@@ -68,7 +68,8 @@ fn purchase() -> Value {
     serde_json::from_str(PURCHASE).unwrap_or_default()
 }
 
-/// Declares the calls: of each its summary, its name, its method and path, the schema of its reply, its command, and what else it has.
+/// Declares the calls: of each its summary, its name, its method and path, the schema of its reply, its command, and
+/// what else it has.
 macro_rules! calls {
     ($(
         #[doc = $summary:literal]

@@ -1,5 +1,5 @@
-//! The control API under `/sandbox`, `decisions.md` 12: its own token, known hosts only, no CORS. It is outside `/v1`, so that the
-//! interface itself stays as documented.
+//! The control API under `/sandbox`, `decisions.md` 12: its own token, known hosts only, no CORS. It is outside `/v1`,
+//! so that the interface itself stays as documented.
 
 pub(crate) mod calls;
 mod fields;
@@ -66,8 +66,8 @@ pub(crate) fn routes(control: Arc<ControlApi>) -> Router {
 
 async fn answer(State(control): State<Arc<ControlApi>>, request: Incoming) -> Response<Body> {
     let request_id = id("req_");
-    // In its own task, so that the database and the memory change together even if the client disconnects. Without a listener there is no
-    // connection to lose.
+    // In its own task, so that the database and the memory change together even if the client disconnects. Without a
+    // listener there is no connection to lose.
     #[cfg(feature = "serve")]
     let answered = tokio::spawn(async move { control.answer(request).await })
         .await

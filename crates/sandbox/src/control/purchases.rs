@@ -41,8 +41,8 @@ pub(super) fn list(merchant: &Merchant, intents: &[Intent]) -> Vec<Value> {
     })
 }
 
-/// What a payment's shop knows of it: by the responses to its requests. Once `guichet shop` has delivered an event of the order, by
-/// what its application has received.
+/// What a payment's shop knows of it: by the responses to its requests. Once `guichet shop` has delivered an event of
+/// the order, by what its application has received.
 struct Shop<'a> {
     last: Option<Report<'a>>,
     has_application: bool,

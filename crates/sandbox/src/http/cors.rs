@@ -36,8 +36,8 @@ fn permission(method: HeaderValue, request_id: &str) -> Response<Body> {
     response
 }
 
-/// The 404 of an unknown path. It has CORS headers (a decision): no merchant operation is there, and a page that calls an operation
-/// which this service does not have must be able to read the 404.
+/// The 404 of an unknown path. It has CORS headers (a decision): no merchant operation is there, and a page that calls
+/// an operation which this service does not have must be able to read the 404.
 pub(super) fn not_found(service: &Service, parts: &Parts, request_id: &str) -> Response<Body> {
     let for_pages = parts.uri.path().starts_with("/v1/");
     let wanted = parts.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD);

@@ -1,5 +1,5 @@
-//! Refuses JSON that a parser would change: a key that appears twice in an object, or a number that is not exact. Otherwise two
-//! different bodies could be treated as equal (`decisions.md` 2).
+//! Refuses JSON that a parser would change: a key that appears twice in an object, or a number that is not exact.
+//! Otherwise two different bodies could be treated as equal (`decisions.md` 2).
 //!
 //! And refuses texts with the character U+0000, which PostgreSQL does not store.
 
@@ -14,8 +14,8 @@ const MAX_ERRORS: usize = 16;
 /// The most characters of a field's path in a response.
 const LONGEST_PATH: usize = 128;
 
-/// The errors of a JSON text that a parser would change or that cannot be stored, at most 16. Empty for a text that is not JSON, which
-/// the parser refuses.
+/// The errors of a JSON text that a parser would change or that cannot be stored, at most 16. Empty for a text that is
+/// not JSON, which the parser refuses.
 #[must_use]
 pub fn json_errors(text: &str) -> Vec<FieldError> {
     let mut faults = Vec::new();
@@ -79,7 +79,8 @@ fn is_exact(text: &str) -> bool {
     number.is_finite() && decimal(text).is_some_and(|written| decimal(&format!("{number:e}")) == Some(written))
 }
 
-/// The absolute value of a JSON number in a unique form: its significant digits and the power of ten to multiply them by.
+/// The absolute value of a JSON number in a unique form: its significant digits and the power of ten to multiply them
+/// by.
 fn decimal(text: &str) -> Option<(String, i64)> {
     let (mantissa, exponent) =
         text.trim_start_matches('-').split_once(['e', 'E']).unwrap_or((text.trim_start_matches('-'), "0"));

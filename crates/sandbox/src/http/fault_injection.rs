@@ -13,7 +13,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Applies a fault that acts before the call. Returns the response that replaces the call, or `None` if the call must be executed.
+/// Applies a fault that acts before the call. Returns the response that replaces the call, or `None` if the call must
+/// be executed.
 pub(super) async fn before(fault: Option<FaultKind>, request_id: &str, envelope: Envelope) -> Option<Response<Body>> {
     match fault? {
         FaultKind::Drop => Some(drop_connection()),

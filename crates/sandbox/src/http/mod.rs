@@ -137,7 +137,8 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
     response
 }
 
-/// Authenticates the caller, lists the request with its merchant, injects the merchant's fault and executes the operation.
+/// Authenticates the caller, lists the request with its merchant, injects the merchant's fault and executes the
+/// operation.
 ///
 /// # Errors
 /// 503 if the store fails before the merchant is known. The request is not listed then.

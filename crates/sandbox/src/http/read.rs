@@ -63,7 +63,8 @@ async fn read_within(body: Body, time_limit: Duration) -> Result<Bytes, Problem>
     read.map_err(|_| Problem::new(ErrorCode::BodyTooLarge, "A body is 64 KiB at most."))
 }
 
-/// Reads a JSON object. An empty body counts as `{}`. A body that the reader would change, or that cannot be stored, is refused.
+/// Reads a JSON object. An empty body counts as `{}`. A body that the reader would change, or that cannot be stored, is
+/// refused.
 pub(crate) fn read_object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Problem> {
     if body.is_empty() {
         return Ok(Map::new());

@@ -28,8 +28,8 @@ pub(super) fn drop_connection() -> Response<Body> {
     response
 }
 
-/// Sets the `Date` of a response by the merchant's clock, so that a client can compare `expires_at` with it without a synchronized
-/// clock.
+/// Sets the `Date` of a response by the merchant's clock, so that a client can compare `expires_at` with it without a
+/// synchronized clock.
 pub(super) fn date(response: &mut Response<Body>, now: Moment) {
     let seconds = u64::try_from(now.unix()).unwrap_or_default();
     let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));

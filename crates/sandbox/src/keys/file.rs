@@ -16,13 +16,15 @@ const READ_INTERVAL: Duration = Duration::from_millis(20);
 const READS: u32 = 50;
 
 impl Keys {
-    /// Reads the keys beside the database of this canonical path, or creates them: `sandbox.sqlite.keys` for `sandbox.sqlite`.
+    /// Reads the keys beside the database of this canonical path, or creates them: `sandbox.sqlite.keys` for
+    /// `sandbox.sqlite`.
     #[cfg(feature = "sqlite")]
     pub(crate) fn beside(database: &Path) -> Result<Self, StartError> {
         Self::read_or_create(&with_suffix(database, ".keys"), || Ok(Self::generate()))
     }
 
-    /// Reads the keys in this file. If it does not exist, creates it with the given keys, and with new ones for those that are not given.
+    /// Reads the keys in this file. If it does not exist, creates it with the given keys, and with new ones for those
+    /// that are not given.
     ///
     /// # Errors
     /// If a given key is not the one in the file.
@@ -98,12 +100,14 @@ fn create_privately(path: &Path, text: &str) -> io::Result<bool> {
     match linked {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        // A file system without hard links. To rename the file would replace that of an instance which starts at the same time.
+        // A file system without hard links. To rename the file would replace that of an instance which starts at the
+        // same time.
         Err(_) => create_in_place(path, text),
     }
 }
 
-/// Creates a file that only its owner can read. Until it is whole, [`read_whole`] waits. `false` if there is a file or a link at its path.
+/// Creates a file that only its owner can read. Until it is whole, [`read_whole`] waits. `false` if there is a file or
+/// a link at its path.
 fn create_in_place(path: &Path, text: &str) -> io::Result<bool> {
     match create_new_privately(path) {
         Ok(mut file) => {
@@ -172,7 +176,8 @@ fn refuse_other_owner(path: &Path, metadata: &Metadata, own_uid: u32) -> Result<
     )))
 }
 
-/// The user id of this process: the owner of a file that it creates beside the keys, or elsewhere if it may not write there.
+/// The user id of this process: the owner of a file that it creates beside the keys, or elsewhere if it may not write
+/// there.
 #[cfg(unix)]
 fn own_uid(keys: &Path) -> io::Result<u32> {
     let beside = unfinished(keys);

@@ -1,4 +1,5 @@
-//! The instance key, the first merchant's secret key and the control token: from the configuration, the environment or a file.
+//! The instance key, the first merchant's secret key and the control token: from the configuration, the environment or
+//! a file.
 
 mod file;
 

@@ -87,8 +87,8 @@ fn taken(mut schema: Value, spec: &Spec, example: &Value) -> Taken {
     Taken { summary, description, parameters, body }
 }
 
-/// Calls `field` with the source of every field of a schema, at any depth. If a type lists its documented fields, all its other fields
-/// are decisions. If it has no such list, all its fields have the source of the type.
+/// Calls `field` with the source of every field of a schema, at any depth. If a type lists its documented fields, all
+/// its other fields are decisions. If it has no such list, all its fields have the source of the type.
 pub(super) fn label(schema: &mut Value, source: Source, field: &dyn Fn(&mut Value, Source)) {
     match schema {
         Value::Object(object) => {
@@ -142,7 +142,8 @@ pub(super) fn without_bits(schema: &mut Value) {
     }
 }
 
-/// Adds the constraints that a type's schema lacks: the values of the sandbox's tables, and the pattern of a text that must not be blank.
+/// Adds the constraints that a type's schema lacks: the values of the sandbox's tables, and the pattern of a text that
+/// must not be blank.
 fn complete(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -253,8 +254,8 @@ pub(super) fn without_null(schema: &mut Value) {
     }
 }
 
-/// The summary and the description of an operation, from its documentation. Removes the method and the path with which it begins, since
-/// the OpenAPI description has them already: `` `POST /v1/sessions/create`: create a token that… ``.
+/// The summary and the description of an operation, from its documentation. Removes the method and the path with which
+/// it begins, since the OpenAPI description has them already: `` `POST /v1/sessions/create`: create a token that… ``.
 fn summary_and_description(documentation: &str) -> (String, String) {
     let text = documentation.split_once("`: ").map_or(documentation, |(_, rest)| rest);
     let sentence = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");

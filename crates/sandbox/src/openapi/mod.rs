@@ -1,5 +1,5 @@
-//! Generates the OpenAPI 3.1 description of the service from the operations' types, roles and specifications, and from what
-//! each handler adds (`Described`). If an operation lacks it, the service does not compile.
+//! Generates the OpenAPI 3.1 description of the service from the operations' types, roles and specifications, and from
+//! what each handler adds (`Described`). If an operation lacks it, the service does not compile.
 
 mod control;
 mod fields;
@@ -17,10 +17,11 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// Returns the OpenAPI 3.1 description of the service and of the control API, which the sandbox serves at `/sandbox/openapi.json`.
+/// Returns the OpenAPI 3.1 description of the service and of the control API, which the sandbox serves at
+/// `/sandbox/openapi.json`.
 ///
-/// Every operation, parameter, field, header and response has the member `x-guichet-source`: `documented` if the interface's document
-/// shows it, `decision` if it is the sandbox's own rule.
+/// Every operation, parameter, field, header and response has the member `x-guichet-source`: `documented` if the
+/// interface's document shows it, `decision` if it is the sandbox's own rule.
 ///
 /// ```
 /// let described = guichet_sandbox::openapi();

@@ -60,8 +60,8 @@ pub(super) fn by_status(codes: impl IntoIterator<Item = &'static [ErrorCode]>) -
     grouped
 }
 
-/// The schema of one error response: the shared schema by `$ref`, and the constraints of this status. Code generators read only the
-/// `$ref`, validators read both.
+/// The schema of one error response: the shared schema by `$ref`, and the constraints of this status. Code generators
+/// read only the `$ref`, validators read both.
 pub(super) fn body(status: u16, codes: &[&str], is_of_session: bool) -> Value {
     let has_fields = status == 422;
     let has_existing = codes.contains(&ErrorCode::MerchantReferenceConflict.as_str())

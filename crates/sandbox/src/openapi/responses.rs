@@ -1,7 +1,7 @@
 //! Describes the responses of an operation: the two envelopes, their data, and the headers.
 //!
-//! The envelopes and the error are named schemas, so that code generators create one type for each. A response refers to them by
-//! `$ref` and adds its own constraints beside it, which validators check and generators ignore.
+//! The envelopes and the error are named schemas, so that code generators create one type for each. A response refers
+//! to them by `$ref` and adds its own constraints beside it, which validators check and generators ignore.
 
 use super::fields::{label, mark, without_bits, without_null};
 use super::refusals::{self, decided, request_id};

@@ -30,7 +30,8 @@ fn give_one(schema: &mut Value, title: &str) {
     give(schema);
 }
 
-/// Writes a nullable enum as `anyOf` the enum and null. From an enum that contains null, code generators create several types.
+/// Writes a nullable enum as `anyOf` the enum and null. From an enum that contains null, code generators create several
+/// types.
 fn one_choice(field: &mut Value) {
     let Some(words) = field.get_mut("enum").and_then(Value::as_array_mut) else { return };
     let before = words.len();

@@ -1,4 +1,5 @@
-//! The simulated page of the card's issuer, to which a test card that requires a redirect sends its customer. It needs no script.
+//! The simulated page of the card's issuer, to which a test card that requires a redirect sends its customer. It needs
+//! no script.
 
 use super::checkout::{Parameters, parameters, see_other};
 use super::{Pages, document, language_of, reply};
@@ -28,8 +29,8 @@ pub(super) async fn show(State(pages): State<Arc<Pages>>, uri: Uri, headers: Hea
     page(&pages, language_of(&uri, &headers), token, StatusCode::OK, headers).await
 }
 
-/// Receives the customer's decision: the page's form, or JSON of a program. The token authenticates it; no cookie and no other credential
-/// is read.
+/// Receives the customer's decision: the page's form, or JSON of a program. The token authenticates it; no cookie and
+/// no other credential is read.
 pub(super) async fn decide(
     State(pages): State<Arc<Pages>>,
     Path(id): Path<String>,

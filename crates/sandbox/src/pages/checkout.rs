@@ -1,4 +1,5 @@
-//! The hosted page of a payment, as HTML that needs no script: its address, its cookie, and what its forms do. `decisions.md` 10.
+//! The hosted page of a payment, as HTML that needs no script: its address, its cookie, and what its forms do.
+//! `decisions.md` 10.
 
 use super::document::{self, Asked, Payment};
 use super::{LANGUAGE_COOKIE, Pages, cookie, language_of};
@@ -24,7 +25,8 @@ use url::form_urlencoded;
 
 /// The cookie of one payment's page: its value is the client secret, its path that page.
 const COOKIE: &str = "guichet_checkout";
-/// How long that cookie is kept, in seconds, while the payment's status is not final. Each page of the payment renews it.
+/// How long that cookie is kept, in seconds, while the payment's status is not final. Each page of the payment renews
+/// it.
 const COOKIE_WHILE_OPEN: i64 = 2 * 24 * 60 * 60;
 
 /// The parameters of an address, or the fields of a form.
@@ -32,8 +34,9 @@ pub(super) type Parameters = HashMap<String, String>;
 
 /// The page of a payment.
 ///
-/// If the address has the client secret, the response moves it to a cookie and leads to the address without it. With the cookie it is the
-/// payment's own page. Otherwise it is the same for every id, known or not, and its script moves a secret in the fragment to the query.
+/// If the address has the client secret, the response moves it to a cookie and leads to the address without it. With
+/// the cookie it is the payment's own page. Otherwise it is the same for every id, known or not, and its script moves a
+/// secret in the fragment to the query.
 pub(super) async fn show(
     State(pages): State<Arc<Pages>>,
     Path(id): Path<String>,
@@ -70,8 +73,9 @@ fn set_cookie(response: &mut Response<Body>, cookie: &str) {
     response.headers_mut().extend(HeaderValue::try_from(cookie).ok().map(|cookie| (header::SET_COOKIE, cookie)));
 }
 
-/// Does what a form asks, and leads to the page, which says what has come of it. A form needs the payment's cookie and its own token, so
-/// that no other site pays or cancels. The control API lists it, and lets it fail, as the operation that it stands for.
+/// Does what a form asks, and leads to the page, which says what has come of it. A form needs the payment's cookie and
+/// its own token, so that no other site pays or cancels. The control API lists it, and lets it fail, as the operation
+/// that it stands for.
 pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let language = language_of(&parts.uri, &parts.headers);
@@ -112,7 +116,8 @@ pub(super) async fn act(State(pages): State<Arc<Pages>>, Path(id): Path<String>,
             Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
                 let typed = |name| form.get(name).cloned().unwrap_or_default();
                 let (kind, phone) = (typed("type"), typed("phone"));
-                // The form of a method is also on the page of a customer who wants another one than the one that asks for a step.
+                // The form of a method is also on the page of a customer who wants another one than the one that asks
+                // for a step.
                 let choosing = spec.name == AttachPaymentMethod::SPEC.name;
                 let asked = Asked { problem: Some(problem), kind, phone, choosing, ..Asked::of(language) };
                 page(&pages, &caller, &id, asked, parts.headers).await

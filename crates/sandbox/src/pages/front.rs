@@ -1,4 +1,5 @@
-//! The page at `/`: what runs here, and where to go. It shows no secret, since any host name may resolve to this address.
+//! The page at `/`: what runs here, and where to go. It shows no secret, since any host name may resolve to this
+//! address.
 
 use super::{Pages, language_of};
 use crate::http::plain;

@@ -1,5 +1,5 @@
-//! A company's own checkout page in the place of the sandbox's: its folder is at `/checkout/`, and its `index.html` is the page of every
-//! payment. `decisions.md` 10.
+//! A company's own checkout page in the place of the sandbox's: its folder is at `/checkout/`, and its `index.html` is
+//! the page of every payment. `decisions.md` 10.
 
 use super::Pages;
 use crate::auth::client_secret;
@@ -22,7 +22,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 /// The file of the page.
 const PAGE: &str = "index.html";
 
-/// The folder of the page. Its files are read at each request, so that a developer who changes one only reloads the page.
+/// The folder of the page. Its files are read at each request, so that a developer who changes one only reloads the
+/// page.
 pub(crate) struct OwnPage(PathBuf);
 
 impl OwnPage {
@@ -40,7 +41,8 @@ impl OwnPage {
         )))
     }
 
-    /// A file of a type that pages load. A path has no `..`, no hidden file and no encoded character: none leads out of the folder.
+    /// A file of a type that pages load. A path has no `..`, no hidden file and no encoded character: none leads out of
+    /// the folder.
     fn file(&self, path: &str) -> Option<Arc<StaticFile>> {
         let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.~@+".contains(character);
         let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
@@ -61,8 +63,8 @@ impl OwnPage {
         Some(response)
     }
 
-    /// A file of the folder; otherwise one of the package, under `guichet/`, or of the sandbox's other pages, under `assets/`; otherwise
-    /// the page, unless the path names a file.
+    /// A file of the folder; otherwise one of the package, under `guichet/`, or of the sandbox's other pages, under
+    /// `assets/`; otherwise the page, unless the path names a file.
     fn respond(&self, path: &str, site: &Version, request: &HeaderMap) -> Response<Body> {
         if path == PAGE || !path.contains(['/', '.']) {
             return self.page(request).unwrap_or_else(|| site.file("", request));

@@ -89,7 +89,8 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
     })
 }
 
-/// Until when any declined attempt may still be approved. A service that reports an attempt as failed too early cannot say it.
+/// Until when any declined attempt may still be approved. A service that reports an attempt as failed too early cannot
+/// say it.
 pub(super) fn approvable_until(state: &IntentState) -> Option<ApprovableUntil> {
     (!state.succeeds_after_failing()).then(|| ApprovableUntil::from(state.approvable_until()))
 }
@@ -121,7 +122,8 @@ fn named(operator: &Operator, status: Option<OperatorStatus>) -> Option<Operator
     })
 }
 
-/// A late approval during another attempt or after the final status. `payment_intent` is set only in a subscription's reply.
+/// A late approval during another attempt or after the final status. `payment_intent` is set only in a subscription's
+/// reply.
 fn duplicate_payment(
     payment_intent: Option<IntentId>,
     approval: &LateApproval,
@@ -138,7 +140,8 @@ fn duplicate_payment(
     }
 }
 
-/// The link of the hosted page, as the interface shows it: with the id and the client secret. Its page moves the secret to a cookie.
+/// The link of the hosted page, as the interface shows it: with the id and the client secret. Its page moves the secret
+/// to a cookie.
 pub(super) fn checkout_url(intent: &Intent, key: &InstanceKey, public_origin: &str) -> String {
     format!("{public_origin}/checkout/{}?client_secret={}", intent.id, key.client_secret(&intent.id).expose())
 }

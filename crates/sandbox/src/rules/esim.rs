@@ -75,8 +75,8 @@ impl EsimPackages {
 }
 
 impl EsimOrder {
-    /// The fulfilment of an unpaid order: by the first of the intents that name it that has succeeded with exactly its amount and currency.
-    /// `None` if there is none.
+    /// The fulfilment of an unpaid order: by the first of the intents that name it that has succeeded with exactly its
+    /// amount and currency. `None` if there is none.
     pub(crate) fn fulfilled_by(&self, intents: &[Intent]) -> Option<Fulfilment> {
         let pays = |intent: &&Intent| {
             (intent.terms.amount, &intent.terms.currency) == (Amount::units(self.amount), &self.currency)

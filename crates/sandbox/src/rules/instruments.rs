@@ -60,7 +60,8 @@ pub(crate) enum Decline {
     RejectedByPayer,
 }
 
-/// Reads a payment method. `None` for a card that is not a test card, and for an operator that the phone's country does not have.
+/// Reads a payment method. `None` for a card that is not a test card, and for an operator that the phone's country does
+/// not have.
 pub(crate) fn read_instrument(instrument: &Instrument) -> Option<PayingWith> {
     match instrument {
         Instrument::Card { card } => test_card(card),

@@ -1,4 +1,5 @@
-//! The mobile money operators: whose a phone is, what the customer does there, and how each works now. `decisions.md` 3.
+//! The mobile money operators: whose a phone is, what the customer does there, and how each works now. `decisions.md`
+//! 3.
 
 use guichet::values::{Country, OperatorCode, Phone};
 use serde::{Deserialize, Serialize};
@@ -23,10 +24,11 @@ pub(crate) struct Operator {
 /// The prefix of the operators' country.
 pub(crate) const CAMEROON: &str = "237";
 
-/// Cameroon's operators. Their prefixes are those of the numbering plan that the regulator ART announced through the ITU on 6 October 2014
-/// (67 and 650 to 654: MTN; 69 and 655 to 659: Orange), with 680 to 683 from the carrier table of libphonenumber
-/// (`resources/carrier/en/237.txt`). Other tables contradict it: some give 640 and 686 to 689 to Orange, some end MTN's at 680. Such a
-/// phone has no operator here until its customer names one. A number may also have been ported.
+/// Cameroon's operators. Their prefixes are those of the numbering plan that the regulator ART announced through the
+/// ITU on 6 October 2014 (67 and 650 to 654: MTN; 69 and 655 to 659: Orange), with 680 to 683 from the carrier table of
+/// libphonenumber (`resources/carrier/en/237.txt`). Other tables contradict it: some give 640 and 686 to 689 to Orange,
+/// some end MTN's at 680. Such a phone has no operator here until its customer names one. A number may also have been
+/// ported.
 pub(crate) static OPERATORS: [Operator; 2] = [
     Operator {
         code: "mtn_cm",

@@ -4,13 +4,15 @@ use axum::http::header;
 use axum::http::request::Parts;
 use std::net::IpAddr;
 
-/// The host of a request, with its port: from the request target, otherwise from the `Host` header. Empty if there is none.
+/// The host of a request, with its port: from the request target, otherwise from the `Host` header. Empty if there is
+/// none.
 pub(crate) fn requested(parts: &Parts) -> &str {
     let target = parts.uri.authority().map(|authority| authority.as_str());
     target.or_else(|| parts.headers.get(header::HOST)?.to_str().ok()).unwrap_or_default()
 }
 
-/// Whether a host, with or without a port, is `localhost` or a name under it (RFC 6761), a loopback address, or one of these names.
+/// Whether a host, with or without a port, is `localhost` or a name under it (RFC 6761), a loopback address, or one of
+/// these names.
 pub(crate) fn is_known(host: &str, names: &[String]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -24,7 +26,8 @@ pub(crate) fn is_known(host: &str, names: &[String]) -> bool {
         || names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Reads a host name without a port, and writes it as browsers send it: in lower case and in ASCII. `None` if the text is none.
+/// Reads a host name without a port, and writes it as browsers send it: in lower case and in ASCII. `None` if the text
+/// is none.
 pub(crate) fn read_name(text: &str) -> Option<String> {
     let host = url::Host::parse(text).ok()?;
     let is_label = |label: &str| {

@@ -46,8 +46,8 @@ impl Default for Limits {
     }
 }
 
-/// Serves with the sandbox's limits and timeouts until `stopped` resolves, then finishes the requests in flight. A response that was
-/// dropped closes its connection.
+/// Serves with the sandbox's limits and timeouts until `stopped` resolves, then finishes the requests in flight. A
+/// response that was dropped closes its connection.
 pub async fn serve<F>(
     listener: TcpListener,
     respond: impl Fn(Request<Body>) -> F + Clone + Send + 'static,

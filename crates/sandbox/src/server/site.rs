@@ -1,5 +1,5 @@
-//! Serves a site: its pages, their files, and the npm package. The files are under a versioned folder whose name is a digest of
-//! their content, so a browser caches everything but the pages for ever.
+//! Serves a site: its pages, their files, and the npm package. The files are under a versioned folder whose name is a
+//! digest of their content, so a browser caches everything but the pages for ever.
 
 use super::static_file::{Caching, StaticFile};
 use crate::package::{Files, Fingerprint, Package};
@@ -58,8 +58,8 @@ impl Site {
         .await
     }
 
-    /// Responds with a file below [`Site::base`]; the path may begin with a version. Under the current version it is immutable. Under
-    /// any other path it is the current file, and the browser must revalidate it.
+    /// Responds with a file below [`Site::base`]; the path may begin with a version. Under the current version it is
+    /// immutable. Under any other path it is the current file, and the browser must revalidate it.
     pub(crate) async fn file(self: &Arc<Self>, path: String, request: HeaderMap) -> Response<Body> {
         self.respond(move |version| version.file(&path, &request)).await
     }
@@ -80,8 +80,8 @@ impl Site {
         response
     }
 
-    /// The current version. Reads the files again if the package on disk has changed, so that a developer who rebuilds the package only
-    /// reloads the page.
+    /// The current version. Reads the files again if the package on disk has changed, so that a developer who rebuilds
+    /// the package only reloads the page.
     fn version(&self) -> Arc<Version> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let fingerprint = self.package.fingerprint();

@@ -47,8 +47,8 @@ enum Coding {
 /// Files below this size in bytes are not compressed: the saving is smaller than the response's head.
 const SMALLEST_COMPRESSED: usize = 128;
 
-/// All files of this process by media type and digest, so that several servers in one process, or a package that was rebuilt
-/// without changes, do not compress the same content twice.
+/// All files of this process by media type and digest, so that several servers in one process, or a package that was
+/// rebuilt without changes, do not compress the same content twice.
 static FILES: LazyLock<Mutex<FileCache>> = LazyLock::new(Mutex::default);
 type FileCache = HashMap<(&'static str, String), Arc<StaticFile>>;
 /// The size at which the cache is cleared: more than the files of all pages.
@@ -80,12 +80,12 @@ impl StaticFile {
         &self.digest
     }
 
-    /// Responds to a GET with these request headers. The first request for a coding compresses the file, which is CPU-bound: call it on
-    /// the blocking thread pool.
+    /// Responds to a GET with these request headers. The first request for a coding compresses the file, which is
+    /// CPU-bound: call it on the blocking thread pool.
     ///
-    /// tower-http 0.7 would replace 83 lines of this negotiation, and lose by it: its `ServeDir` does not compile for wasm32 and makes
-    /// entity tags from times, which embedded files do not have; its compression layer compresses each response anew, and all codings of
-    /// a file get one tag.
+    /// tower-http 0.7 would replace 83 lines of this negotiation, and lose by it: its `ServeDir` does not compile for
+    /// wasm32 and makes entity tags from times, which embedded files do not have; its compression layer compresses each
+    /// response anew, and all codings of a file get one tag.
     pub(crate) fn respond(&self, request: &HeaderMap, caching: Caching) -> Response<Body> {
         let (coding, bytes) = self.in_best_coding(request);
         let mut response = Response::new(Body::empty());
@@ -165,7 +165,8 @@ fn accepted(request: &HeaderMap) -> Vec<Coding> {
     codings.into_iter().filter(|(_, weight)| *weight > 0.0).map(|(coding, _)| coding).collect()
 }
 
-/// Compresses a body that is sent once, if the client accepts gzip: brotli at its best takes longer than the bytes that it saves.
+/// Compresses a body that is sent once, if the client accepts gzip: brotli at its best takes longer than the bytes that
+/// it saves.
 pub(crate) fn gzip(bytes: &[u8], request: &HeaderMap) -> Option<Vec<u8>> {
     let is_accepted = accepted(request).contains(&Coding::Gzip);
     is_accepted.then(|| surroundings::gzip(bytes)).flatten()

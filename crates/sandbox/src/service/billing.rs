@@ -20,8 +20,8 @@ const MAX_TRANSITIONS: usize = 16;
 impl Service {
     /// Applies everything that is due by now in a merchant's subscriptions.
     ///
-    /// The events of one subscription are applied in order. Subscriptions are independent of each other, so several are written in one
-    /// commit.
+    /// The events of one subscription are applied in order. Subscriptions are independent of each other, so several are
+    /// written in one commit.
     pub(crate) async fn bill(&self, merchant: &Merchant) -> Result<(), Unavailable> {
         if self.store.due(merchant.id(), merchant.now(), 1).await?.is_empty() {
             return Ok(());

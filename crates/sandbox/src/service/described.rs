@@ -22,8 +22,8 @@ pub(crate) trait Described: Operation + Sized {
 pub(crate) struct Outcomes {
     /// The statuses of its success.
     pub(crate) statuses: &'static [u16],
-    /// The error codes of its rules. The codes of its credentials, its path and its fields' formats follow from the operation itself
-    /// and are not listed here.
+    /// The error codes of its rules. The codes of its credentials, its path and its fields' formats follow from the
+    /// operation itself and are not listed here.
     pub(crate) codes: &'static [ErrorCode],
 }
 

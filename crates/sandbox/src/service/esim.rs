@@ -108,7 +108,8 @@ impl Service {
     /// The current state of a merchant's newest orders, newest first.
     pub(super) async fn esim_orders(&self, merchant: &Merchant, limit: i64) -> Result<Vec<EsimOrder>, Unavailable> {
         for _ in 0..MAX_ROUNDS {
-            // Read before the orders: if another request fulfils an order between the two reads, this one sees it as fulfilled.
+            // Read before the orders: if another request fulfils an order between the two reads, this one sees it as
+            // fulfilled.
             let now = merchant.now();
             let mut paying: HashMap<String, Vec<Intent>> = HashMap::new();
             let intents = self.store.intents_of_open_esim_orders(merchant.id(), limit).await?;
@@ -138,8 +139,8 @@ impl Service {
         Ok(self.fulfilled(merchant, order.ok_or_else(|| Problem::missing("eSIM order"))?).await?)
     }
 
-    /// The current state of an order. If it was paid meanwhile, the payment that fulfils it is stored before the state is returned, so
-    /// that a second payment never changes it.
+    /// The current state of an order. If it was paid meanwhile, the payment that fulfils it is stored before the state
+    /// is returned, so that a second payment never changes it.
     async fn fulfilled(&self, merchant: &Merchant, mut order: EsimOrder) -> Result<EsimOrder, Unavailable> {
         for _ in 0..MAX_ROUNDS {
             if order.fulfilment.is_some() {
@@ -148,7 +149,8 @@ impl Service {
             let intents = self.store.intents_of_esim_order(merchant.id(), &order.id).await?;
             let intents = self.current_intents(intents, merchant.now()).await?;
             let Some(fulfilment) = order.fulfilled_by(&intents) else { return Ok(order) };
-            // If another request has stored a fulfilment first, that one is kept. So the order is read again in both cases.
+            // If another request has stored a fulfilment first, that one is kept. So the order is read again in both
+            // cases.
             self.store.write(Write::Fulfil(vec![(order.id.clone(), fulfilment)])).await?;
             match self.store.esim_order(merchant.id(), &order.id).await? {
                 Some(read) => order = read,

@@ -1,5 +1,5 @@
-//! The examples of the OpenAPI description: requests as a client writes them, and replies as the service writes them. They contain
-//! nothing random, so that the description is the same each time.
+//! The examples of the OpenAPI description: requests as a client writes them, and replies as the service writes them.
+//! They contain nothing random, so that the description is the same each time.
 
 use super::Done;
 use super::intent_actions::paying_with;

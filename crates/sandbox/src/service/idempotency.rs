@@ -37,8 +37,8 @@ impl Service {
         self.store.delete_expired_keys(self.clock.now()).await
     }
 
-    /// Creates an object, once for each idempotency key. Returns its id, and whether an earlier request has created it. `create` returns
-    /// `None` if another object was created under the key meanwhile.
+    /// Creates an object, once for each idempotency key. Returns its id, and whether an earlier request has created it.
+    /// `create` returns `None` if another object was created under the key meanwhile.
     ///
     /// # Errors
     /// `idempotency_key_reused` if the earlier request had another body.
@@ -71,7 +71,8 @@ impl Service {
 }
 
 impl Done {
-    /// The result of a create that is safe to repeat: 201 if the object was created now. If it existed before, 200 with its current state.
+    /// The result of a create that is safe to repeat: 201 if the object was created now. If it existed before, 200 with
+    /// its current state.
     pub(super) fn created_or_replayed(data: Reply, replayed: bool) -> Self {
         if replayed { Self { replayed, ..Self::ok(data) } } else { Self::created(data) }
     }

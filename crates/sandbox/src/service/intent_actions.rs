@@ -1,4 +1,5 @@
-//! The operations that change a payment intent: attach a method, confirm, answer with a code, decide at the card's issuer, cancel.
+//! The operations that change a payment intent: attach a method, confirm, answer with a code, decide at the card's
+//! issuer, cancel.
 
 use super::examples::{Examples, moved, valid};
 use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
@@ -118,8 +119,8 @@ impl Described for AbandonPaymentIntent {
     }
 }
 
-/// The actions of a customer. `version` is the version of the intent that the customer has seen in a form: if the intent was changed
-/// since, nothing changes, so that a form that is sent twice acts once.
+/// The actions of a customer. `version` is the version of the intent that the customer has seen in a form: if the
+/// intent was changed since, nothing changes, so that a form that is sent twice acts once.
 impl Service {
     /// Attaches a payment method.
     pub(crate) async fn attach(
@@ -188,9 +189,10 @@ impl Service {
 
     /// Applies the customer's decision at the card's issuer, and returns the address where the checkout continues.
     ///
-    /// The address has the client secret once: the issuer's own address stays in the browser's history. If the page was opened again, or
-    /// its response was lost, repeating the decision has no effect and returns the address without the secret, which the payment's cookie
-    /// opens. A token that is invalid or belongs to an older round gets the 404 of an unknown intent.
+    /// The address has the client secret once: the issuer's own address stays in the browser's history. If the page was
+    /// opened again, or its response was lost, repeating the decision has no effect and returns the address without the
+    /// secret, which the payment's cookie opens. A token that is invalid or belongs to an older round gets the 404 of
+    /// an unknown intent.
     pub(crate) async fn decide_challenge(&self, id: &IntentId, token: &str, approved: bool) -> Result<String, Problem> {
         let caller = client_secret(self, id.clone()).await?;
         for _ in 0..MAX_ROUNDS {
@@ -243,8 +245,8 @@ impl Service {
         Err(Unavailable::contended().into())
     }
 
-    /// Loads an intent, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule returns
-    /// `None`, or the intent no longer has this `version`, nothing changes.
+    /// Loads an intent, applies a rule and saves the result. If another request changed it meanwhile, it starts again.
+    /// If the rule returns `None`, or the intent no longer has this `version`, nothing changes.
     async fn change_intent(
         &self,
         caller: &Caller,

@@ -177,8 +177,8 @@ impl Service {
         Ok(Event::of(&self.current_intents(intents, now).await?, &happened, &orders))
     }
 
-    /// The state of an intent at this time. `None` if a reset has deleted it meanwhile. If time alone led to a final status, the status is
-    /// stored before it is returned.
+    /// The state of an intent at this time. `None` if a reset has deleted it meanwhile. If time alone led to a final
+    /// status, the status is stored before it is returned.
     pub(super) async fn current_intent(&self, mut intent: Intent, now: Moment) -> Result<Option<Intent>, Unavailable> {
         for _ in 0..MAX_ROUNDS {
             let before = intent.state.status;
@@ -195,8 +195,8 @@ impl Service {
         Err(Unavailable::contended())
     }
 
-    /// The states of intents at this time, without those that a reset has deleted meanwhile. The statuses that time alone made final are
-    /// stored, in one commit, before they are returned.
+    /// The states of intents at this time, without those that a reset has deleted meanwhile. The statuses that time
+    /// alone made final are stored, in one commit, before they are returned.
     pub(super) async fn current_intents(&self, intents: Vec<Intent>, now: Moment) -> Result<Vec<Intent>, Unavailable> {
         let mut ended = Vec::new();
         let mut all = Vec::with_capacity(intents.len());

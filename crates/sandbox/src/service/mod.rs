@@ -1,5 +1,5 @@
-//! The handlers of the operations. Each loads the state, applies a rule and saves the result. If another request changed the state
-//! meanwhile, it starts again.
+//! The handlers of the operations. Each loads the state, applies a rule and saves the result. If another request
+//! changed the state meanwhile, it starts again.
 
 mod billing;
 mod customers;
@@ -34,8 +34,8 @@ use serde::Serialize;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// How often a request loads, applies and saves when other requests change the same state meanwhile. After that it is refused with a
-/// retryable error.
+/// How often a request loads, applies and saves when other requests change the same state meanwhile. After that it is
+/// refused with a retryable error.
 const MAX_ROUNDS: u32 = 100;
 
 /// The state and the settings of the service.
@@ -97,8 +97,8 @@ impl Service {
         self.clock.now()
     }
 
-    /// The position at which a page of a merchant's list begins: after the entry with this id, or at the start if there is no id. 404 if
-    /// the entry does not exist.
+    /// The position at which a page of a merchant's list begins: after the entry with this id, or at the start if there
+    /// is no id. 404 if the entry does not exist.
     async fn after(&self, list: List, merchant: &Merchant, id: Option<impl ToString>) -> Result<After, Problem> {
         let Some(id) = id else { return Ok(None) };
         let what = match list {
@@ -133,8 +133,8 @@ impl Done {
         Self { status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
-    /// A page of a list, from one entry more than its limit if more follow. If the page would exceed [`MAX_PAGE_BYTES`], it ends earlier,
-    /// but it has at least one entry.
+    /// A page of a list, from one entry more than its limit if more follow. If the page would exceed
+    /// [`MAX_PAGE_BYTES`], it ends earlier, but it has at least one entry.
     pub(super) fn list<T>(
         entries: Vec<T>,
         limit: PageLimit,

@@ -61,7 +61,8 @@ impl Described for ValidateSession {
 }
 
 impl Handle<RevokeSession> for Service {
-    /// Revokes the session. Revoking it again succeeds and returns the time of the first revocation, so that a client can repeat a logout.
+    /// Revokes the session. Revoking it again succeeds and returns the time of the first revocation, so that a client
+    /// can repeat a logout.
     async fn handle(&self, caller: Caller, _: RevokeSession) -> Result<Done, Problem> {
         let Caller::Session(merchant, session) = caller else { return Err(session_unknown()) };
         let now = merchant.now();

@@ -180,8 +180,8 @@ impl Described for ConfigureFallback {
 }
 
 impl Service {
-    /// Creates a subscription, with its first charge if it has no trial, and returns its id. `None` if another was created under the same
-    /// idempotency key meanwhile.
+    /// Creates a subscription, with its first charge if it has no trial, and returns its id. `None` if another was
+    /// created under the same idempotency key meanwhile.
     pub(super) async fn subscribe(
         &self,
         merchant: &Merchant,
@@ -245,8 +245,9 @@ impl Service {
         self.store.subscription(merchant.id(), id).await?.ok_or_else(|| Problem::missing("subscription"))
     }
 
-    /// Loads a subscription, applies a rule and saves the result. If another request changed it meanwhile, it starts again. If the rule
-    /// returns `None`, nothing changes. `echoed` is written in place of the reply's `trigger_after_failures`.
+    /// Loads a subscription, applies a rule and saves the result. If another request changed it meanwhile, it starts
+    /// again. If the rule returns `None`, nothing changes. `echoed` is written in place of the reply's
+    /// `trigger_after_failures`.
     async fn change_subscription(
         &self,
         caller: &Caller,

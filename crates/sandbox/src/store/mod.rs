@@ -1,34 +1,36 @@
 //! For those who write a backend: the database of a sandbox, what the service stores in it, and what it reads.
 //!
-//! A [`Backend`] has the records of one sandbox, which has it to itself. Memory and SQLite are in this crate, and `Sandbox::start_on` takes
-//! another one. `contract` has the tests that every backend runs.
+//! A [`Backend`] has the records of one sandbox, which has it to itself. Memory and SQLite are in this crate, and
+//! `Sandbox::start_on` takes another one. `contract` has the tests that every backend runs.
 //!
 //! # The contract
 //!
 //! A backend commits groups of writes and executes reads. Every backend follows this contract exactly.
 //!
-//! - **Commit.** A group is stored whole or not at all. If a write is stored (durably, if the backend is durable), the backend returns
-//!   whether it had an effect. A conflict is not an error but a write without effect. [`Unavailable`] means that the write is not stored.
-//! - **A group's order.** Its writes come from callers who do not know each other's results, so none may depend on another's. New
-//!   intents join their list in the group's order, and after them the charges that began, in order of their time. A reset comes last: it
-//!   deletes what the same group has created.
-//! - **Versions.** An intent or a subscription is saved only if its stored version is the one that was read. The stored version is then
-//!   one greater. Only the state is saved: everything else never changes. A store does not judge the state: an intent that was stored as
-//!   failed may be saved as succeeded, which one test phone's does.
-//! - **Uniqueness.** A merchant's reference, a plan's code and a secret key are unique: a later write has no effect. A customer's contact
-//!   is unique too: if it exists, the stored customer stays, and the write still counts as one with an effect. An inactive plan keeps its
-//!   code.
-//! - **Idempotency keys.** A key belongs to a merchant and an operation. It is reserved with the object that is created under it. Until
-//!   it expires, exclusive, another creation under it has no effect. An expired key is free at once, even before it is deleted. Each
-//!   merchant's own clock decides which keys have expired. A deletion removes at most as many keys as the write says: each merchant's
-//!   oldest first.
-//! - **The order of lists.** Newest first, by a sequence number that the store assigns at creation and never changes: entries of one second
-//!   have the order in which they were stored. A page begins after a [`Position`], so that new entries are neither skipped nor repeated. The
-//!   intents of an eSIM order are listed oldest first. Due subscriptions are sorted by their due time, then by id; events by time, newest
-//!   first, then by sequence number; merchants by place, then by id.
+//! - **Commit.** A group is stored whole or not at all. If a write is stored (durably, if the backend is durable), the
+//!   backend returns whether it had an effect. A conflict is not an error but a write without effect. [`Unavailable`]
+//!   means that the write is not stored.
+//! - **A group's order.** Its writes come from callers who do not know each other's results, so none may depend on
+//!   another's. New intents join their list in the group's order, and after them the charges that began, in order of
+//!   their time. A reset comes last: it deletes what the same group has created.
+//! - **Versions.** An intent or a subscription is saved only if its stored version is the one that was read. The stored
+//!   version is then one greater. Only the state is saved: everything else never changes. A store does not judge the
+//!   state: an intent that was stored as failed may be saved as succeeded, which one test phone's does.
+//! - **Uniqueness.** A merchant's reference, a plan's code and a secret key are unique: a later write has no effect. A
+//!   customer's contact is unique too: if it exists, the stored customer stays, and the write still counts as one with
+//!   an effect. An inactive plan keeps its code.
+//! - **Idempotency keys.** A key belongs to a merchant and an operation. It is reserved with the object that is created
+//!   under it. Until it expires, exclusive, another creation under it has no effect. An expired key is free at once,
+//!   even before it is deleted. Each merchant's own clock decides which keys have expired. A deletion removes at most
+//!   as many keys as the write says: each merchant's oldest first.
+//! - **The order of lists.** Newest first, by a sequence number that the store assigns at creation and never changes:
+//!   entries of one second have the order in which they were stored. A page begins after a [`Position`], so that new
+//!   entries are neither skipped nor repeated. The intents of an eSIM order are listed oldest first. Due subscriptions
+//!   are sorted by their due time, then by id; events by time, newest first, then by sequence number; merchants by
+//!   place, then by id.
 //! - **A subscription's customer** is the one with the same contact when it is read.
-//! - **A reset** deletes everything of one merchant but its name and its key, sets the offset of its clock to 0, and lets every operator
-//!   work as usual.
+//! - **A reset** deletes everything of one merchant but its name and its key, sets the offset of its clock to 0, and
+//!   lets every operator work as usual.
 //! - **Closing.** After the backend is closed, every read and write returns [`Unavailable`].
 
 #[cfg(any(test, feature = "contract"))]
@@ -175,8 +177,8 @@ impl dyn Backend {
         self.write(Write::AddEsimOrder(Box::new(order)).if_key_is_new(request, made)).await
     }
 
-    /// Deletes the idempotency keys that have expired at this time of the service's clock. In small batches, so that other writes do not
-    /// wait long.
+    /// Deletes the idempotency keys that have expired at this time of the service's clock. In small batches, so that
+    /// other writes do not wait long.
     pub(super) async fn delete_expired_keys(&self, wall: Moment) -> Result<(), Unavailable> {
         while self.write(Write::DeleteExpiredKeys { wall, limit: 500 }).await? {}
         Ok(())

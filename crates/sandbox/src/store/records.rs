@@ -64,8 +64,8 @@ impl Customer {
     }
 }
 
-/// A subscription's next state, with the charges that began and the events. They are stored in one commit, so that each period is
-/// charged once, even if the process ends at any moment.
+/// A subscription's next state, with the charges that began and the events. They are stored in one commit, so that each
+/// period is charged once, even if the process ends at any moment.
 #[derive(Clone, Debug)]
 pub struct Billed {
     /// The subscription, with its next state.
@@ -81,7 +81,8 @@ pub struct Billed {
 const MAX_EVENTS_PER_WRITE: i64 = 1000;
 
 impl Billed {
-    /// Its events with their numbers within the subscription, from 0. Two writes of one subscription never use the same number.
+    /// Its events with their numbers within the subscription, from 0. Two writes of one subscription never use the same
+    /// number.
     pub fn numbered_events(&self) -> impl Iterator<Item = SubscriptionEvent> {
         // A new subscription has version 1, and so has the state that its first change replaces.
         let first = if self.customer.is_some() { 0 } else { self.subscription.version * MAX_EVENTS_PER_WRITE };

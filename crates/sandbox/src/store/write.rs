@@ -30,7 +30,8 @@ pub enum Write {
     DeactivatePlan {
         id: PlanId,
     },
-    /// Deletes at most `limit` idempotency keys that have expired at this time of the service's clock. No effect if there are none.
+    /// Deletes at most `limit` idempotency keys that have expired at this time of the service's clock. No effect if
+    /// there are none.
     DeleteExpiredKeys {
         wall: Moment,
         limit: i64,
@@ -53,8 +54,8 @@ pub enum Write {
         fingerprint: String,
         at: Moment,
     },
-    /// The next states of subscriptions with the charges that began. No effect if one of the subscriptions was changed since it was read;
-    /// that one is not stored, the others are.
+    /// The next states of subscriptions with the charges that began. No effect if one of the subscriptions was changed
+    /// since it was read; that one is not stored, the others are.
     SaveBilled(Vec<Billed>),
     /// No effect if one of the intents was changed since it was read; that one is not stored, the others are.
     SaveIntents(Vec<Intent>),

@@ -22,9 +22,9 @@ pub(super) enum Connections {
     Pool(PgPool),
 }
 
-/// Connections that no other code uses. They are no pool of sqlx, which tests a connection after each use without a time limit: one that
-/// the network forgets in that moment counts as used until TCP gives it up, and after a few such moments no step gets a connection. Here a
-/// connection is used again only if its step has succeeded.
+/// Connections that no other code uses. They are no pool of sqlx, which tests a connection after each use without a
+/// time limit: one that the network forgets in that moment counts as used until TCP gives it up, and after a few such
+/// moments no step gets a connection. Here a connection is used again only if its step has succeeded.
 pub(super) struct OwnConnections {
     options: PgConnectOptions,
     /// Each with the time of its last use, the latest last.
@@ -91,7 +91,8 @@ async fn within<T>(limit: Duration, step: impl Future<Output = Result<T, Error>>
 }
 
 impl DatabaseError for Error {
-    /// The connection was lost, the server starts, stops or has too many connections, or two transactions were in each other's way.
+    /// The connection was lost, the server starts, stops or has too many connections, or two transactions were in each
+    /// other's way.
     fn is_passing(&self) -> bool {
         match self {
             Self::Io(_) | Self::WorkerCrashed => true,

@@ -6,9 +6,9 @@ use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult, R
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// One connection for all steps, which do not wait for each other. After an error that may pass, such as a reply that does not arrive,
-/// the next step opens another: the connection may be dead, or another server may stand behind the address by now. The library's own
-/// `ConnectionManager` goes on with a connection whose replies do not arrive.
+/// One connection for all steps, which do not wait for each other. After an error that may pass, such as a reply that
+/// does not arrive, the next step opens another: the connection may be dead, or another server may stand behind the
+/// address by now. The library's own `ConnectionManager` goes on with a connection whose replies do not arrive.
 pub(super) struct Connection {
     client: Client,
     /// Locked while a step connects, so that concurrent steps get the same new connection.

@@ -139,7 +139,8 @@ impl World {
         sqlx::raw_sql(sql).execute(&self.seller.database.pool).await.unwrap();
     }
 
-    /// Lets time pass at the service, whose clock the ledger follows with a test key, and lets the shop's server see it.
+    /// Lets time pass at the service, whose clock the ledger follows with a test key, and lets the shop's server see
+    /// it.
     async fn pass(&self, seconds: u32, visitor: &Visitor, payment: &Value) {
         self.merchant.clock().advance(seconds).await.unwrap();
         visitor.get(&format!("/guichet/intents/{}", payment["intent"]["payment_ref"].as_str().unwrap())).await;

@@ -1,5 +1,5 @@
-//! The stores of sessions have TLS too, with the provider that the application has installed. Two are compiled in: sqlx brings
-//! aws-lc-rs for its own connections.
+//! The stores of sessions have TLS too, with the provider that the application has installed. Two are compiled in: sqlx
+//! brings aws-lc-rs for its own connections.
 #![allow(clippy::disallowed_methods, reason = "the servers of the tests are waited for")]
 
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -1,4 +1,5 @@
-//! TLS to the databases, with the certificate of a private authority, in a process whose rustls has two crypto providers.
+//! TLS to the databases, with the certificate of a private authority, in a process whose rustls has two crypto
+//! providers.
 
 use super::{certificates, client, session};
 use crate::support::postgres::PostgresServer;

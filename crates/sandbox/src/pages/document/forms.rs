@@ -101,8 +101,8 @@ const CARDS: [(&str, &Sentence); 4] = [
     ("4000000000003220", &hosted::TEST_BANK),
 ];
 
-/// The ways of paying that the payment takes, with what the customer pays by each. A card costs what the more expensive kind costs: its
-/// number decides which kind it is.
+/// The ways of paying that the payment takes, with what the customer pays by each. A card costs what the more expensive
+/// kind costs: its number decides which kind it is.
 pub(super) fn methods(service: &Service, payment: &Payment, asked: &Asked) -> Vec<Method> {
     let (terms, language) = (&payment.intent.terms, asked.language);
     let money = |units: u64| language.money(units, &terms.currency);

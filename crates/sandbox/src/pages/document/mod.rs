@@ -1,5 +1,5 @@
-//! The hosted page of a payment, as HTML: what each of its states fills in. `templates/checkout.html` draws all of them, for browsers with
-//! and without a script.
+//! The hosted page of a payment, as HTML: what each of its states fills in. `templates/checkout.html` draws all of
+//! them, for browsers with and without a script.
 
 mod forms;
 mod texts;
@@ -27,8 +27,8 @@ use texts::{Line, Row, Step, Texts};
 use url::Url;
 use view::View;
 
-/// How many seconds a page without script waits before it is loaded again, and how many the script waits before it reads again: at first,
-/// and once the payment has been under way for a while.
+/// How many seconds a page without script waits before it is loaded again, and how many the script waits before it
+/// reads again: at first, and once the payment has been under way for a while.
 const REFRESHES: [i64; 2] = [3, 10];
 const READS: [i64; 2] = [2, 10];
 /// When a payment has been under way for a while, in seconds.
@@ -109,7 +109,8 @@ impl Amount {
         &self.0
     }
 
-    /// The number of characters of its longest word, rounded up: the style writes a long amount smaller instead of breaking it.
+    /// The number of characters of its longest word, rounded up: the style writes a long amount smaller instead of
+    /// breaking it.
     fn width(&self) -> usize {
         let longest = self.0.split(' ').map(|word| word.chars().count()).max().unwrap_or_default();
         longest.clamp(12, 32).next_multiple_of(4)
@@ -156,7 +157,8 @@ struct Document<'a> {
     id: String,
     /// The version of the payment, so that an outdated form changes nothing.
     revision: i64,
-    /// When it was read, in seconds since 1970: time alone may change its status. The script shows no page that is older.
+    /// When it was read, in seconds since 1970: time alone may change its status. The script shows no page that is
+    /// older.
     as_of: i64,
     /// After how many seconds the script reads the page again. 0: only when the tab is shown again.
     reads: i64,
@@ -321,8 +323,8 @@ fn document<'a>(service: &Service, payment: &Payment, asked: &Asked, assets: &'a
     }
 }
 
-/// The amount and the fee that the page names before a way of paying is chosen. Where the ways cost differently, the script names those
-/// of the chosen one.
+/// The amount and the fee that the page names before a way of paying is chosen. Where the ways cost differently, the
+/// script names those of the chosen one.
 fn headline(payment: &Payment, methods: &[Method], language: Language) -> Option<(Amount, String)> {
     let first = methods.first()?;
     if methods.iter().all(|method| method.headline == first.headline) {
@@ -361,8 +363,8 @@ fn ascii(address: &str) -> Option<String> {
     Url::parse(address).ok().map(String::from)
 }
 
-/// The content security policy of the page: its style, and the line that loads a waiting page again, are allowed by their digests. HTML
-/// that the script receives becomes a document through one policy of Trusted Types alone.
+/// The content security policy of the page: its style, and the line that loads a waiting page again, are allowed by
+/// their digests. HTML that the script receives becomes a document through one policy of Trusted Types alone.
 static OWN_POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text));
     let policy = POLICY

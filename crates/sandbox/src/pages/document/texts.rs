@@ -1,4 +1,5 @@
-//! The sentences of the page of a payment: why the last attempt failed, whether money was taken, what to do, and the receipt.
+//! The sentences of the page of a payment: why the last attempt failed, whether money was taken, what to do, and the
+//! receipt.
 
 use super::{Amount, Payment, View, forms};
 use crate::rules::{Decline, MAX_ATTEMPTS, Operator, OperatorStatus, PayingWith};
@@ -41,8 +42,8 @@ pub(super) struct Row {
     pub(super) value: String,
 }
 
-/// What the page says in this view. `is_unsure`: it is not known whether an operator takes the money of a declined attempt, and nothing
-/// else matters more.
+/// What the page says in this view. `is_unsure`: it is not known whether an operator takes the money of a declined
+/// attempt, and nothing else matters more.
 pub(super) fn texts(service: &Service, payment: &Payment, language: Language, view: View, is_unsure: bool) -> Texts {
     let (intent, state, entry) = (&payment.intent, &payment.intent.state, view.entry());
     let late = payment.late_approval();

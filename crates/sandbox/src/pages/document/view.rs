@@ -1,5 +1,5 @@
-//! The states that the page of a payment can show, one entry each. A new state is an entry here, and what its customer does in
-//! `templates/checkout.html`.
+//! The states that the page of a payment can show, one entry each. A new state is an entry here, and what its customer
+//! does in `templates/checkout.html`.
 
 use crate::rules::{Cancellation, NextAction, Status};
 use crate::words::{Sentence, hosted, plain};
@@ -28,8 +28,8 @@ pub(super) struct Entry {
     pub(super) icon: &'static str,
     pub(super) title: &'static Sentence,
     pub(super) text: Option<&'static Sentence>,
-    /// What takes the place of the text while an operator may still take the money of a declined attempt. Where it is empty, the text
-    /// stays, and the doubt is added.
+    /// What takes the place of the text while an operator may still take the money of a declined attempt. Where it is
+    /// empty, the text stays, and the doubt is added.
     pub(super) in_doubt: &'static [&'static Sentence],
     /// Whether nothing was charged, where that is known.
     pub(super) is_unpaid: bool,

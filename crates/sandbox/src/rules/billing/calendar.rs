@@ -15,8 +15,8 @@ pub(crate) struct Calendar {
 }
 
 impl Calendar {
-    /// When a period begins. Each is counted from the anchor, not from the one before it, so that a month without a 31st does not move
-    /// later periods.
+    /// When a period begins. Each is counted from the anchor, not from the one before it, so that a month without a
+    /// 31st does not move later periods.
     pub(super) fn begins(&self, number: u32) -> Moment {
         let count = i64::from(number.saturating_sub(self.first));
         // Beyond the calendar's range: a time that is never reached.

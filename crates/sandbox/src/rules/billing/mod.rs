@@ -1,7 +1,7 @@
 //! Billing, `decisions.md` 6: a subscription's terms, which never change, and its state, which does.
 //!
-//! `calendar` says when periods begin, `state` how time and charges change a subscription, `transitions` how the merchant
-//! changes it. **A period is charged once, and nothing is charged while another charge is under way.**
+//! `calendar` says when periods begin, `state` how time and charges change a subscription, `transitions` how the
+//! merchant changes it. **A period is charged once, and nothing is charged while another charge is under way.**
 
 mod calendar;
 mod state;

@@ -157,8 +157,9 @@ impl SubscriptionState {
         let runs = !matches!(self.status, Status::Canceled | Status::Paused);
         let ends = self.cancel_at_period_end || runs && (self.pause_at_period_end || self.paid);
         let late = self.late_charges.first().map(|late| Moment::from_unix(late.approval.approved_at));
-        // If two are due at the same time, the first in this list is applied first: a payment counts before the period ends. A
-        // canceled subscription has only the first two: a charge under way still ends, and a late approval is still reported.
+        // If two are due at the same time, the first in this list is applied first: a payment counts before the period
+        // ends. A canceled subscription has only the first two: a charge under way still ends, and a late approval is
+        // still reported.
         let all = [
             settles.map(|(at, intent)| (at, Due::Settlement(intent))),
             late.map(|at| (at, Due::LateApproval)),
@@ -243,8 +244,8 @@ impl SubscriptionState {
         self
     }
 
-    /// The event for the change from the earlier state: the new status, or that it was renewed or updated. `None` for a change without an
-    /// event.
+    /// The event for the change from the earlier state: the new status, or that it was renewed or updated. `None` for a
+    /// change without an event.
     pub(crate) fn event_since(&self, before: &Self) -> Option<&'static str> {
         let scheduled =
             |state: &Self| (state.cancel_at_period_end, state.pause_at_period_end, state.trigger_after_failures);

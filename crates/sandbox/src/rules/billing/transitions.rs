@@ -30,7 +30,8 @@ impl SubscriptionState {
         }
     }
 
-    /// Resumes it. Inside a paid period nothing is charged. After it, a new period begins now, and the time between is not charged.
+    /// Resumes it. Inside a paid period nothing is charged. After it, a new period begins now, and the time between is
+    /// not charged.
     ///
     /// # Errors
     /// [`Conflict`] if it is canceled, or if there is nothing to resume.
@@ -39,7 +40,8 @@ impl SubscriptionState {
             Self { cancel_at_period_end: false, pause_at_period_end: false, paused_at: None, ..self.clone() };
         match self.status {
             Status::Paused if self.under_way.is_some() => {
-                // The charge that began before the pause may still succeed: its result decides, and no second charge begins.
+                // The charge that began before the pause may still succeed: its result decides, and no second charge
+                // begins.
                 let owed = self.consecutive_failures > 0 || self.overdue_at().is_some_and(|at| at <= now);
                 state.status = if owed { Status::PastDue } else { Status::Active };
                 Ok(Some((state, None)))

@@ -119,8 +119,8 @@ impl Intent {
         self
     }
 
-    /// When its client secret expires. The secret stays in the browser's history, so it expires some time after the final status. `None`:
-    /// the status is not final.
+    /// When its client secret expires. The secret stays in the browser's history, so it expires some time after the
+    /// final status. `None`: the status is not final.
     pub(crate) fn secret_ends_at(&self) -> Option<Moment> {
         self.state.final_since().map(|end| end.plus(SECRET_AFTER_FINAL))
     }
@@ -141,7 +141,8 @@ impl Intent {
 
     /// The total that the customer pays with a method. `None` if the table has no fee for it.
     ///
-    /// An intent has no country, so its fee is that of a fee calculation without one, which is what the customer was quoted.
+    /// An intent has no country, so its fee is that of a fee calculation without one, which is what the customer was
+    /// quoted.
     pub(crate) fn amount_with(&self, with: &PayingWith, fees: &Fees) -> Option<u64> {
         let amount = self.terms.amount.whole_units()?;
         if self.terms.fee_bearer == FeeBearer::Merchant {

@@ -1,7 +1,7 @@
 //! The states of a payment intent, `decisions.md` 3: what each event changes, and the state at a time.
 //!
-//! **A final status is final, and no attempt is made while another is under way.** One test phone alone breaks the first rule, as real
-//! services do: its payment is `failed`, and then `succeeded`.
+//! **A final status is final, and no attempt is made while another is under way.** One test phone alone breaks the
+//! first rule, as real services do: its payment is `failed`, and then `succeeded`.
 
 use super::{Cancellation, NextAction, Status, Terms};
 use crate::rules::{Behaviour, Decline, PayingWith};
@@ -108,8 +108,8 @@ pub(crate) struct LateApproval {
     pub(crate) approved_at: i64,
 }
 
-/// An event that time alone causes. If two are due at the same time, the earlier variant is applied first: an attempt ends before a late
-/// approval checks whether another is processing, and a payment counts before the intent expires.
+/// An event that time alone causes. If two are due at the same time, the earlier variant is applied first: an attempt
+/// ends before a late approval checks whether another is processing, and a payment counts before the intent expires.
 #[derive(Clone, Copy, Debug, Eq, IntoStaticStr, Ord, PartialEq, PartialOrd)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 enum TimeEvent {
@@ -147,8 +147,8 @@ impl IntentState {
         }
     }
 
-    /// The state of the n-th charge for one period of a subscription, without the customer: its only attempt has begun. A method
-    /// that requires an action of the customer is declined.
+    /// The state of the n-th charge for one period of a subscription, without the customer: its only attempt has begun.
+    /// A method that requires an action of the customer is declined.
     pub(crate) fn off_session(with: PayingWith, nth: u32, now: Moment) -> Self {
         let settlement = match with.behaviour() {
             Behaviour::AsksForCode | Behaviour::AsksForRedirect | Behaviour::WaitsForHandset => {
@@ -172,7 +172,8 @@ impl IntentState {
         self.status_history.last().filter(|_| is_final).map(|(at, _)| Moment::from_unix(*at))
     }
 
-    /// Until when the attempt that was declined last may still be approved, in Unix seconds. `None`: the decline is final.
+    /// Until when the attempt that was declined last may still be approved, in Unix seconds. `None`: the decline is
+    /// final.
     pub(crate) fn declined_until(&self) -> Option<i64> {
         self.approvable.iter().find(|(attempt, _)| *attempt == self.attempts).map(|(_, until)| *until)
     }
@@ -245,8 +246,8 @@ impl IntentState {
         self.transition_to(status, at);
     }
 
-    /// The operator approves an attempt that was shown as declined. It pays the intent if nothing else does. Otherwise the customer has
-    /// paid twice, or the intent stays unpaid although money was taken.
+    /// The operator approves an attempt that was shown as declined. It pays the intent if nothing else does. Otherwise
+    /// the customer has paid twice, or the intent stays unpaid although money was taken.
     fn approve_late(&mut self, at: i64) {
         let approval = self.late_approvals.remove(0);
         let approved_after = self.status_history.len();
@@ -311,17 +312,17 @@ impl IntentState {
         Ok(self.clone().attempt(Some(Settlement::at(now, decline)), now))
     }
 
-    /// The customer approves or refuses the payment at the card's issuer. `None` if that is not expected: it was decided, or the
-    /// customer chose another method.
+    /// The customer approves or refuses the payment at the card's issuer. `None` if that is not expected: it was
+    /// decided, or the customer chose another method.
     pub(crate) fn decide_challenge(&self, approved: bool, now: Moment) -> Option<Self> {
         let is_expected = self.status == Status::RequiresAction && self.next_action == Some(NextAction::Redirect);
         let decline = (!approved).then_some(Decline::RejectedByPayer);
         is_expected.then(|| self.clone().attempt(Some(Settlement::at(now, decline)), now))
     }
 
-    /// Whether the issuer's page of this round is still valid. The round is the number of attempts when the customer was sent to
-    /// the page. The open round is valid, and so is the one just decided, because the response to the decision may have been
-    /// lost. Older pages, and those of another method, are invalid.
+    /// Whether the issuer's page of this round is still valid. The round is the number of attempts when the customer
+    /// was sent to the page. The open round is valid, and so is the one just decided, because the response to the
+    /// decision may have been lost. Older pages, and those of another method, are invalid.
     pub(crate) fn is_challenge_valid(&self, round: u32) -> bool {
         let by_the_issuer = self.paying_with.as_ref().map(PayingWith::behaviour) == Some(Behaviour::AsksForRedirect);
         by_the_issuer && (round == self.attempts || round + 1 == self.attempts && self.next_action.is_none())
@@ -344,8 +345,8 @@ impl IntentState {
         }
     }
 
-    /// Ends this attempt of mobile money, because the customer wants to pay another way. `Ok(None)`: it has ended already. The operator
-    /// does not learn of it: an attempt that it would have approved is approved late.
+    /// Ends this attempt of mobile money, because the customer wants to pay another way. `Ok(None)`: it has ended
+    /// already. The operator does not learn of it: an attempt that it would have approved is approved late.
     ///
     /// # Errors
     /// [`Conflict`] if it is not the latest attempt, or is the charge of a subscription, for which no customer waits.
@@ -810,7 +811,8 @@ mod tests {
             often = often.at(START.plus(second), expiry);
         }
         assert_eq!(often, state.at(START.plus(90_000), expiry));
-        // The first is approved at 600 while the second is processing; the second is declined at 700 and approved at 1000.
+        // The first is approved at 600 while the second is processing; the second is declined at 700 and approved at
+        // 1000.
         assert_eq!((often.status, often.duplicate_payments.len()), (Succeeded, 1));
     }
 

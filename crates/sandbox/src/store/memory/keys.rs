@@ -25,7 +25,8 @@ struct Key {
 }
 
 impl Keys {
-    /// Reserves a key for an object that is created now. `false` if another object was created under it and it has not expired.
+    /// Reserves a key for an object that is created now. `false` if another object was created under it and it has not
+    /// expired.
     pub(super) fn take(&mut self, request: IdempotentRequest, made: String) -> bool {
         let expires_at = request.expires_at().unix();
         let IdempotentRequest { merchant, operation, fingerprint, digest, now } = request;

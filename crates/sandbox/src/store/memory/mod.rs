@@ -1,4 +1,5 @@
-//! The store in memory: maps and ordered indexes behind one lock. It keeps everything until a reset, as a database does.
+//! The store in memory: maps and ordered indexes behind one lock. It keeps everything until a reset, as a database
+//! does.
 
 mod commit;
 mod keys;

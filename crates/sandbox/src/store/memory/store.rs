@@ -1,7 +1,7 @@
 //! Reads and writes in memory. Reads return copies, in the order that the store's contract requires.
 //!
-//! A commit in memory waits for no disk, so grouping writes saves nothing. Each caller commits its own write under the lock. This needs no
-//! task, and works without a runtime, as in wasm32.
+//! A commit in memory waits for no disk, so grouping writes saves nothing. Each caller commits its own write under the
+//! lock. This needs no task, and works without a runtime, as in wasm32.
 
 use super::table::{Row, Table};
 use super::{Memory, SubscriptionRow, Tables};

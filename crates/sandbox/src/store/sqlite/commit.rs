@@ -1,7 +1,8 @@
 //! Writes to SQLite: a group is one transaction.
 //!
-//! **Conflicts are not SQL errors.** Statements have `ON CONFLICT …` or `WHERE version = …`, so that one rejected row does not roll back
-//! the rows beside it. If a statement does fail, the whole group is rolled back, and no write in it is acknowledged.
+//! **Conflicts are not SQL errors.** Statements have `ON CONFLICT …` or `WHERE version = …`, so that one rejected row
+//! does not roll back the rows beside it. If a statement does fail, the whole group is rolled back, and no write in it
+//! is acknowledged.
 
 use super::file::DatabaseFile;
 use super::group::write_group;

@@ -1,7 +1,7 @@
 //! Locks a database file for one sandbox.
 //!
-//! Two sandboxes on one file would each rely on their own memory. And SQLite's write-ahead log is beside the *name* by which a file was
-//! opened: under two names, each would miss the other's writes.
+//! Two sandboxes on one file would each rely on their own memory. And SQLite's write-ahead log is beside the *name* by
+//! which a file was opened: under two names, each would miss the other's writes.
 
 use crate::private_file::{owner_alone, shell_word, with_suffix};
 use crate::start_error::StartError;
@@ -82,7 +82,8 @@ impl DatabaseFile {
         &self.path
     }
 
-    /// Takes the rights of others from the database, its log and its shared memory. SQLite creates the latter two with the database's mode.
+    /// Takes the rights of others from the database, its log and its shared memory. SQLite creates the latter two with
+    /// the database's mode.
     ///
     /// # Errors
     /// If one of them is a link, or its mode cannot be changed.
@@ -126,7 +127,8 @@ impl DatabaseFile {
 
 impl Drop for DatabaseFile {
     fn drop(&mut self) {
-        // Closing the file does not suffice: a program that another thread starts at this moment has it, too, until it is executed.
+        // Closing the file does not suffice: a program that another thread starts at this moment has it, too, until it
+        // is executed.
         let _ = self.lock.unlock();
         IN_USE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.identity);
     }

@@ -238,7 +238,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Splits rows so that no part has a key twice, because a statement changes a row at most once. Rows of one key keep their order.
+/// Splits rows so that no part has a key twice, because a statement changes a row at most once. Rows of one key keep
+/// their order.
 fn rounds<T, K: Eq + Hash>(rows: Vec<T>, key: impl Fn(&T) -> K) -> Vec<Vec<T>> {
     let mut seen: HashMap<K, usize> = HashMap::new();
     let mut rounds: Vec<Vec<T>> = Vec::new();

@@ -94,8 +94,8 @@ fn not_ours(path: &Path) -> String {
     format!("{} is not a database of the guichet sandbox. It was not changed. Give another file.", path.display())
 }
 
-/// Stores the file's path in the database, so that a start under another name detects that the newest writes may be in the log beside
-/// this one.
+/// Stores the file's path in the database, so that a start under another name detects that the newest writes may be in
+/// the log beside this one.
 async fn remember_name(pool: &SqlitePool, file: &DatabaseFile, last_used_as: Option<&str>) -> Result<(), sqlx::Error> {
     let path = file.path().to_string_lossy();
     if last_used_as == Some(&*path) {

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use guichet::values::{EsimOrderId, IntentId, Moment, PlanKey, SubscriptionId};
 use sqlx::Row as _;
 
-/// The SQL of a list: its columns, table and condition; `$1` is the merchant. Keyset pagination, so that new entries are neither skipped
-/// nor repeated.
+/// The SQL of a list: its columns, table and condition; `$1` is the merchant. Keyset pagination, so that new entries
+/// are neither skipped nor repeated.
 macro_rules! newest_first {
     ($($what:expr),+) => {
         concat!("SELECT ", $($what),+, " AND seq < $2 ORDER BY seq DESC LIMIT $3")

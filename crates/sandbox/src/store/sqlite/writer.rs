@@ -1,5 +1,5 @@
-//! Groups writes: they queue up, are committed in groups, and only then are their results returned. It relies only on the contract of the
-//! store and contains no SQL.
+//! Groups writes: they queue up, are committed in groups, and only then are their results returned. It relies only on
+//! the contract of the store and contains no SQL.
 
 use crate::store::{PendingWrite, Unavailable, Write};
 use guichet::values::printable;

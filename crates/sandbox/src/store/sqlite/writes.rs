@@ -116,7 +116,8 @@ new_row!((&Billed, SubscriptionEvent), "subscription_events", |event| {
     at: event.1.at.unix(),
 });
 
-/// An idempotency key that is reserved for an object. It is free unless another object was created under it and it has not expired.
+/// An idempotency key that is reserved for an object. It is free unless another object was created under it and it has
+/// not expired.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReservedKey<'a> {
     /// The request with the key.
@@ -161,7 +162,8 @@ pub(super) const CHANGE_KEY: &str = "UPDATE merchants SET key_fingerprint = $1 W
 pub(super) const SAVE_INTENT: &str =
     "UPDATE intents SET state = $3, version = version + 1 WHERE id = $1 AND version = $2";
 
-/// Stores the next state of a subscription whose version has not changed since it was read: id, version, state, when it is due.
+/// Stores the next state of a subscription whose version has not changed since it was read: id, version, state, when it
+/// is due.
 pub(super) const SAVE_SUBSCRIPTION: &str =
     "UPDATE subscriptions SET state = $3, due_at = $4, version = version + 1 WHERE id = $1 AND version = $2";
 
@@ -176,8 +178,8 @@ pub(super) const DEACTIVATE_PLAN: &str = "UPDATE plans SET active = FALSE WHERE 
 pub(super) const REVOKE_SESSION: &str =
     "UPDATE sessions SET revoked_at = $2 WHERE fingerprint = $1 AND revoked_at IS NULL";
 
-/// Deletes at most `$2` keys that have expired by their merchants' clocks; `$1` is the service's. `CROSS JOIN` reads the merchants first,
-/// which are few, so that the index finds the expired keys.
+/// Deletes at most `$2` keys that have expired by their merchants' clocks; `$1` is the service's. `CROSS JOIN` reads
+/// the merchants first, which are few, so that the index finds the expired keys.
 pub(super) const DELETE_EXPIRED_KEYS: &str = "DELETE FROM idempotency_keys WHERE (merchant, operation, fingerprint) IN \
     (SELECT merchant, operation, fingerprint FROM merchants CROSS JOIN idempotency_keys \
     WHERE idempotency_keys.merchant = merchants.id \
