@@ -85,7 +85,7 @@ pub(super) struct CodeForm {
     pub(super) pay: Amount,
 }
 
-const PHONES: [(&str, &Sentence); 7] = [
+const PHONES: [(&str, &Sentence); 8] = [
     ("237670000000", &hosted::TEST_SUCCESS),
     ("237670000001", &hosted::TEST_SLOW),
     ("237670000002", &hosted::TEST_FUNDS),
@@ -93,6 +93,7 @@ const PHONES: [(&str, &Sentence); 7] = [
     ("237670000010", &hosted::TEST_CODE),
     ("237670000013", &hosted::TEST_LATE),
     ("237670000014", &hosted::TEST_FAILED),
+    ("237670000020", &hosted::TEST_HANDSET),
 ];
 const CARDS: [(&str, &Sentence); 4] = [
     ("4242424242424242", &hosted::TEST_SUCCESS),
