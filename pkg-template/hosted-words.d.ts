@@ -14,7 +14,7 @@ export type PageKey =
   | "operator_delayed" | "operator_slow" | "your_operator" | "card_number" | "card_number_wrong" | "exp_month"
   | "exp_month_help" | "exp_month_wrong" | "exp_year" | "exp_year_help" | "exp_year_wrong" | "cvc" | "cvc_help"
   | "cvc_wrong" | "otp" | "otp_help" | "otp_wrong" | "tests" | "tests_help" | "test_success" | "test_slow"
-  | "test_funds" | "test_final" | "test_code" | "test_late" | "test_failed" | "test_bank" | "test_right_code" | "pay"
+  | "test_funds" | "test_final" | "test_code" | "test_late" | "test_failed" | "test_handset" | "test_bank" | "test_right_code" | "pay"
   | "pay_amount" | "pay_up_to" | "proceed" | "another" | "number" | "number_yes" | "number_no" | "cancel"
   | "cancel_yes" | "cancel_no" | "leave" | "leave_unpaid" | "leave_help" | "leave_soon" | "stay" | "may_close"
   | "again" | "print" | "sending" | "sending_text" | "waiting" | "waiting_text" | "waiting_asks"
