@@ -351,6 +351,7 @@ async fn a_charge_that_never_arrived_is_offered_again() {
     // After two minutes the form is no longer sent, and the page is read.
     see(&browser, "unsent").await;
     assert!(browser.wait_for(STATUS).await.contains("nothing has changed"));
+    assert_eq!(browser.run("return document.querySelector('main').dataset.reads").await, "10", "it may still arrive");
     browser.step("Nothing was sent", STATUS).await;
     assert_eq!(demo.only_intent().await.attempts, Some(0));
     demo.merchant.clear_faults().await;

@@ -18,6 +18,9 @@ in_chromium!(
     a_link_with_the_secret_in_its_fragment_works_with_a_script,
     what_is_typed_survives_a_read_another_language_and_a_refusal,
     a_page_that_is_not_this_payments_is_never_shown,
+    what_is_open_and_chosen_stays_while_the_page_is_read,
+    another_version_is_loaded_as_a_whole_and_the_issuer_is_that_of_the_header,
+    one_read_at_a_time_and_none_in_a_hidden_tab,
 );
 
 async fn the_script_sends_the_forms_and_keeps_the_page(engine: Engine) {
@@ -154,6 +157,131 @@ async fn a_page_that_is_not_this_payments_is_never_shown(engine: Engine) {
     assert_eq!(shown, json!(vec![json!(["waiting", 1]); 4]));
     demo.merchant.clock().advance(30).await.unwrap();
     browser.wait_for("[data-status='succeeded']").await;
+    browser.close().await;
+}
+
+async fn what_is_open_and_chosen_stays_while_the_page_is_read(engine: Engine) {
+    let (demo, browser) = (DemoShop::open().await, engine.start("stays").await);
+    browser.open(&link(&demo, "STAYS-1").await).await;
+    // A number that was ported: another operator than that of its prefix.
+    demo.enter_phone(&browser, "237670000002").await;
+    browser.click("[data-test='operator-orange_cm']").await;
+    let operator = "return document.querySelector('[name=operator]:checked').value";
+    browser.click("[data-test='language-fr']").await;
+    browser.wait_for("html[lang='fr']").await;
+    assert_eq!(browser.run(operator).await, "orange_cm");
+    browser.click("[data-test='pay']").await;
+    browser.wait_for("[data-status='declined']").await;
+    assert_eq!(browser.run(operator).await, "orange_cm", "another attempt begins with the customer's choice");
+    // An input method composes a number: nothing is written into the field meanwhile.
+    browser.click("[data-test='method-card']").await;
+    let composed = "const field = document.querySelector('#card-number');
+        field.value = '42424';
+        field.setSelectionRange(5, 5);
+        field.dispatchEvent(new InputEvent('input', { bubbles: true, isComposing: true }));
+        const during = field.value;
+        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+        return [during, field.value]";
+    assert_eq!(browser.run(composed).await, json!(["42424", "4242 4"]));
+    demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    browser.wait_for("[data-status='waiting']").await;
+    browser.click("[data-test='number']").await;
+    let read =
+        "const [details, { dataset }] = [document.querySelector('[data-test=number]'), document.querySelector('main')];
+        const before = dataset.asOf;
+        document.activeElement.blur();
+        details.focus();
+        while (dataset.asOf === before) await new Promise((done) => setTimeout(done, 100));
+        return [details.isConnected && details.parentNode.open, document.activeElement === details]";
+    demo.merchant.clock().advance(1).await.unwrap();
+    assert_eq!(browser.run_async(read).await, json!([true, true]), "it was read, and stays open");
+    browser.close().await;
+}
+
+async fn another_version_is_loaded_as_a_whole_and_the_issuer_is_that_of_the_header(engine: Engine) {
+    let (demo, browser) = (DemoShop::open().await, engine.start("versions").await);
+    browser.open(&link(&demo, "VERSION-1").await).await;
+    demo.pay_by_card(&browser, "4000000000003220").await;
+    browser.wait_for("[data-test='proceed']").await;
+    // The reply is that of the service but for its issuer, or its markup.
+    let shown = browser
+        .run_async(
+            "const real = window.fetch;
+             const own = document.querySelector('[data-issuer]').href;
+             const text = await (await real(location.href)).text();
+             const link = () => document.querySelector('[data-issuer]')?.getAttribute('href') ?? null;
+             const found = [];
+             const answer = async (html, headers) => {
+                 window.fetch = async () => Object.defineProperty(new Response(html, { headers }), 'url', { value: location.href });
+                 document.querySelector('[data-test=language-fr]').click();
+                 await new Promise((done) => setTimeout(done, 200));
+                 window.fetch = real;
+             };
+             for (const issuer of ['https://bank.example/3ds', 'http://bank.example/', 'javascript:alert(1)', 'https://', null]) {
+                 const html = text.replace('data-revision=', `data-from=\"${issuer}\" data-revision=`).replace('Pay another way', `Other ${issuer}`);
+                 await answer(html, issuer === null ? {} : { 'guichet-issuer': issuer });
+                 found.push(link() === own ? 'own' : link());
+             }
+             const struck = '<img src=x onerror=\"window.struck = 1\"><script>window.struck = 1</script>';
+             await answer(text.replace('Pay another way', struck), { 'guichet-issuer': own });
+             found.push([window.struck ?? null, document.querySelectorAll('main script').length]);
+             window.another = text.replace(/data-page=\"[^\"]+\"/, 'data-page=\"another\"');
+             return found;",
+        )
+        .await;
+    assert_eq!(shown, json!(["https://bank.example/3ds", null, null, null, "own", [null, 0]]));
+    browser
+        .run(
+            "window.fetch = async () => Object.defineProperty(new Response(another), 'url', { value: location.href });
+             document.querySelector('[data-test=language-fr]').click();",
+        )
+        .await;
+    browser.wait_until("return window.another === undefined && document.readyState === 'complete'").await;
+    browser.wait_for("[data-status='bank']").await;
+    browser.close().await;
+}
+
+async fn one_read_at_a_time_and_none_in_a_hidden_tab(engine: Engine) {
+    let (demo, browser) = (DemoShop::open().await, engine.start("reads").await);
+    browser.open(&link(&demo, "READS-1").await).await;
+    demo.pay_by_phone(&browser, AFTER_30_SECONDS).await;
+    browser.wait_for("[data-status='waiting']").await;
+    let reads = browser
+        .run_async(
+            "const real = window.fetch;
+             const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+             const see = () => document.dispatchEvent(new Event('visibilitychange'));
+             let reads = 0, atOnce = 0, most = 0;
+             window.fetch = async (...request) => {
+                 reads += 1;
+                 most = Math.max(most, atOnce += 1);
+                 await pause(300);
+                 atOnce -= 1;
+                 return real(...request);
+             };
+             for (let times = 0; times < 5; times += 1) see();
+             await pause(500);
+             const seen = [reads, most];
+             Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+             await pause(600);
+             const before = reads;
+             see();
+             await pause(5000);
+             seen.push(reads - before);
+             delete document.hidden;
+             dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
+             await pause(100);
+             seen.push(reads - before);
+             window.fetch = real;
+             return seen;",
+        )
+        .await;
+    assert_eq!(reads, json!([1, 1, 0, 1]), "reads at once, at most at a time, hidden, and from the browser's cache");
+    browser.open(&link(&demo, "READS-2").await).await;
+    demo.enter_card(&browser, "4242424242424242").await;
+    let left = "dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }));
+        return [...document.querySelectorAll('#card-number, #cvc')].map(({ value }) => value)";
+    assert_eq!(browser.run(left).await, json!(["", ""]), "a page that is kept for the back button keeps no card");
     browser.close().await;
 }
 

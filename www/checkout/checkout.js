@@ -7,6 +7,7 @@
 // Seconds: how long one request may take, and for how long a form is repeated before the page is only read.
 const TIMEOUT = 30;
 const REPEATED_FOR = 120;
+const UNSENT_READS = 10;
 // Milliseconds: the first pause after a lost reply, and the longest.
 const PAUSES = [1_000, 20_000];
 
@@ -19,7 +20,9 @@ let busy = false; // a form is under way
 // A customer who comes back, reloads, or finds the payment paid in another tab stays; one who has just paid is led to the shop.
 let mayLeave = !["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type);
 let reading = false;
-let phone = ""; // the last one that was typed: another attempt begins with it
+let wanted; // the address that was clicked during a read
+let typed = {}; // the last phone, its operator, and the operator of its prefix: another attempt begins with them
+const drawn = new Map(); // the parts as the service sent them
 let readsNext; // timers
 let leavesNext;
 
@@ -31,6 +34,8 @@ if (secret) {
   query.set("client_secret", secret);
   location.replace(`${location.pathname}?${query}`);
 } else {
+  for (const part of main().querySelectorAll("[data-part]")) drawn.set(part.dataset.part, part.outerHTML);
+  followIssuer();
   enhance();
   follow();
 }
@@ -39,6 +44,7 @@ if (secret) {
 async function send(form, button) {
   if (busy) return;
   busy = true;
+  mayLeave = true;
   const body = new URLSearchParams(new FormData(form));
   if (button?.name) body.append(button.name, button.value);
   const to = form.getAttribute("action"); // a button's name hides the property
@@ -49,24 +55,29 @@ async function send(form, button) {
   for (let pause = PAUSES[0]; !reply; pause = Math.min(2 * pause, PAUSES[1])) {
     say("uncertain");
     await news(pause);
-    reply = await (isRepeated() ? ask(to, { method: "POST", body }) : ask(location.pathname));
+    reply = await (isRepeated() ? ask(to, { method: "POST", body }) : ask(address));
   }
   busy = false;
-  if (button?.dataset.then === "phone") phone = "";
-  const isUnsent = !isRepeated() && reply.page.querySelector(`input[name=version][value="${body.get("version")}"]`);
+  if (button?.dataset.then === "phone") typed = {};
+  const isUnsent = !isRepeated() && reply.status === 200 && reply.page.querySelector(`input[name=version][value="${body.get("version")}"]`);
   if (reply.redirected) address = reply.address; // the page of a refused form has the form's own
   show(reply, { hasActed: true, next: button?.dataset.then });
-  if (isUnsent) say("unsent", { isOver: true });
+  if (!isUnsent) return;
+  say("unsent", { isOver: true });
+  main().dataset.reads = UNSENT_READS; // it may still arrive
+  follow();
 }
 
 /** Reads the page again. There is one read at a time, and none in a hidden tab or while a form is under way. */
 async function read(from = address, hasActed = false) {
-  if (busy || reading || document.hidden) return;
+  if (reading && hasActed) wanted = from;
+  if (busy || reading || (document.hidden && !hasActed)) return;
   reading = true;
   const reply = await ask(from);
   reading = false;
   if (busy) return;
-  if (!reply) return follow();
+  if (wanted) return read(wanted, !(wanted = undefined));
+  if (!reply) return hasActed ? location.assign(from) : follow();
   address = reply.address;
   show(reply, { hasActed });
 }
@@ -102,13 +113,14 @@ async function news(pause) {
 /** Shows a page. `hasActed`: the customer asked for it. `next`: the id of the field that they fill in next. */
 function show({ page, status, headers }, { hasActed, next }) {
   const [shown, fresh] = [main(), page.querySelector("main[data-page]")];
+  if (!fresh.dataset.payment) return showTrouble(fresh, hasActed);
   const isOther = ["page", "payment"].some((name) => fresh.dataset[name] !== shown.dataset[name]);
-  if (isOther) return location.reload();
+  if (isOther) return location.replace(address);
   const [before, after] = [shown, fresh].map(({ dataset }) => Number(dataset.revision));
   const [beforeAt, afterAt] = [shown, fresh].map(({ dataset }) => Number(dataset.asOf));
-  const isOutdated = after < before || (after === before && afterAt < beforeAt);
-  if (isOutdated) return void setTimeout(() => read(), PAUSES[0]);
-  if (!hasActed && part("pay").querySelector("input")) mayLeave = false;
+  const isOutdated = after < before || (!hasActed && after === before && afterAt < beforeAt);
+  if (isOutdated) return (readsNext = setTimeout(() => read(), PAUSES[0]));
+  if (!hasActed && after !== before && part("pay").querySelector("input")) mayLeave = false;
   const isSame = after === before && page.documentElement.lang === document.documentElement.lang;
   const focused = document.activeElement;
   shown.dataset.revision = fresh.dataset.revision;
@@ -116,10 +128,12 @@ function show({ page, status, headers }, { hasActed, next }) {
   shown.dataset.reads = fresh.dataset.reads ?? "";
   shown.toggleAttribute("data-receipt", "receipt" in fresh.dataset);
   for (const newer of fresh.querySelectorAll("[data-part]")) {
-    const older = part(newer.dataset.part);
+    const [name, html] = [newer.dataset.part, newer.outerHTML];
     // What a customer types stays under their fingers: a read of the same revision leaves the forms alone.
-    const stays = !hasActed && isSame && [older, newer].every((of) => of.querySelector("input"));
-    if (!stays && older.outerHTML !== newer.outerHTML) replace(older, newer, after !== before);
+    const stays = !hasActed && isSame && [part(name), newer].every((of) => of.querySelector("input:not([type=hidden])"));
+    if (stays || drawn.get(name) === html) continue;
+    replace(part(name), newer, after !== before);
+    drawn.set(name, html);
   }
   shown.classList.remove("busy");
   if (!isSame) translate(page);
@@ -136,15 +150,31 @@ function show({ page, status, headers }, { hasActed, next }) {
 function replace(older, newer, isNew) {
   const part = document.importNode(newer, true);
   for (const script of part.querySelectorAll("script")) script.remove();
-  phone = older.querySelector("[data-dial]")?.value ?? phone;
-  for (const to of part.querySelectorAll("[data-dial]")) to.value = to.value || phone;
+  const phone = older.querySelector("[data-dial]");
+  if (phone) typed = { phone: phone.value, guessed: phone.dataset.guessed, operator: operatorOf(phone) };
+  for (const to of part.querySelectorAll("[data-dial]")) {
+    to.value = to.value || (typed.phone ?? "");
+    to.dataset.guessed = typed.guessed ?? "";
+    for (const radio of to.form.operator ?? []) if (radio.value === typed.operator && !radio.disabled) radio.checked = true;
+  }
   for (const from of older.querySelectorAll("input[id]")) {
     const to = part.querySelector(`[id="${CSS.escape(from.id)}"]`);
     if (!to) continue;
-    if (from.type === "radio") to.checked = from.checked && !to.disabled;
+    if (from.type === "radio") to.checked ||= from.name === "method" && from.checked && !to.disabled;
     else if (!(isNew && "once" in from.dataset)) to.value = to.value || from.value;
   }
   older.replaceWith(part);
+}
+
+const operatorOf = ({ form }) => form.querySelector("[name=operator]:checked")?.value;
+
+/** Shows a page that is of no payment: a request that failed, or a cookie that is over. What is shown of the payment stays. */
+function showTrouble(fresh, hasActed) {
+  const status = fresh.querySelector("#status");
+  if (hasActed && status.dataset.status !== "trouble") return location.replace(address);
+  main().dataset.reads = "";
+  if (!hasActed) return undefined;
+  draw(document.importNode(status, true), false);
 }
 
 /** Shows the texts around `main` in the page's language. */
@@ -158,9 +188,14 @@ function translate(page) {
 
 /** Shows a state between a form and its reply, or that the form did not arrive. */
 function say(name, { isOver = false } = {}) {
-  const status = document.querySelector(`template[data-says="${name}"]`).content.cloneNode(true);
+  if (part("status").dataset.status === name) return;
+  draw(document.querySelector(`template[data-says="${name}"]`).content.cloneNode(true), !isOver);
+}
+
+function draw(status, isBusy) {
   part("status").replaceWith(status);
-  main().classList.toggle("busy", !isOver);
+  drawn.delete("status");
+  main().classList.toggle("busy", isBusy);
   document.title = part("status").querySelector("h2").textContent;
   announce();
   part("status").focus();
@@ -183,13 +218,12 @@ function refocus(focused, next, hasActed) {
   else if (wasLost) (same || part("status")).focus();
 }
 
-/** The address of the issuer is that of the header, and https, or of this very service. */
+/** The address of the issuer is that of the header, if there is one, and https, or of this very service. */
 function followIssuer(issuer) {
   const link = main().querySelector("[data-issuer]");
   if (!link) return;
-  const { protocol, origin } = new URL(issuer ?? "", location);
-  if (issuer && (protocol === "https:" || origin === location.origin)) link.href = issuer;
-  else link.remove();
+  link.href = issuer ?? link.href;
+  if (link.protocol !== "https:" && link.origin !== location.origin) link.remove();
 }
 
 /** Reads again when the page says so, and leaves for the shop when it says so. */
@@ -252,16 +286,17 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   send(event.target, event.submitter ?? event.target.querySelector("[name=action]"));
 });
-document.addEventListener("input", ({ target }) => {
+document.addEventListener("input", ({ target, isComposing }) => {
   if (target.name === "method") return price();
   if (!target.dataset.hint) return;
   hint(target, "");
   if (target.dataset.dial) guess(target);
   // Groups digits only while the caret is at the end: it must not jump during a correction.
   const isAtEnd = target.selectionStart === target.value.length;
-  if ("fours" in target.dataset && isAtEnd) target.value = inFours(target.value);
+  if ("fours" in target.dataset && isAtEnd && !isComposing) target.value = inFours(target.value);
 });
-document.addEventListener("change", ({ target }) => target.dataset.hint && check(target));
+// A hint moves what is below it: not between a press and its release.
+document.addEventListener("change", ({ target }) => target.dataset.hint && setTimeout(check, 400, target));
 document.addEventListener("click", (event) => {
   const on = (css) => event.target.closest?.(css);
   const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey;

@@ -61,7 +61,7 @@ async function aPurchase() {
   assert.match(page.headers.get("content-security-policy"), /^default-src 'none'/);
   const html = await page.text();
   assert.match(html, /<form method="post"/);
-  const [, assets] = /src="([^"]+)\/start\.js"/.exec(html);
+  const [, assets] = /src="([^"]+)\/checkout\.js"/.exec(html);
   await filesAreCompressed(`${ready.base_url}${assets}/package/hosted.js`);
   const phone = { payment_method: { type: "mobile_money", phone: "237670000000" } };
   assert.equal((await call(`/v1/payment-intents/${id}/payment-method`, "POST", phone)).status, 200);

@@ -1,4 +1,4 @@
-//! The hosted checkout page, under `/checkout`, which uses the npm package like any page; and the page at `/`.
+//! The hosted checkout page, under `/checkout`, or a company's own in its place; and the page at `/`.
 
 mod challenge;
 mod checkout;
@@ -34,7 +34,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
 /// The files of `www`, embedded by `build.rs`.
 static FILES: Files = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// The cookie of the language that the customer has chosen on the page of a payment. Its script writes it, too.
+/// The cookie of the language that the customer has chosen on the page of a payment.
 const LANGUAGE_COOKIE: &str = "guichet_language";
 
 /// The style of the hosted page, which is in its HTML: a page without it would be drawn twice.
@@ -94,7 +94,8 @@ fn language_of(uri: &Uri, headers: &HeaderMap) -> Language {
     let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let in_address = query.find_map(|(name, value)| (name == "lang").then_some(value));
     let chosen = in_address.or_else(|| cookie(headers, LANGUAGE_COOKIE).map(Cow::Borrowed));
-    let is_french = chosen.map_or_else(|| front::prefers_french(headers), |chosen| chosen.starts_with("fr"));
+    let is_french =
+        chosen.map_or_else(|| front::prefers_french(headers), |chosen| chosen.to_ascii_lowercase().starts_with("fr"));
     if is_french { Language::French } else { Language::English }
 }
 

@@ -41,8 +41,8 @@ impl OwnPage {
         )))
     }
 
-    /// A file of a type that pages load. A path has no `..`, no hidden file and no encoded character: none leads out of
-    /// the folder.
+    /// A file of a type that pages load. A path has no `..`, no hidden file and no encoded character.
+    /// A symbolic link in the folder is followed.
     fn file(&self, path: &str) -> Option<Arc<StaticFile>> {
         let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.~@+".contains(character);
         let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
@@ -92,7 +92,7 @@ async fn show(State(pages): State<Arc<Pages>>, uri: Uri, request: HeaderMap) -> 
     list_visit(&pages, &uri).await;
     let site = Arc::clone(&pages.site);
     let respond = move |files: &Version| {
-        let path = uri.path().trim_start_matches("/checkout/");
+        let path = uri.path().strip_prefix("/checkout/").unwrap_or_default();
         pages.own.as_ref().map_or_else(|| files.file(path, &request), |own| own.respond(path, files, &request))
     };
     site.respond(respond).await

@@ -303,7 +303,7 @@ fn document<'a>(service: &Service, payment: &Payment, asked: &Asked, assets: &'a
         } else {
             String::new()
         },
-        can_check: is_waiting || is_open,
+        can_check: is_waiting || is_open || asked.choosing,
         is_waiting,
         is_final: entry.is_final,
         is_last: state.attempts >= MAX_ATTEMPTS,
@@ -335,7 +335,7 @@ fn headline(payment: &Payment, methods: &[Method], language: Language) -> Option
     Some((Amount(amount), language.of(&hosted::PLUS_FEE).to_owned()))
 }
 
-/// The version of the page: of its files, its templates, and the program.
+/// The version of the page: of its files and its templates.
 fn version(assets: &str) -> String {
     static TEMPLATES: LazyLock<String> = LazyLock::new(|| {
         let templates =
