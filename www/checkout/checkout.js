@@ -20,7 +20,7 @@ let busy = false; // a form is under way
 // A customer who comes back, reloads, or finds the payment paid in another tab stays; one who has just paid is led to the shop.
 let mayLeave = !["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type);
 let reading = false;
-let wanted; // the address that was clicked during a read
+let wanted; // the address of a link that was clicked
 let typed = {}; // the last phone, its operator, and the operator of its prefix: another attempt begins with them
 const drawn = new Map(); // the parts as the service sent them
 let readsNext; // timers
@@ -62,24 +62,27 @@ async function send(form, button) {
   const isUnsent = !isRepeated() && reply.status === 200 && reply.page.querySelector(`input[name=version][value="${body.get("version")}"]`);
   if (reply.redirected) address = reply.address; // the page of a refused form has the form's own
   show(reply, { hasActed: true, next: button?.dataset.then });
-  if (!isUnsent) return;
-  say("unsent", { isOver: true });
-  main().dataset.reads = UNSENT_READS; // it may still arrive
-  follow();
+  if (isUnsent) {
+    say("unsent", { isOver: true });
+    main().dataset.reads = UNSENT_READS; // it may still arrive
+    follow();
+  }
+  if (wanted) read();
 }
 
 /** Reads the page again. There is one read at a time, and none in a hidden tab or while a form is under way. */
-async function read(from = address, hasActed = false) {
-  if (reading && hasActed) wanted = from;
-  if (busy || reading || (document.hidden && !hasActed)) return;
+async function read() {
+  if (busy || reading || (document.hidden && !wanted)) return;
   reading = true;
-  const reply = await ask(from);
+  const clicked = wanted;
+  const reply = await ask(clicked ?? address);
   reading = false;
   if (busy) return;
-  if (wanted) return read(wanted, !(wanted = undefined));
-  if (!reply) return hasActed ? location.assign(from) : follow();
+  if (wanted !== clicked) return read();
+  wanted = undefined;
+  if (!reply) return clicked ? location.assign(clicked) : follow();
   address = reply.address;
-  show(reply, { hasActed });
+  show(reply, { hasActed: Boolean(clicked) });
 }
 
 /** A page of this payment's service: its document and headers. Nothing, if none came: a lost reply, a proxy's page, a captive portal. */
@@ -119,19 +122,23 @@ function show({ page, status, headers }, { hasActed, next }) {
   const [before, after] = [shown, fresh].map(({ dataset }) => Number(dataset.revision));
   const [beforeAt, afterAt] = [shown, fresh].map(({ dataset }) => Number(dataset.asOf));
   const isOutdated = after < before || (!hasActed && after === before && afterAt < beforeAt);
-  if (isOutdated) return (readsNext = setTimeout(() => read(), PAUSES[0]));
+  if (isOutdated) {
+    readsNext = setTimeout(read, PAUSES[0]);
+    return;
+  }
   if (!hasActed && after !== before && part("pay").querySelector("input")) mayLeave = false;
   const isSame = after === before && page.documentElement.lang === document.documentElement.lang;
   const focused = document.activeElement;
   shown.dataset.revision = fresh.dataset.revision;
   shown.dataset.asOf = fresh.dataset.asOf;
-  shown.dataset.reads = fresh.dataset.reads ?? "";
+  const isUnsent = !hasActed && after === before && part("status").dataset.status === "unsent";
+  shown.dataset.reads = isUnsent ? UNSENT_READS : (fresh.dataset.reads ?? "");
   shown.toggleAttribute("data-receipt", "receipt" in fresh.dataset);
   for (const newer of fresh.querySelectorAll("[data-part]")) {
     const [name, html] = [newer.dataset.part, newer.outerHTML];
     // What a customer types stays under their fingers: a read of the same revision leaves the forms alone.
     const stays = !hasActed && isSame && [part(name), newer].every((of) => of.querySelector("input:not([type=hidden])"));
-    if (stays || drawn.get(name) === html) continue;
+    if (stays || drawn.get(name) === html || (isUnsent && name === "status")) continue;
     replace(part(name), newer, after !== before);
     drawn.set(name, html);
   }
@@ -196,7 +203,7 @@ function draw(status, isBusy) {
   part("status").replaceWith(status);
   drawn.delete("status");
   main().classList.toggle("busy", isBusy);
-  document.title = part("status").querySelector("h2").textContent;
+  document.title = part("status").querySelector("h1, h2").textContent;
   announce();
   part("status").focus();
 }
@@ -231,7 +238,7 @@ function follow() {
   clearTimeout(readsNext);
   clearTimeout(leavesNext);
   const { reads } = main().dataset;
-  if (reads) readsNext = setTimeout(() => read(), Number(reads) * 1_000);
+  if (reads) readsNext = setTimeout(read, Number(reads) * 1_000);
   const shop = main().querySelector("[data-leaves]");
   if (shop && mayLeave) leavesNext = setTimeout(() => location.replace(shop.href), Number(shop.dataset.leaves) * 1_000);
   for (const of of main().querySelectorAll("[data-stay], [data-leaving]")) of.hidden = !mayLeave;
@@ -303,7 +310,8 @@ document.addEventListener("click", (event) => {
   const link = on("a[data-swap]");
   if (link && isPlain) {
     event.preventDefault();
-    read(link.pathname + link.search, true);
+    wanted = link.pathname + link.search;
+    read();
   }
   // The back button then leads to the shop's page before this one.
   const leaves = on("a[data-leave]");
@@ -322,7 +330,7 @@ document.addEventListener("click", (event) => {
     input.dispatchEvent(new Event("input", { bubbles: true }));
   }
 });
-document.addEventListener("visibilitychange", () => read());
+document.addEventListener("visibilitychange", read);
 addEventListener("pageshow", ({ persisted }) => persisted && read());
 // A browser may keep this page with its fields for the back button.
 addEventListener("pagehide", () => {

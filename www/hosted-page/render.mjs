@@ -22,6 +22,8 @@ const STATES = {
   "declined-in-doubt": [pays("237670000005"), { action: "abandon" }],
   failed: [pays("237670000009")],
   canceled: [{ action: "cancel" }],
+  confirm: [pays("237670000000")],
+  "succeeded-in-doubt": [pays("237670000005"), { action: "abandon" }, pays("237670000000")],
   succeeded: [pays("237670000000")],
 };
 
@@ -35,6 +37,9 @@ for (const language of ["en", "fr"]) {
     for (const form of forms) page = await customer({ ...secretsOf(page), ...form });
     write(language, name, page);
   }
+  const late = await open(`${language}-expired`, language);
+  await shop.clock.advance("25h");
+  write(language, "expired", await late());
   const nowhere = await sandbox.fetch(`${sandbox.baseUrl}/checkout/pi_0?lang=${language}`);
   write(language, "link-wrong", await nowhere.text());
 }
@@ -47,6 +52,7 @@ async function open(reference, language) {
     body: JSON.stringify({
       merchant_reference: reference, amount: "5000", description: "A pair of shoes", firstname: "Awa", lastname: "Ndiaye",
       phone: "237670000000", redirect_url: "https://shop.example/return",
+      confirmation_method: reference.endsWith("confirm") ? "manual" : "automatic",
     }),
   });
   const { data } = await created.json();
