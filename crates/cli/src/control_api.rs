@@ -348,9 +348,10 @@ impl ControlApi {
         let target = format!("{}{query}", spec.path);
         let request = Request { method: spec.method, target, body, idempotency_key: None };
         transport.send(spec, request, &ControlToken(Secret::new(token))).await.map_err(|error| match error.kind() {
-            Kind::Offline => Failure::from(error).advise(
-                "Is the sandbox running? `guichet sandbox` starts it. --control-url gives the address of its control API.",
-            ),
+            Kind::Offline | Kind::Timeout => Failure::from(error).advise(&format!(
+                "No sandbox answered at {base}/sandbox. `guichet sandbox` starts one. --control-url or GUICHET_CONTROL_URL gives \
+                 another address."
+            )),
             _ => error.into(),
         })
     }

@@ -112,7 +112,7 @@ fn every_command_of_the_control_api_says_what_is_missing() {
 
         let nowhere = sandbox.control(&[command, "--control-url", "http://127.0.0.1:1/sandbox"]);
         assert_eq!(nowhere.code, 3, "{command}: {}", nowhere.stderr);
-        assert!(nowhere.stderr.contains("Is the sandbox running? `guichet sandbox` starts it."), "{}", nowhere.stderr);
+        assert!(nowhere.stderr.contains("No sandbox answered at http://127.0.0.1:1/sandbox."), "{}", nowhere.stderr);
 
         if command != "merchants" {
             let unknown = sandbox.control(&[command, "--merchant", "mch_unknown"]);
