@@ -44,9 +44,14 @@ fn main() {
     let inspector = copy_without_comments(&inspector, &served)
         .and_then(|()| if is_wasm { Ok("&[]".to_owned()) } else { embedded(&served) });
     let inspector = inspector.map_err(|error| error.to_string()).and_then(|list| write("inspector.rs", list));
+    // Without indentation, which the wasm would contain.
+    let schemas = "src/openapi/inspector.json";
+    println!("cargo::rerun-if-changed={schemas}");
+    let schemas = fs::read_to_string(here.join(schemas)).map_err(|error| error.to_string());
+    let schemas = schemas.and_then(|text| write("schemas.json", text.lines().map(str::trim).collect::<String>()));
     let package = listing(named.as_deref()).and_then(|list| write("package.rs", list));
     let words = sentences(&words).and_then(|list| write("words.rs", list));
-    if let Err(why) = pages.and(inspector).and(package).and(words) {
+    if let Err(why) = pages.and(inspector).and(schemas).and(package).and(words) {
         println!("cargo::error={why}");
     }
 }

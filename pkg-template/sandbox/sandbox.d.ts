@@ -334,7 +334,7 @@ export type Operation =
   | "validate_session";
 
 /**
- * A request that reached the service. Credentials, queries and bodies are not kept.
+ * A request that reached the service. Credentials and queries are not kept, and of a body its reference alone.
  *
  * @example
  * const sentence = ({ method, path, status }: ReceivedRequest) => `${method} ${path}: ${status ?? "no response"}`;
@@ -353,6 +353,10 @@ export interface ReceivedRequest {
   /** The status of the response. `null` if there is none yet, or the connection ended first. */
   status: number | null;
   fault: Fault["kind"] | null;
+  /** The error code of a refusal: `parameter_invalid`. */
+  error: string | null;
+  /** The `merchant_reference` in its body, without secrets. */
+  reference: string | null;
 }
 
 /**

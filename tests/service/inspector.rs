@@ -12,6 +12,8 @@ on_each_service!(
     the_phone_decides_the_payment_that_waits_for_it_and_no_other,
     no_secret_is_in_a_list_or_a_thread,
     purchases_are_found_by_what_a_person_knows_of_them,
+    a_refused_call_is_listed_with_its_reference_and_without_secrets,
+    a_payment_of_which_nothing_was_reported_differs_while_money_may_move,
     a_call_that_waits_returns_when_something_changes,
 );
 
@@ -150,6 +152,12 @@ async fn a_thread_has_a_decline_a_late_approval_and_a_duplicate_beside_what_the_
             "duplicate 3",
         ]
     );
+    let marked = |mark: &str| {
+        let marked = entries.iter().enumerate().filter(|(_, entry)| entry[mark] == true);
+        marked.map(|(position, _)| position).collect::<Vec<_>>()
+    };
+    assert_eq!(marked("differs"), [3, 8, 11, 13, 15, 16, 17]);
+    assert_eq!(marked("settled"), [3, 8], "a later report settled them");
     let purchase = &thread["purchase"];
     assert_eq!((&purchase["status"], &purchase["differs"]), (&json!("failed"), &json!(true)));
     assert_eq!(purchase["reported"]["status"], "processing");
@@ -253,6 +261,14 @@ async fn purchases_are_found_by_what_a_person_knows_of_them() {
         let found: Vec<_> = found.body["purchases"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
         assert_eq!(found, [&ids[2]], "{search}");
     }
+    let path = format!("/v1/payment-intents/{}/payment-method", ids[2]);
+    shop.call("POST", &path, phone("237690000013")).await;
+    let paid = call(&sandbox, &shop, "/purchases?search=237690000013").await.body;
+    assert_eq!(
+        (paid["purchases"].as_array().unwrap().len(), &paid["purchases"][0]["id"]),
+        (1, &json!(ids[2])),
+        "{paid}"
+    );
     let mut listed = Vec::new();
     let mut next = String::new();
     loop {
@@ -278,6 +294,75 @@ async fn purchases_are_found_by_what_a_person_knows_of_them() {
         let refused = call(&sandbox, &shop, &format!("/purchases?{query}")).await;
         assert_eq!((refused.status, refused.code()), (422, code), "{query}");
     }
+}
+
+/// A creation that is refused has no payment, so the list alone shows it.
+async fn a_refused_call_is_listed_with_its_reference_and_without_secrets() {
+    let (sandbox, shop) = start().await;
+    let refused = async || call(&sandbox, &shop, "/purchases").await.body["refused"].clone();
+    assert_eq!(refused().await, json!([]));
+    let create = async |reference: &str, amount: &str| {
+        let mut fields = order(reference);
+        fields["amount"] = json!(amount);
+        shop.call("POST", "/v1/payment-intents", fields).await.status
+    };
+    assert_eq!(create("ORDER-17", "-1").await, 422);
+    assert_eq!(create("ORDER-18", "5000").await, 201);
+    assert_eq!(create("ORDER-18", "6000").await, 409);
+    let planted = "sk_live_0123456789abcdefghij";
+    assert_eq!(create(&format!("{planted} {}", "long ".repeat(100)), "-1").await, 422);
+    let listed = refused().await;
+    let line = |one: &Value| {
+        let reference = one["reference"].as_str().unwrap();
+        (one["operation"].clone(), one["status"].clone(), one["error"].clone(), reference[..8].to_owned())
+    };
+    let lines: Vec<_> = listed.as_array().unwrap().iter().map(line).collect();
+    let expected = |status: u16, code: &str, reference: &str| {
+        (json!("create_payment_intent"), json!(status), json!(code), reference.to_owned())
+    };
+    assert_eq!(
+        lines,
+        [
+            expected(422, "amount_out_of_range", "*** long"),
+            expected(409, "merchant_reference_conflict", "ORDER-18"),
+            expected(422, "amount_out_of_range", "ORDER-17"),
+        ]
+    );
+    assert!(!listed.to_string().contains(planted), "{listed}");
+    assert!(listed[0]["reference"].as_str().unwrap().len() <= 100);
+    let requests = call(&sandbox, &shop, "/requests").await;
+    assert!(!requests.text.contains(planted), "{}", requests.text);
+    for number in 0..9 {
+        assert_eq!(create(&format!("ORDER-{number}"), "-1").await, 422);
+    }
+    assert_eq!(refused().await.as_array().unwrap().len(), 5);
+}
+
+/// The response of its creation was lost, and nobody has read it since.
+async fn a_payment_of_which_nothing_was_reported_differs_while_money_may_move() {
+    let (sandbox, shop) = start().await;
+    let fault = guichet_sandbox::Fault::lost_response::<guichet::operations::CreatePaymentIntent>();
+    shop.tenant.fault(fault).await;
+    assert!(shop.try_call("POST", "/v1/payment-intents", order("ORDER-17")).await.is_err());
+    let purchase = async || {
+        let purchase = call(&sandbox, &shop, "/thread").await.body["purchase"].clone();
+        assert_eq!(purchase["reported"], Value::Null, "{purchase}");
+        purchase
+    };
+    let untried = purchase().await;
+    assert_eq!((&untried["differs"], &untried["declined"]), (&json!(false), &Value::Null), "nobody has tried to pay");
+    let path = format!("/v1/payment-intents/{}/payment-method", untried["id"].as_str().unwrap());
+    shop.tenant.fault(guichet_sandbox::Fault::lost_response::<guichet::operations::AttachPaymentMethod>()).await;
+    assert!(shop.try_call("POST", &path, phone("237670000012")).await.is_err());
+    let declined = purchase().await;
+    assert_eq!(
+        (&declined["status"], &declined["declined"]),
+        (&json!("requires_action"), &json!("provider_unavailable"))
+    );
+    assert_eq!(declined["differs"], true, "the operator may still approve it");
+    shop.tenant.clock().advance(600).await.unwrap();
+    let taken = purchase().await;
+    assert_eq!((&taken["status"], &taken["differs"]), (&json!("succeeded"), &json!(true)));
 }
 
 async fn a_call_that_waits_returns_when_something_changes() {
@@ -429,6 +514,12 @@ async fn equal_readings_are_one_entry() {
     let times: Vec<_> = thread["entries"].as_array().unwrap().iter().map(|entry| entry["times"].as_u64()).collect();
     let by = [None, None, Some(3), Some(3), None, None, None, Some(3), Some(3)];
     assert_eq!(times, by, "{thread}");
+    shop.tenant.clock().advance(60).await.unwrap();
+    shop.read_intent(&intent).await;
+    let thread = call(&sandbox, &shop, "/thread").await.body;
+    let last = thread["entries"][7].clone();
+    let seconds = last["last_at"].as_i64().unwrap() - last["at"].as_i64().unwrap();
+    assert!(last["times"] == 4 && seconds >= 60, "its first and its last time: {last}");
 }
 
 /// The reading alone is measured: the page's own work does not depend on the number of purchases.

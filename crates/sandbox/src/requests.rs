@@ -1,4 +1,5 @@
-//! The newest requests of a merchant, for tests. No credential, query, body or card is stored.
+//! The newest requests of a merchant, for tests. No credential, query or card is stored, and of a body its reference
+//! alone.
 
 use super::rules::{HandsetDecision, Intent, Status};
 use guichet::protocol::{CredentialKind, Spec};
@@ -40,6 +41,10 @@ pub struct Request {
     pub status: Option<u16>,
     /// The injected fault: `lost_response`.
     pub fault: Option<&'static str>,
+    /// The error code of a refusal: `parameter_invalid`.
+    pub error: Option<String>,
+    /// The `merchant_reference` in its body, without secrets.
+    pub reference: Option<String>,
     /// The payment intents in the response.
     pub(super) shown: Vec<Shown>,
     /// What it is if it is no request to the service.
@@ -123,6 +128,8 @@ impl Request {
             request_id: request_id.to_owned(),
             status: None,
             fault: None,
+            error: None,
+            reference: None,
             shown: Vec::new(),
             beside: None,
         }
@@ -158,6 +165,8 @@ impl Request {
             request_id: String::new(),
             status: None,
             fault: None,
+            error: None,
+            reference: None,
             shown: Vec::new(),
             beside: Some(beside),
         }
@@ -183,6 +192,7 @@ impl Request {
         json!({
             "at": self.at.unix(), "operation": self.operation, "method": self.method, "path": self.path, "intent": self.intent,
             "credential": self.credential, "request_id": self.request_id, "status": self.status, "fault": self.fault,
+            "error": self.error, "reference": self.reference,
         })
     }
 }

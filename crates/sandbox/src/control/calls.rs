@@ -59,7 +59,7 @@ impl Declared {
 const PURCHASE: &str = r#"{
     "id": "pi_1aPzGzHvBpDlS6aVKdzUwW", "merchant_reference": "ORDER-17", "payment_ref": "gch_6h6rAoXcBZyqAo9gZTkBzi",
     "amount": "5000", "currency": "XAF", "customer": "Awa Ngono", "email": "awa@example.com", "phone": null,
-    "status": "succeeded", "attempts": 1,
+    "status": "succeeded", "attempts": 1, "declined": null,
     "duplicates": 0, "operator": "mtn_cm", "created_at": 1795257000, "differs": true, "due": null,
     "reported": { "at": 1795257000, "operation": "create_payment_intent", "status": "requires_action", "duplicates": 0 }
 }"#;
@@ -186,10 +186,11 @@ calls! {
     }
     /// Lists the newest 1,000 requests of a merchant and its customers, oldest first.
     ListRequests: "list_requests" get "/sandbox/requests" -> "ReceivedRequests", command "requests" {
-        description: "No credential, query, body or card is kept. The first merchant's list also has the requests without a known merchant.",
+        description: "No credential, query or card is kept, and of a body its reference alone. The first merchant's list also has the requests without a known merchant.",
         replied: || json!({ "requests": [{
             "at": 1_795_257_000, "operation": "create_payment_intent", "method": "POST", "path": "/v1/payment-intents", "intent": null,
-            "credential": "secret_key", "request_id": "req_6h6rAoXcBZyqAo9gZTkBzi", "status": 201, "fault": null
+            "credential": "secret_key", "request_id": "req_6h6rAoXcBZyqAo9gZTkBzi", "status": 201, "fault": null,
+            "error": null, "reference": "ORDER-17"
         }] }),
     }
     /// Lists the newest events of a merchant's payments, subscriptions and eSIM orders, in order.
@@ -207,7 +208,7 @@ calls! {
         fields: || json!({
             "search": {
                 "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
-                "description": "A part of a reference, an id, an e-mail, a phone or a name.",
+                "description": "A part of a reference, an id, an e-mail, a name, or a phone: the customer's, or one that paid.",
             },
             "starting_after": {
                 "type": ["string", "null"], "pattern": NOT_BLANK, "maxLength": 200,
@@ -219,7 +220,7 @@ calls! {
             },
         }),
         replied: || json!({
-            "now": 1_795_257_000, "purchases": [purchase()], "next_cursor": null,
+            "now": 1_795_257_000, "purchases": [purchase()], "next_cursor": null, "refused": [],
             "operators": [{ "code": "mtn_cm", "name": "MTN Mobile Money", "status": "operational" }],
         }),
         codes: &[ErrorCode::ParameterInvalid],

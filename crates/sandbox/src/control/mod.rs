@@ -183,7 +183,10 @@ impl ControlApi {
                 let last = intents.last().filter(|_| has_more).map(|intent| intent.id.to_string());
                 let purchases = purchases::list(merchant, &intents);
                 let (now, operators) = (merchant.now().unix(), operators_of(merchant));
-                redacted(json!({ "now": now, "purchases": purchases, "next_cursor": last, "operators": operators }))
+                let mut reply =
+                    json!({ "now": now, "purchases": purchases, "next_cursor": last, "operators": operators });
+                reply["refused"] = purchases::refused(merchant).into();
+                redacted(reply)
             }
             Call::ReadThread => {
                 let invalid = "limit must be a whole number from 1 to 2,000.";

@@ -12,6 +12,9 @@ use std::sync::LazyLock;
 /// The name of the event that `guichet shop` delivers to its application.
 const ORDER_CHANGED: &str = "order_changed";
 
+/// How many refused requests the list has.
+const MAX_REFUSED: usize = 5;
+
 /// An object of JSON. `json!` is the same with more code for each member, and the npm package has a limit.
 macro_rules! object {
     ({ $($name:literal: $value:expr),* $(,)? }) => { object(vec![$(($name, Value::from($value))),*]) };
@@ -31,9 +34,10 @@ static FIELDS: LazyLock<Value> = LazyLock::new(|| {
 
 /// Payments as entries of the list.
 pub(super) fn list(merchant: &Merchant, intents: &[Intent]) -> Vec<Value> {
+    let now = merchant.now().unix();
     merchant.read_requests(|requests| {
         let purchase = |intent: &Intent| {
-            let mut shop = Shop::new(requests);
+            let mut shop = Shop::new(requests, intent, now);
             requests.iter().for_each(|request| shop.learn(request, intent));
             purchase(intent, &shop)
         };
@@ -46,8 +50,10 @@ pub(super) fn list(merchant: &Merchant, intents: &[Intent]) -> Vec<Value> {
 struct Shop<'a> {
     last: Option<Report<'a>>,
     has_application: bool,
-    /// Whether every request is known, so that a shop without one knows nothing.
+    /// Whether every request about the payment is known, so that a shop without one knows nothing.
     is_complete: bool,
+    /// Whether the operator may still approve a declined attempt.
+    is_approvable: bool,
 }
 
 struct Report<'a> {
@@ -61,8 +67,11 @@ struct Report<'a> {
 }
 
 impl<'a> Shop<'a> {
-    fn new(requests: &VecDeque<Request>) -> Self {
-        Self { last: None, has_application: false, is_complete: requests.len() < MAX_REQUESTS }
+    fn new(requests: &VecDeque<Request>, intent: &Intent, now: i64) -> Self {
+        let is_complete =
+            requests.len() < MAX_REQUESTS || requests.front().is_some_and(|oldest| oldest.at < intent.created_at);
+        let is_approvable = intent.state.approvable_until() > Some(now);
+        Self { last: None, has_application: false, is_complete, is_approvable }
     }
 
     fn learn(&mut self, request: &'a Request, intent: &Intent) {
@@ -88,7 +97,7 @@ impl<'a> Shop<'a> {
         let is_known = match last {
             _ if self.has_application => last.is_some_and(|last| last.is_paid) == (status == Status::Succeeded),
             Some(last) => last.status == status.into_str(),
-            None if self.is_complete => status == Status::RequiresAction,
+            None if self.is_complete => status == Status::RequiresAction && !self.is_approvable,
             None => return false,
         };
         !is_known || last.map_or(0, |last| last.duplicates) != duplicates
@@ -111,6 +120,15 @@ impl<'a> Report<'a> {
     }
 }
 
+/// The newest requests of the shop that were refused: a refused creation has no payment.
+pub(super) fn refused(merchant: &Merchant) -> Vec<Value> {
+    let is_refused =
+        |request: &&Request| request.error.is_some() && (is_shops(request) || request.credential == "none");
+    merchant.read_requests(|requests| {
+        requests.iter().rev().filter(is_refused).take(MAX_REFUSED).map(Request::to_json).collect()
+    })
+}
+
 fn is_shops(request: &Request) -> bool {
     request.credential == "secret_key"
 }
@@ -127,6 +145,7 @@ fn purchase(intent: &Intent, shop: &Shop<'_>) -> Value {
         "amount": terms.amount.to_string(), "currency": terms.currency.to_string(),
         "customer": format!("{} {}", terms.firstname, terms.lastname), "email": terms.email.as_deref(),
         "phone": terms.phone.as_deref(), "status": state.status.into_str(), "attempts": state.attempts,
+        "declined": state.declined.map(|decline| decline.into_str()),
         "duplicates": duplicates, "operator": state.paying_with.as_ref().and_then(PayingWith::operator),
         "created_at": created_at.unix(), "reported": reported,
         "differs": shop.differs(state.status, duplicates), "due": state.due(*expires_at).map(|(at, what)| object!({ "at": at, "what": what })),
@@ -135,7 +154,7 @@ fn purchase(intent: &Intent, shop: &Shop<'_>) -> Value {
 
 /// One payment: what was created, the newest of what has happened since, and what the customer's phone shows.
 pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent, limit: usize) -> Value {
-    let (mut entries, purchase) = merchant.read_requests(|requests| entries(intent, requests));
+    let (mut entries, purchase) = merchant.read_requests(|requests| entries(intent, requests, merchant.now().unix()));
     let earlier = entries.len().saturating_sub(limit);
     entries.drain(..earlier);
     let body: Value = serde_json::from_str(&intent.body).unwrap_or_default();
@@ -157,7 +176,7 @@ pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent, li
         object!({
             "attempt": attempt, "payee": merchant.name(), "amount": amount,
             "currency": intent.terms.currency.to_string(),
-            "phone": phone(with), "operator": with.operator(), "open": is_open,
+            "phone": with.phone(), "operator": with.operator(), "open": is_open,
         })
     });
     object!({
@@ -165,18 +184,11 @@ pub(super) fn thread(service: &Service, merchant: &Merchant, intent: &Intent, li
     })
 }
 
-fn phone(with: &PayingWith) -> Option<&str> {
-    match with {
-        PayingWith::Card { .. } => None,
-        PayingWith::MobileMoney { phone, .. } => Some(phone),
-    }
-}
-
 /// What has happened to the money, and each request about it, in order; and the payment at the end of it.
-fn entries(intent: &Intent, requests: &VecDeque<Request>) -> (Vec<Value>, Value) {
+fn entries(intent: &Intent, requests: &VecDeque<Request>, now: i64) -> (Vec<Value>, Value) {
     let id = intent.id.as_str();
     let created = object!({ "at": intent.created_at.unix(), "kind": "created", "status": "requires_action" });
-    let shop = Shop::new(requests);
+    let shop = Shop::new(requests, intent, now);
     let mut thread = Thread { entries: vec![created], shop, status: Status::RequiresAction, duplicates: 0 };
     let mut money = money(intent).into_iter().peekable();
     let (mut written, mut known) = (0, 0);
@@ -195,6 +207,14 @@ fn entries(intent: &Intent, requests: &VecDeque<Request>) -> (Vec<Value>, Value)
         thread.add_request(request, id);
     }
     money.for_each(|change| thread.add_change(change));
+    let mut is_settled = false;
+    for entry in thread.entries.iter_mut().rev() {
+        match entry.get("differs").and_then(Value::as_bool) {
+            Some(true) if is_settled => entry["settled"] = true.into(),
+            Some(differs) => is_settled |= !differs,
+            None => {}
+        }
+    }
     let purchase = purchase(intent, &thread.shop);
     (thread.entries, purchase)
 }
@@ -224,6 +244,7 @@ impl Thread<'_> {
         let is_equal = |entry: &&mut Value| OF_A_READING.iter().all(|member| entry[*member] == new[*member]);
         if let Some(equal) = readings.find(is_equal) {
             equal["times"] = (equal["times"].as_u64().unwrap_or_default() + 1).into();
+            equal["last_at"] = new["at"].take();
             return;
         }
         if is_reading {
@@ -308,7 +329,7 @@ fn money(intent: &Intent) -> Vec<Change> {
                 let last4 = if let PayingWith::Card { last4, .. } = with { Some(&**last4) } else { None };
                 entry["attempt"] = attempt.into();
                 entry["method"] =
-                    object!({ "type": kind, "phone": phone(with), "last4": last4, "operator": with.operator() });
+                    object!({ "type": kind, "phone": with.phone(), "last4": last4, "operator": with.operator() });
             }
             (Status::Succeeded, _, Some(late)) => {
                 (entry["kind"], entry["attempt"]) = ("late_approval".into(), late.into())

@@ -26,7 +26,7 @@ use axum::response::Response;
 use axum::routing::any;
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Envelope, ErrorCode, Fields, Method, Operation, Role, Served, Spec};
-use respond::ShownIntents;
+pub(super) use respond::Listed;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -79,6 +79,8 @@ struct RawRequest {
     uri: Uri,
     headers: HeaderMap,
     body: Body,
+    /// The merchant with which it is listed, and its id there.
+    listed: Option<(Merchant, String)>,
 }
 
 impl Route {
@@ -123,7 +125,7 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
         return refused;
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
-    let request = RawRequest { path, uri: parts.uri, headers: parts.headers, body };
+    let request = RawRequest { path, uri: parts.uri, headers: parts.headers, body, listed: None };
     let answered = answer(&service, route, request, origin.is_some(), &request_id).await;
     let mut response = answered.unwrap_or_else(|problem| {
         let mut refused = refuse(problem, &request_id, route.spec.envelope);
@@ -145,7 +147,7 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
 async fn answer(
     service: &Arc<Service>,
     route: &Route,
-    request: RawRequest,
+    mut request: RawRequest,
     is_from_page: bool,
     request_id: &str,
 ) -> Result<Response, Problem> {
@@ -165,6 +167,7 @@ async fn answer(
     let fault = if may_call { merchant.take_fault(route.spec.name) } else { None };
     let kind = caller.as_ref().ok().map(Caller::kind);
     let received = Received::new(merchant.now(), &route.spec, id_of(&request.path), kind, request_id);
+    request.listed = Some((merchant.clone(), request_id.to_owned()));
     let mut response = observe(&merchant, received, fault, route.spec.envelope, async {
         let answer = match caller {
             Ok(caller) => (route.serve)(Arc::clone(service), caller, request).await,
@@ -192,19 +195,19 @@ pub(super) async fn observe(
     call: impl Future<Output = Response>,
 ) -> Response {
     let request_id = received.request_id.clone();
-    let mut shown = None;
+    let mut listed = None;
     merchant.add_request(Received { fault: fault.map(FaultKind::as_str), ..received });
     let response = match fault_injection::before(fault, &request_id, envelope).await {
         Some(instead) => instead,
         None => {
             let mut response = call.await;
-            shown = response.extensions_mut().remove::<ShownIntents>();
+            listed = response.extensions_mut().remove::<Listed>();
             fault_injection::after(fault, response).await
         }
     };
     let is_dropped = response.extensions().get::<DropConnection>().is_some();
     let status = (!is_dropped).then(|| response.status().as_u16());
-    merchant.record_response(&request_id, status, shown.map_or_else(Vec::new, |ShownIntents(shown)| shown));
+    merchant.record_response(&request_id, status, listed.unwrap_or_default());
     response
 }
 

@@ -17,9 +17,12 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// After how many seconds a request may be repeated that can succeed later.
 pub(crate) const RETRY_AFTER: &str = "1";
 
-/// The payment intents in a response, for the inspector.
-#[derive(Clone)]
-pub(super) struct ShownIntents(pub(super) Vec<Shown>);
+/// What the inspector lists of a response: its payment intents, and the error code of a refusal.
+#[derive(Clone, Default)]
+pub(crate) struct Listed {
+    pub(crate) shown: Vec<Shown>,
+    pub(crate) error: Option<String>,
+}
 
 /// A response with the mark on which the server closes the connection instead of sending it.
 pub(super) fn drop_connection() -> Response<Body> {
@@ -42,7 +45,7 @@ pub(super) fn answer(done: Done, request_id: &str, spec: &Spec) -> Response<Body
     let Done { status, replayed, page, shown, .. } = done;
     let mut response = plain(status, body, request_id);
     if !shown.is_empty() {
-        response.extensions_mut().insert(ShownIntents(shown));
+        response.extensions_mut().insert(Listed { shown, error: None });
     }
     if replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -93,6 +96,8 @@ pub(crate) fn refuse(problem: Problem, request_id: &str, envelope: Envelope) -> 
 /// The response with an error, whatever its status.
 pub(super) fn error(problem: Problem, request_id: &str, envelope: Envelope) -> Response<Body> {
     let mut response = plain(problem.status, problem.body(request_id, envelope == Envelope::Session), request_id);
+    let error = Some(problem.code.as_str().to_owned());
+    response.extensions_mut().insert(Listed { shown: Vec::new(), error });
     let headers = response.headers_mut();
     if let Some(challenge) = problem.challenge() {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -198,6 +198,8 @@ pub(super) fn schemas(operations: &[&str]) -> Map<String, Value> {
                 "description": "The status of the response. Null if there is none yet, or the connection ended first.",
             },
             "fault": { "anyOf": [reference("FaultKind"), { "type": "null" }] },
+            "error": { "type": ["string", "null"], "description": "The error code of a refusal." },
+            "reference": { "type": ["string", "null"], "description": "The reference in its body." },
         })),
         "SandboxEvents": object("A merchant's newest events.", &[], json!({ "events": list("SandboxEvent") })),
         "SandboxEvent": object("A change of a payment, a subscription or an eSIM order.", &[], json!({
@@ -214,7 +216,8 @@ pub(super) fn schemas(operations: &[&str]) -> Map<String, Value> {
     });
     let mut schemas: Map<String, Value> = serde_json::from_value(schemas).unwrap_or_default();
     // As text, because the same as code is five times as large in the wasm.
-    let mut inspector: Map<String, Value> = serde_json::from_str(include_str!("inspector.json")).unwrap_or_default();
+    let mut inspector: Map<String, Value> =
+        serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/schemas.json"))).unwrap_or_default();
     for schema in inspector.values_mut() {
         let fields = decided(schema["properties"].take());
         if schema.get("required").is_none() {

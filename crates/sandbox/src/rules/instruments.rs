@@ -153,6 +153,14 @@ impl PayingWith {
         }
     }
 
+    /// The phone that pays, if it is mobile money.
+    pub(crate) fn phone(&self) -> Option<&str> {
+        match self {
+            Self::Card { .. } => None,
+            Self::MobileMoney { phone, .. } => Some(phone),
+        }
+    }
+
     /// The result of a charge.
     pub(crate) fn behaviour(&self) -> Behaviour {
         match self {

@@ -139,7 +139,7 @@ impl Service {
     }
 
     /// A merchant's payments after this one, newest first, at most `limit`; and whether others follow. `search` is a
-    /// part of a reference, an id, an e-mail, a phone or a name.
+    /// part of a reference, an id, an e-mail, a name, or a phone: the customer's, or one that paid.
     pub(crate) async fn search_intents(
         &self,
         merchant: &Merchant,
@@ -233,8 +233,9 @@ fn has(intent: &Intent, text: &str) -> bool {
     let terms = &intent.terms;
     let name = format!("{} {}", terms.firstname, terms.lastname);
     let contacts = [terms.email.as_deref(), terms.phone.as_deref()].into_iter().flatten();
+    let payers = intent.state.attempt_log.iter().filter_map(|attempt| attempt.with.phone());
     let own = [intent.id.as_str(), &intent.payment_ref, &terms.merchant_reference, &name];
-    own.into_iter().chain(contacts).any(|field| field.to_lowercase().contains(text))
+    own.into_iter().chain(contacts).chain(payers).any(|field| field.to_lowercase().contains(text))
 }
 
 /// Checks that the reference does not have the format of a subscription's charge.

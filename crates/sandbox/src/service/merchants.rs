@@ -2,7 +2,9 @@
 
 use crate::clock::ServiceClock;
 use crate::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS};
-use crate::requests::{Delivery, MAX_REQUESTS, Request, Shown};
+use crate::http::Listed;
+use crate::redact::redacted;
+use crate::requests::{Delivery, MAX_REQUESTS, Request};
 use crate::rules::{OperatorStatus, OperatorStatuses};
 use crate::start_error::StartError;
 use crate::store::{Backend, MerchantRow, Write};
@@ -10,6 +12,7 @@ use crate::surroundings::within;
 use crate::tokens::{self, SECRET_KEY};
 use crate::unavailable::Unavailable;
 use guichet::values::{Moment, Secret};
+use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -18,6 +21,8 @@ use tokio::sync::watch;
 
 /// The most characters of why an application has not received an event.
 const LONGEST_REASON: usize = 300;
+/// The most characters of a reference in the list of requests.
+const LONGEST_REFERENCE: usize = 100;
 
 /// One merchant. Every request sees the same state of it.
 #[derive(Clone)]
@@ -157,15 +162,25 @@ impl Merchant {
         self.add_request(request);
     }
 
-    /// Records the response of a request: its status, unless the connection ends without it, and the payment intents in
-    /// it.
-    pub(crate) fn record_response(&self, request_id: &str, status: Option<u16>, shown: Vec<Shown>) {
-        let mut requests = self.lock_requests();
-        if let Some(request) = requests.iter_mut().rev().find(|request| request.request_id == request_id) {
-            (request.status, request.shown) = (status, shown);
-        }
-        drop(requests);
+    /// Records the response of a request: its status, unless the connection ends without it, and what it shows.
+    pub(crate) fn record_response(&self, request_id: &str, status: Option<u16>, listed: Listed) {
+        self.record(request_id, |request| {
+            (request.status, request.shown, request.error) = (status, listed.shown, listed.error);
+        });
         self.changed();
+    }
+
+    /// Records the `merchant_reference` in the body of a request.
+    pub(crate) fn record_reference(&self, request_id: &str, reference: &Value) {
+        let reference = reference.is_string().then(|| redacted(reference.clone()));
+        let reference = reference.as_ref().and_then(Value::as_str);
+        let reference = reference.map(|reference| reference.chars().take(LONGEST_REFERENCE).collect());
+        self.record(request_id, |request| request.reference = reference);
+    }
+
+    fn record(&self, request_id: &str, record: impl FnOnce(&mut Request)) {
+        let mut requests = self.lock_requests();
+        requests.iter_mut().rev().find(|request| request.request_id == request_id).map(record);
     }
 
     /// The newest requests to the service, oldest first.
@@ -403,7 +418,7 @@ mod tests {
         for number in 1..=MAX_REQUESTS + 2 {
             merchant.add_request(request(number));
         }
-        merchant.record_response("req_4", Some(404), Vec::new());
+        merchant.record_response("req_4", Some(404), Listed::default());
         let newest = merchant.requests();
         assert_eq!((newest.len(), &newest[0]), (MAX_REQUESTS, &request(3)));
         assert_eq!(newest[1], Request { status: Some(404), ..request(4) });
