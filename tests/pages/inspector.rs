@@ -102,14 +102,14 @@ async fn a_decline_a_late_approval_and_a_duplicate_are_followed_in_the_thread(en
         [
             "Created requires_action | ",
             " | create_payment_intent → 201 requires_action",
-            "Customerattach_payment_method → 200 processing | ",
-            "Attempt 1: 237670000020, mtn_cm processing | ≠ still requires_action !",
+            "Customerattach_payment_method → 200 processing",
+            "Attempt 1: 237670000020, mtn_cm processing | ≠ still requires_action",
             "Phoneattempt 1: ignore | ",
             "Attempt 1 declined: payer_timeout requires_action | ",
             " | read_payment_intent → 200 requires_action",
-            "Customerattach_payment_method → 200 processing | ",
-            "Attempt 2: 237690000013, orange_cm processing | ≠ still requires_action !",
-            " | read_payment_intent → 200 processing",
+            "Customerattach_payment_method → 200 processing",
+            "Attempt 2: 237690000013, orange_cm processing | ≠ still requires_action",
+            " | read_payment_intent → 200 processing not paid yet: do not ship",
             "Phoneattempt 1: approve | ",
             "The operator approved attempt 1 too: a duplicate payment to refund | ≠ still processing !",
             "Attempt 2 declined: rejected_by_payer requires_action | ≠ still processing !",
@@ -117,8 +117,12 @@ async fn a_decline_a_late_approval_and_a_duplicate_are_followed_in_the_thread(en
         ]
     );
     assert!(browser.wait_for(".differs").await.contains("does not know"));
+    browser.wait_for_text("#asked", "and has not asked since the money changed.").await;
+    browser.wait_for_text("dl.now", "processing not paid yet: do not ship").await;
     shop.read_intent(&intent).await;
-    browser.wait_until("return !document.querySelector('.differs')").await;
+    browser.wait_until("return !document.querySelector('.differs, [data-differs] td')").await;
+    browser.wait_for_text("#asked", " s ago, at ").await;
+    browser.wait_for_text("dl.now", "succeeded paid").await;
     assert_eq!(opened.rows().await.last().unwrap(), " | read_payment_intent → 200 succeeded · 1 duplicate");
     opened.show("latest").await;
     browser.wait_for_text("#title", "ORDER-17").await;
@@ -149,8 +153,21 @@ async fn what_the_page_does_is_the_control_api(engine: Engine) {
     browser.click("#clock summary").await;
     let how = browser.wait_for("#due-how").await;
     assert!(how.contains("guichet clock advance") && how.contains("POST /sandbox/clock"), "{how}");
+    assert!(how.contains(&format!("--control-url {}/sandbox", opened.sandbox.base_url())), "{how}");
+    browser.fill("#searched", "ORDER-9").await;
+    browser.wait_for_text("#none", "No purchase matches “ORDER-9”.").await;
+    browser.wait_for_text("#due", "an attempt ends").await;
+    browser.fill("#searched", "order-1").await;
+    browser.wait_for("#list a").await;
     browser.click("#due").await;
-    browser.wait_for_text("#list", "succeeded").await;
+    browser.wait_for_text("#list", "succeeded taken").await;
+    assert_eq!(shop.call("POST", "/v1/payment-intents", json!({ "merchant_reference": "ORDER-9" })).await.status, 422);
+    browser.wait_for_text("#refused", "create_payment_intent → 422 parameter_missing · ORDER-9").await;
+    let untried = shop.create_intent("ORDER-3").await;
+    browser.fill("#searched", "order-3").await;
+    browser.wait_for_text("#list", "nobody has tried to pay").await;
+    shop.attach(&untried, phone("237670000002")).await;
+    browser.wait_for_text("#list", "declined, ").await;
 
     browser.click("#faults summary").await;
     browser.click("#add").await;
@@ -168,7 +185,7 @@ async fn what_the_page_does_is_the_control_api(engine: Engine) {
     browser.click("#reset-part summary").await;
     browser.click("#reset").await;
     browser.click("#reset-no").await;
-    assert_eq!(shop.call("GET", "/v1/payment-intents", Value::Null).await.body["data"].as_array().unwrap().len(), 2);
+    assert_eq!(shop.call("GET", "/v1/payment-intents", Value::Null).await.body["data"].as_array().unwrap().len(), 3);
     browser.click("#reset").await;
     browser.click("#reset-yes").await;
     browser.wait_for_text("#none", "No purchase yet").await;

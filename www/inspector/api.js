@@ -37,5 +37,9 @@ export function el(tag, attributes = {}, ...children) {
 /** A word of the service, which a narrow column may break at its underscores. */
 export const code = (text, attributes) => el("code", attributes, text.split(/(?<=_)/).map((part) => [part, el("wbr")]));
 
+/** A command of `guichet`, as it is typed: with the address of this sandbox if it is not the usual one, and with the merchant. */
+export const commandAt = (command) =>
+  ["guichet", command, merchant && command !== "inspector" && `--merchant ${merchant}`, location.origin !== "http://127.0.0.1:4243" && `--control-url ${location.origin}/sandbox`].filter(Boolean).join(" ");
+
 /** A status, as the service writes it. */
 export const pill = (status, tone = status) => code(status, { class: "pill", "data-tone": tone });

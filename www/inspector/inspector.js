@@ -1,8 +1,8 @@
 // The inspector: the list of purchases, live, and one purchase as one thread. It only uses the control API.
-import { begin, call, el, pill } from "./api.js";
-import { thread, twice } from "./thread.js";
+import { begin, call, code, commandAt, el, pill } from "./api.js";
+import { inWords, shopsWords, thread, twice } from "./thread.js";
 import { copy, tools } from "./tools.js";
-import { amount, date, language, setLanguage, time, word } from "./words.js";
+import { ago, amount, date, language, setLanguage, time, word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 /** How long typing has to pause before a search, and how long a lost connection is left alone. */
@@ -16,7 +16,7 @@ const LONGEST_TIMER = 24 * 60 * 60;
 /** The most entries of a thread that the control API reads. Without a limit it reads the newest: more would make each drawing slow. */
 const ALL = 2_000;
 
-const state = { now: 0, purchases: [], operators: [], faults: [], next: null, shown: undefined, limit: undefined };
+const state = { now: 0, purchases: [], refused: [], due: [], operators: [], faults: [], next: null, shown: undefined, limit: undefined };
 let drawn = {};
 let timer;
 
@@ -44,8 +44,10 @@ function refresh() {
 
 async function read() {
   const payment = named();
-  const [list, waiting, shown] = await Promise.all([
-    call("GET", "purchases", { search: $("searched").value.trim() }),
+  const search = $("searched").value.trim();
+  const [list, all, waiting, shown] = await Promise.all([
+    call("GET", "purchases", { search }),
+    search && call("GET", "purchases"),
     call("GET", "faults"),
     payment && call("GET", "thread", { payment, limit: state.limit }).catch((error) => {
       if (error.status !== 404) throw error;
@@ -55,12 +57,14 @@ async function read() {
   const older = state.search === $("searched").value && state.pages > 1 ? state.purchases.filter(({ id }) => !list.purchases.some((one) => one.id === id)) : [];
   const isMore = older.length > 0;
   Object.assign(state, {
-    now: list.now, operators: list.operators, purchases: [...list.purchases, ...older], faults: waiting.faults, shown, search: $("searched").value,
+    now: list.now, behind: Date.now() / 1000 - list.now, refused: list.refused, hasAny: (all || list).purchases.length > 0, operators: list.operators, purchases: [...list.purchases, ...older], faults: waiting.faults, shown, search: $("searched").value,
     next: isMore ? state.next : list.next_cursor, pages: isMore ? state.pages : 1,
   });
   if (payment !== named()) return;
+  // What is due does not depend on the search.
+  state.due = [...state.purchases, ...(all ? all.purchases : []), shown?.purchase].map((one) => one?.due).filter(Boolean);
   draw();
-  const due = [...state.purchases, shown?.purchase].map((one) => one?.due?.at - list.now).filter((seconds) => seconds >= 0 && seconds < LONGEST_TIMER);
+  const due = state.due.map(({ at }) => at - list.now).filter((seconds) => seconds >= 0 && seconds < LONGEST_TIMER);
   clearTimeout(timer);
   if (due.length) timer = setTimeout(refresh, Math.min(...due) * 1000 + 1000);
 }
@@ -69,7 +73,7 @@ async function read() {
 function trouble(error) {
   const isLoggedOut = error?.status === 401;
   $("problem").hidden = !error;
-  $("problem").replaceChildren(...(error ? [isLoggedOut ? word("logged_out") : `${word("trouble")} ${error.message}`, ...(isLoggedOut ? [" ", el("code", {}, "guichet inspector")] : [])] : []));
+  $("problem").replaceChildren(...(error ? [isLoggedOut ? word("logged_out") : `${word("trouble")} ${error.message}`, ...(isLoggedOut ? [" ", el("code", {}, commandAt("inspector"))] : [])] : []));
   if (isLoggedOut) for (const id of ["side", "thread"]) $(id).hidden = true;
 }
 
@@ -77,10 +81,13 @@ function draw() {
   $("side").hidden = false;
   document.body.dataset.view = named() ? "thread" : "list";
   $("none").hidden = state.purchases.length > 0;
+  $("none").textContent = state.hasAny ? word("no_match", { search: state.search }) : word("none");
+  $("refused").hidden = state.refused.length === 0;
   $("older").hidden = !state.next;
   const id = state.shown?.purchase.id;
   replace("list", [state.purchases, id], () => state.purchases.map((purchase) => entry(purchase, purchase.id === id)));
-  replace("tools", [state.faults, state.operators, state.purchases.map(({ due }) => due), date(state.now), Math.floor(state.now / 60)], () => tools(state, act));
+  replace("refused", [state.refused, date(state.now)], () => [el("h2", {}, word("refused")), el("ul", {}, state.refused.map(refused))]);
+  replace("tools", [state.faults, state.operators, state.due, date(state.now), Math.floor(state.now / 60)], () => tools(state, act));
   $("thread").hidden = !named();
   const missing = () => [el("a", { href: `/inspector${location.search}`, class: "back", "data-list": true }, `← ${word("purchases")}`), el("h1", { id: "title" }, word("not_found"))];
   replace("thread", [named(), state.shown], () => (state.shown ? [...thread(state.shown, state.operators, act, more), ...copy(state.shown, ALL, say)] : missing()));
@@ -114,11 +121,18 @@ function redraw() {
   draw();
 }
 
+/** When something was: with the day if it was another one. */
+const when = (at) => (date(at) === date(state.now) ? time(at) : `${date(at)} ${time(at)}`);
+
+/** A call that was refused. */
+const refused = ({ at, operation, status, error, reference }) =>
+  el("li", {}, el("span", { class: "soft" }, when(at)), " ", code(operation), ` → ${status ?? word("no_response")} `, el("span", { class: "bad" }, code(error)), reference ? el("span", {}, ` · ${reference}`) : "");
+
 function entry({ id, merchant_reference: reference, customer, status, reported, differs, created_at, duplicates, ...purchase }, isShown) {
   return el("li", {}, el("a", { href: `/inspector/${encodeURIComponent(id)}${location.search}`, id: `to-${id}`, "aria-current": isShown && "true", "data-differs": differs },
     el("b", {}, reference), el("span", { class: "sum" }, amount(purchase)),
-    el("span", { class: "soft" }, customer), el("span", { class: "soft" }, [purchase.operator, date(created_at) === date(state.now) ? time(created_at) : `${date(created_at)} ${time(created_at)}`].filter(Boolean).join(" · ")),
-    el("span", {}, pill(status), twice(duplicates)),
+    el("span", { class: "soft" }, customer), el("span", { class: "soft" }, [purchase.operator, when(created_at)].filter(Boolean).join(" · ")),
+    el("span", {}, pill(status), el("span", { class: "means" }, ` ${inWords({ ...purchase, status })}${status === "processing" ? ` · ${shopsWords(status)}` : ""}`), twice(duplicates)),
     differs ? el("span", { class: "bad" }, `≠ ${word("shop_knows")} `, reported ? pill(reported.status, "bad") : word("nothing_reported")) : ""));
 }
 
@@ -194,6 +208,10 @@ $("older").addEventListener("click", async () => {
   Object.assign(state, { next: next_cursor, pages: state.pages + 1 });
   draw();
 });
+
+setInterval(() => {
+  for (const one of document.querySelectorAll("[data-since]")) one.textContent = ago(Date.now() / 1000 - state.behind - one.dataset.since);
+}, 1000);
 
 translate();
 await begin().catch(trouble);

@@ -1,6 +1,6 @@
 // What the inspector does: the clock, faults, operators, a reset, and the customer's phone. Beside each button stand the command and the
 // call that it is.
-import { call, el, merchant, pill } from "./api.js";
+import { call, commandAt, el, merchant, pill } from "./api.js";
 import { copiedTest } from "./copied-test.js";
 import { amount, date, time, word } from "./words.js";
 
@@ -15,7 +15,7 @@ function button(id, text, read, done, attributes = {}) {
     const { command, method, path, fields } = read();
     const named = merchant ? `?merchant=${merchant}` : "";
     const body = method === "POST" ? ` ${JSON.stringify({ ...fields, merchant })}` : named;
-    how.replaceChildren(el("code", {}, `guichet ${command}${merchant ? ` --merchant ${merchant}` : ""}`), el("code", {}, `${method} /sandbox/${path}${body}`));
+    how.replaceChildren(el("code", {}, commandAt(command)), el("code", {}, `${method} /sandbox/${path}${body}`));
   };
   explain();
   const act = async () => {
@@ -26,12 +26,15 @@ function button(id, text, read, done, attributes = {}) {
   return { pressed, how, explain };
 }
 
-/** The clock, faults, operators and the reset. `state` has the time, the purchases, the operators and the waiting faults. */
+/** What is due, and when, for a sentence. */
+export const dueWords = ({ what, at }) => ({ what: word(what === "late_approval" ? "late_approval_due" : what), at: `${date(at)} ${time(at)}` });
+
+/** The clock, faults, operators and the reset. `state` has the time, what is due, the operators and the waiting faults. */
 export function tools(state, act) {
-  const { now, purchases, operators, faults } = state;
-  const next = purchases.map(({ due }) => due).filter(Boolean).sort((one, other) => one.at - other.at)[0];
+  const { now, operators, faults } = state;
+  const next = state.due.toSorted((one, other) => one.at - other.at)[0];
   const clock = (id, text, seconds) => button(id, text, () => ({ command: `clock advance ${seconds}`, method: "POST", path: "clock", fields: { advance_seconds: seconds } }), act);
-  const due = next && clock("due", word("clock_due", { what: word(next.what === "late_approval" ? "late_approval_due" : next.what), at: `${date(next.at)} ${time(next.at)}` }), Math.max(0, next.at - now));
+  const due = next && clock("due", word("clock_due", dueWords(next)), Math.max(0, next.at - now));
   const hour = clock("hour", word("clock_hour"), 3600);
 
   const pick = (id, options, change) => el("select", { id, onchange: () => change() }, options.map((one) => el("option", {}, one)));

@@ -7,7 +7,24 @@ const WORDS = {
     purchases: "Purchases",
     search: "Reference, name, e-mail, phone or id",
     none: "No purchase yet. As soon as your shop creates a payment, it is here.",
+    no_match: "No purchase matches “{search}”.",
+    refused: "Refused calls",
     not_found: "There is no such purchase.",
+    never_tried: "not taken: nobody has tried to pay",
+    waits: "not taken: the customer is at the bank",
+    was_declined: "not taken: declined, {reason}",
+    being_decided: "being decided",
+    taken: "taken",
+    not_taken: "not taken",
+    do_not_ship: "not paid yet: do not ship",
+    is_paid: "paid",
+    not_paid: "not paid",
+    next_due: "Next, at {at}: {what}.",
+    asked_ago: "The shop last asked {ago} ago, at {at}.",
+    asked_before: "The shop last asked at {at}, and has not asked since the money changed.",
+    never_asked: "The shop has not asked since it created the payment at {at}.",
+    told: "The application was last told at {at}.",
+    until: "until {at}",
     older: "Older purchases",
     money: "Money",
     reported: "What was reported to the shop",
@@ -20,7 +37,6 @@ const WORDS = {
     still: "still",
     paid_twice: "· {n} duplicate",
     fields: "What the shop created: {n} fields",
-    documented: "in the service’s document",
     decision: "our choice",
     created: "Created",
     customer: "Customer",
@@ -81,7 +97,24 @@ const WORDS = {
     purchases: "Achats",
     search: "Référence, nom, e-mail, téléphone ou identifiant",
     none: "Pas encore d’achat. Dès que votre boutique crée un paiement, il apparaît ici.",
+    no_match: "Aucun achat ne correspond à « {search} ».",
+    refused: "Appels refusés",
     not_found: "Cet achat n’existe pas.",
+    never_tried: "pas encaissé : personne n’a essayé de payer",
+    waits: "pas encaissé : le client est chez sa banque",
+    was_declined: "pas encaissé : refusé, {reason}",
+    being_decided: "en attente de décision",
+    taken: "encaissé",
+    not_taken: "pas encaissé",
+    do_not_ship: "pas encore payé : n’expédiez pas",
+    is_paid: "payé",
+    not_paid: "pas payé",
+    next_due: "Ensuite, à {at} : {what}.",
+    asked_ago: "La boutique a demandé il y a {ago}, à {at}.",
+    asked_before: "La boutique a demandé pour la dernière fois à {at}, et n’a pas demandé depuis que l’argent a changé.",
+    never_asked: "La boutique n’a pas demandé depuis qu’elle a créé le paiement à {at}.",
+    told: "L’application a été informée pour la dernière fois à {at}.",
+    until: "jusqu’à {at}",
     older: "Achats plus anciens",
     money: "L’argent",
     reported: "Ce que la boutique a appris",
@@ -94,7 +127,6 @@ const WORDS = {
     still: "encore",
     paid_twice: "· {n} doublon",
     fields: "Ce que la boutique a créé : {n} champs",
-    documented: "dans le document du service",
     decision: "notre choix",
     created: "Créé",
     customer: "Client",
@@ -163,6 +195,12 @@ export function setLanguage(name) {
 
 /** A sentence, with these values in it. */
 export const word = (name, values = {}) => (WORDS[chosen][name] ?? name).replace(/\{(\w+)\}/g, (_, value) => values[value]);
+
+/** A length of time since something, in a few signs. */
+export function ago(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  return whole < 100 ? `${whole} s` : whole < 6_000 ? `${Math.floor(whole / 60)} min` : `${Math.floor(whole / 3_600)} h`;
+}
 
 const format = (options) => (at) => new Intl.DateTimeFormat(chosen, options).format(at * 1000);
 export const date = format({ dateStyle: "medium" });
