@@ -27,6 +27,7 @@ use axum::routing::any;
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Envelope, ErrorCode, Fields, Method, Operation, Role, Served, Spec};
 pub(super) use respond::Listed;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -79,8 +80,6 @@ struct RawRequest {
     uri: Uri,
     headers: HeaderMap,
     body: Body,
-    /// The merchant with which it is listed, and its id there.
-    listed: Option<(Merchant, String)>,
 }
 
 impl Route {
@@ -125,7 +124,7 @@ async fn dispatch(service: Arc<Service>, routes: Arc<[Route]>, path: PathFields,
         return refused;
     };
     let origin = parts.headers.get(axum::http::header::ORIGIN).cloned();
-    let request = RawRequest { path, uri: parts.uri, headers: parts.headers, body, listed: None };
+    let request = RawRequest { path, uri: parts.uri, headers: parts.headers, body };
     let answered = answer(&service, route, request, origin.is_some(), &request_id).await;
     let mut response = answered.unwrap_or_else(|problem| {
         let mut refused = refuse(problem, &request_id, route.spec.envelope);
@@ -167,10 +166,12 @@ async fn answer(
     let fault = if may_call { merchant.take_fault(route.spec.name) } else { None };
     let kind = caller.as_ref().ok().map(Caller::kind);
     let received = Received::new(merchant.now(), &route.spec, id_of(&request.path), kind, request_id);
-    request.listed = Some((merchant.clone(), request_id.to_owned()));
     let mut response = observe(&merchant, received, fault, route.spec.envelope, async {
         let answer = match caller {
-            Ok(caller) => (route.serve)(Arc::clone(service), caller, request).await,
+            Ok(caller) => match record_reference(&merchant, route, &mut request, request_id).await {
+                Ok(()) => (route.serve)(Arc::clone(service), caller, request).await,
+                Err(problem) => Err(problem),
+            },
             Err(problem) => Err(problem),
         };
         match answer {
@@ -184,6 +185,23 @@ async fn answer(
     .await;
     respond::date(&mut response, if is_known { merchant.now() } else { service.now() });
     Ok(response)
+}
+
+/// Records the reference in the body of a creation. Here, because a member of [`RawRequest`] would be in the code of each
+/// operation.
+async fn record_reference(
+    merchant: &Merchant,
+    route: &Route,
+    request: &mut RawRequest,
+    request_id: &str,
+) -> Result<(), Problem> {
+    if route.spec.name == CreatePaymentIntent::SPEC.name {
+        let body = read_body(std::mem::take(&mut request.body)).await?;
+        let fields: Value = serde_json::from_slice(&body).unwrap_or_default();
+        merchant.record_reference(request_id, &fields["merchant_reference"]);
+        request.body = Body::from(body);
+    }
+    Ok(())
 }
 
 /// Lists a request with its merchant, injects the fault and executes the call.

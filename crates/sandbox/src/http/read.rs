@@ -24,9 +24,6 @@ pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<Strin
         Method::Get => Map::new(),
         Method::Delete | Method::Post | Method::Put => read_object(&request.headers, &read_body(request.body).await?)?,
     };
-    if let (Some((merchant, id)), Some(reference)) = (&request.listed, fields.get("merchant_reference")) {
-        merchant.record_reference(id, reference);
-    }
     if let Some(name) = fields.keys().find(|name| spec.location(name) != FieldLocation::Body) {
         let message = match spec.location(name) {
             FieldLocation::Header => format!("{name} belongs in a header, and not in the body."),
