@@ -78,7 +78,7 @@ declare module "@playwright/test" {
   interface Page {
     goto(address: string): Promise<unknown>;
     getByLabel(text: string): Locator;
-    getByRole(role: "button" | "radio", options: { name: string | RegExp; exact?: boolean }): Locator;
+    getByRole(role: "button" | "link" | "radio", options: { name: string | RegExp; exact?: boolean }): Locator;
     getByText(text: string): Locator;
   }
   export function defineConfig(config: { use: object; webServer: readonly object[] }): object;
