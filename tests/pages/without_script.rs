@@ -214,7 +214,7 @@ async fn another_version_is_loaded_as_a_whole_and_the_issuer_is_that_of_the_head
              const answer = async (html, headers) => {
                  window.fetch = async () => Object.defineProperty(new Response(html, { headers }), 'url', { value: location.href });
                  document.querySelector('[data-test=language-fr]').click();
-                 await new Promise((done) => setTimeout(done, 200));
+                 await new Promise((done) => setTimeout(done, 500));
                  window.fetch = real;
              };
              for (const issuer of ['https://bank.example/3ds', 'http://bank.example/', 'javascript:alert(1)', 'https://', null]) {
@@ -251,7 +251,11 @@ async fn one_read_at_a_time_and_none_in_a_hidden_tab(engine: Engine) {
             "const real = window.fetch;
              const pause = (ms) => new Promise((done) => setTimeout(done, ms));
              const see = () => document.dispatchEvent(new Event('visibilitychange'));
+             const hide = () => Object.defineProperty(document, 'hidden', { value: true, configurable: true });
              let reads = 0, atOnce = 0, most = 0;
+             // No read begins, and one that is under way ends.
+             hide();
+             await pause(1000);
              window.fetch = async (...request) => {
                  reads += 1;
                  most = Math.max(most, atOnce += 1);
@@ -259,11 +263,11 @@ async fn one_read_at_a_time_and_none_in_a_hidden_tab(engine: Engine) {
                  atOnce -= 1;
                  return real(...request);
              };
+             delete document.hidden;
              for (let times = 0; times < 5; times += 1) see();
-             await pause(500);
+             hide();
+             await pause(1000);
              const seen = [reads, most];
-             Object.defineProperty(document, 'hidden', { value: true, configurable: true });
-             await pause(600);
              const before = reads;
              see();
              await pause(5000);

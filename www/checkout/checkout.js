@@ -281,8 +281,9 @@ function hint(input, text) {
   else input.removeAttribute("aria-invalid");
 }
 
-/** Hints at a number that has too few or too many digits. */
+/** Hints at a number that has too few or too many digits. Another field may have taken its place since. */
 function check(input) {
+  if (!input.isConnected) return;
   const [fewest, most] = (input.dataset.digits ?? "0-99").split("-").map(Number);
   const digits = input.value.match(/\p{Nd}/gu)?.length ?? 0;
   if (input.value && (digits < fewest || digits > most)) hint(input, input.dataset.hint);
