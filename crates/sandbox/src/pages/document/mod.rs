@@ -187,6 +187,8 @@ struct Document<'a> {
     issuer: String,
     can_retry: bool,
     can_check: bool,
+    /// Whether that is the first thing to do.
+    is_check_first: bool,
     is_waiting: bool,
     is_final: bool,
     is_last: bool,
@@ -304,6 +306,7 @@ fn document<'a>(service: &Service, payment: &Payment, asked: &Asked, assets: &'a
             String::new()
         },
         can_check: is_waiting || is_open || asked.choosing,
+        is_check_first: is_waiting || is_unsure,
         is_waiting,
         is_final: entry.is_final,
         is_last: state.attempts >= MAX_ATTEMPTS,

@@ -4,7 +4,7 @@
 use super::{Amount, Payment, View, forms};
 use crate::rules::{Decline, MAX_ATTEMPTS, Operator, OperatorStatus, PayingWith};
 use crate::service::Service;
-use crate::words::{Language, Sentence, declines, hosted, methods};
+use crate::words::{Language, Sentence, declines, hosted, methods, plain};
 use guichet::flow::LateApproval;
 use guichet::operations::Item;
 use guichet::values::Moment;
@@ -80,7 +80,11 @@ pub(super) fn texts(service: &Service, payment: &Payment, language: Language, vi
     let (payable, operator) = (money(Some(payment.payable(service))), operator_of(payment));
     let operator_name = operator.map_or_else(|| language.of(&hosted::YOUR_OPERATOR), |operator| operator.name);
     let values = [("amount", payable.as_str()), ("payee", &payment.merchant), ("operator", operator_name)];
-    let own: Vec<_> = own.into_iter().map(|sentence| language.fill(sentence, &values)).collect();
+    let mut own: Vec<_> = own.into_iter().map(|sentence| language.fill(sentence, &values)).collect();
+    if view == View::WaitingForPhone {
+        // A wrong number is seen here, while the customer can still choose another one.
+        own.extend(asked_phone(payment).map(|phone| language.fill(&plain::ASKED_PHONE, &[("phone", &phone)])));
+    }
     let doubt = doubt(payment, late, language, view, is_unsure);
 
     // Of what is not known, that is the first thing to be read.
@@ -122,6 +126,14 @@ fn doubt(payment: &Payment, late: LateApproval, language: Language, view: View, 
 
 fn operator_of(payment: &Payment) -> Option<&'static Operator> {
     payment.intent.state.paying_with.as_ref().and_then(PayingWith::operator).and_then(Operator::of_code)
+}
+
+/// The phone that has the operator's question, as far as it may be shown.
+fn asked_phone(payment: &Payment) -> Option<String> {
+    match &payment.intent.state.paying_with {
+        Some(PayingWith::MobileMoney { phone, .. }) => Some(PayingWith::masked_phone(phone)),
+        _ => None,
+    }
 }
 
 fn reason(decline: Decline) -> &'static Sentence {
