@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use guichet::shop::Owner;
 use guichet::shop::ledger::contract::{click, contract};
 use guichet::shop::ledger::{Answer, Clock, Effect, Service, Store, apply};
-use guichet_orders::{OpenError, PostgresOrders, SqliteOrders};
+use guichet_orders::{OrdersError, PostgresOrders, SqliteOrders};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{PgPool, SqlitePool, query, raw_sql};
 use std::path::Path;
@@ -150,7 +150,7 @@ async fn what_cannot_be_opened_is_said_by_name() {
     let pool = sqlite(&folder).await;
     for prefix in ["a b", "x\"", "Guichet_", "1_", "é"] {
         let error = SqliteOrders::open(pool.clone(), prefix).await.unwrap_err();
-        assert!(matches!(&error, OpenError::Prefix(named) if named == prefix), "{prefix}: {error}");
+        assert!(matches!(&error, OrdersError::Prefix(named) if named == prefix), "{prefix}: {error}");
     }
     SqliteOrders::open(pool.clone(), "guichet_").await.unwrap();
     raw_sql("UPDATE guichet_ledger SET format = 9; DROP TABLE guichet_names").execute(&pool).await.unwrap();

@@ -1,7 +1,7 @@
 //! A copy of a ledger in SQLite, while it is used.
 
 use crate::store::clock;
-use crate::{OpenError, SqliteOrders};
+use crate::{OrdersError, SqliteOrders};
 use guichet::shop::ledger::{Shared, Store};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 use std::fs::{File, remove_file, rename};
@@ -15,17 +15,17 @@ impl SqliteOrders {
     /// `Ledger::declare_restore`.
     ///
     /// # Errors
-    /// [`OpenError`] if the file exists, cannot be written, or the database fails. Then there is no such file.
-    pub async fn backup(&self, file: &Path) -> Result<(), OpenError> {
+    /// [`OrdersError`] if the file exists, cannot be written, or the database fails. Then there is no such file.
+    pub async fn backup(&self, file: &Path) -> Result<(), OrdersError> {
         if file.exists() {
-            return Err(OpenError::File(std::io::ErrorKind::AlreadyExists.into()));
+            return Err(OrdersError::File(std::io::ErrorKind::AlreadyExists.into()));
         }
         // Beside it, so that a copy that was begun and not ended has not its name.
         let begun = &*beside(file, ".begun");
         let written = self.write_copy(begun).await;
-        let renamed = written.and_then(|()| rename(begun, file).map_err(OpenError::File));
+        let renamed = written.and_then(|()| rename(begun, file).map_err(OrdersError::File));
         // Another's that was begun is not removed.
-        if !matches!(&renamed, Err(OpenError::File(error)) if error.kind() == ErrorKind::AlreadyExists)
+        if !matches!(&renamed, Err(OrdersError::File(error)) if error.kind() == ErrorKind::AlreadyExists)
             && renamed.is_err()
         {
             let _ = remove_file(begun);
@@ -37,9 +37,9 @@ impl SqliteOrders {
     /// it, under the name that this returns.
     ///
     /// # Errors
-    /// [`OpenError`] if the file is no copy of a ledger with this prefix, if the address names no file, or if a file
+    /// [`OrdersError`] if the file is no copy of a ledger with this prefix, if the address names no file, or if a file
     /// cannot be written.
-    pub async fn put_back(copy: &Path, address: &str, prefix: &str) -> Result<PathBuf, OpenError> {
+    pub async fn put_back(copy: &Path, address: &str, prefix: &str) -> Result<PathBuf, OrdersError> {
         let place: SqliteConnectOptions = address.parse()?;
         let (place, kept) =
             (place.get_filename().to_owned(), beside(place.get_filename(), &format!(".before-{}", clock())));
@@ -47,26 +47,26 @@ impl SqliteOrders {
         let copied_at = opened.shared().await.map(|shared| shared.copied_at);
         opened.pool.close().await;
         if !matches!(copied_at, Ok(Some(_))) {
-            return Err(OpenError::NoCopy);
+            return Err(OrdersError::NoCopy);
         }
         for end in ["", "-wal", "-shm"] {
             match rename(beside(&place, end), beside(&kept, end)) {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(OpenError::File(error)),
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(OrdersError::File(error)),
                 _ => {}
             }
         }
         let put = crate::connect::keep_private(&place).and_then(|()| std::fs::copy(copy, &place));
-        put.and_then(|_| File::open(&place)?.sync_all()).map_err(OpenError::File)?;
+        put.and_then(|_| File::open(&place)?.sync_all()).map_err(OrdersError::File)?;
         Ok(kept)
     }
 
     /// The ledger of a file as it is: no table is created.
-    async fn in_file(options: SqliteConnectOptions, prefix: Arc<str>) -> Result<Self, OpenError> {
+    async fn in_file(options: SqliteConnectOptions, prefix: Arc<str>) -> Result<Self, OrdersError> {
         Ok(Self { pool: SqlitePoolOptions::new().max_connections(1).connect_with(options).await?, prefix })
     }
 
-    async fn write_copy(&self, file: &Path) -> Result<(), OpenError> {
-        crate::connect::new_private(file).map_err(OpenError::File)?;
+    async fn write_copy(&self, file: &Path) -> Result<(), OrdersError> {
+        crate::connect::new_private(file).map_err(OrdersError::File)?;
         let copied_at = self.now().await?;
         sqlx::query("VACUUM INTO $1").bind(file.to_string_lossy()).execute(&self.pool).await?;
         let options = SqliteConnectOptions::new().filename(file).journal_mode(SqliteJournalMode::Delete);
@@ -76,9 +76,9 @@ impl SqliteOrders {
         let is_marked = copy.replace_shared(&before, &after).await?;
         copy.pool.close().await;
         if !is_marked {
-            return Err(OpenError::NoCopy);
+            return Err(OrdersError::NoCopy);
         }
-        File::open(file).and_then(|copy| copy.sync_all()).map_err(OpenError::File)
+        File::open(file).and_then(|copy| copy.sync_all()).map_err(OrdersError::File)
     }
 }
 

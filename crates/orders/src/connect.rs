@@ -1,6 +1,6 @@
 //! Opens a ledger by the address of its database.
 
-use crate::{AnyOrders, OpenError};
+use crate::{AnyOrders, OrdersError};
 #[cfg(feature = "sqlite")]
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 
@@ -10,26 +10,26 @@ impl AnyOrders {
     /// `postgres`; or `memory:`, which ends with the process.
     ///
     /// ```no_run
-    /// # async fn open() -> Result<(), guichet_orders::OpenError> {
+    /// # async fn open() -> Result<(), guichet_orders::OrdersError> {
     /// let orders = guichet_orders::AnyOrders::connect("memory:", "guichet_").await?;
     /// # let _ = orders; Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// [`OpenError`] if the address is none of these, or the database cannot be opened.
-    pub async fn connect(address: &str, prefix: &str) -> Result<Self, OpenError> {
+    /// [`OrdersError`] if the address is none of these, or the database cannot be opened.
+    pub async fn connect(address: &str, prefix: &str) -> Result<Self, OrdersError> {
         Self::open_at(address, prefix, true).await
     }
 
     /// The same, of a database that exists: a file is not created.
     ///
     /// # Errors
-    /// [`OpenError`] as above, also if there is no such file.
-    pub async fn connect_existing(address: &str, prefix: &str) -> Result<Self, OpenError> {
+    /// [`OrdersError`] as above, also if there is no such file.
+    pub async fn connect_existing(address: &str, prefix: &str) -> Result<Self, OrdersError> {
         Self::open_at(address, prefix, false).await
     }
 
-    async fn open_at(address: &str, prefix: &str, creates: bool) -> Result<Self, OpenError> {
+    async fn open_at(address: &str, prefix: &str, creates: bool) -> Result<Self, OrdersError> {
         #[cfg(feature = "postgres")]
         if address.starts_with("postgres:") || address.starts_with("postgresql:") {
             let pool = sqlx::PgPool::connect(address).await?;
@@ -43,9 +43,9 @@ impl AnyOrders {
             };
             if !address.contains("memory:") {
                 if !creates && !options.get_filename().exists() {
-                    return Err(OpenError::File(std::io::ErrorKind::NotFound.into()));
+                    return Err(OrdersError::File(std::io::ErrorKind::NotFound.into()));
                 }
-                keep_private(options.get_filename()).map_err(OpenError::File)?;
+                keep_private(options.get_filename()).map_err(OrdersError::File)?;
                 options = options.journal_mode(SqliteJournalMode::Wal);
             }
             // One connection, which is never closed: with it, orders in memory would be lost. A request that is
@@ -54,7 +54,7 @@ impl AnyOrders {
             let pool = pool.test_before_acquire(false).connect_with(options).await?;
             return Ok(Self::Sqlite(crate::SqliteOrders::open(pool, prefix).await?));
         }
-        Err(OpenError::Address)
+        Err(OrdersError::Address)
     }
 }
 

@@ -1,55 +1,21 @@
-use std::fmt;
-
-/// Why a step of the ledger was not done.
-#[derive(Debug)]
+/// Why a ledger's database cannot be opened, or why a step of the ledger was not done.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrdersError {
-    /// The database refused it, or did not answer: then it may have been done.
-    Database(sqlx::Error),
-    /// A row is no JSON of this version.
-    Unreadable(serde_json::Error),
-}
-
-impl fmt::Display for OrdersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Database(error) => {
-                write!(f, "The ledger's database failed or did not answer, so a change may have been stored: {error}")
-            }
-            Self::Unreadable(error) => {
-                write!(f, "A row of the ledger cannot be read: {error}. Was it written by a newer version, or by hand?")
-            }
-        }
-    }
-}
-
-impl std::error::Error for OrdersError {}
-
-impl From<sqlx::Error> for OrdersError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Database(error)
-    }
-}
-
-impl From<serde_json::Error> for OrdersError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Unreadable(error)
-    }
-}
-
-/// Why a ledger cannot be opened.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum OpenError {
     /// The address is none of `sqlite:` and a file, `memory:` and, with the feature `postgres`, `postgres://…`.
+    #[error("The address of the database is none of sqlite:FILE{HAS_POSTGRES}")]
     Address,
+    /// The database refused a step, or did not answer: then the step may have been done.
+    #[error("The ledger's database failed or did not answer, so a change may have been stored: {0}")]
+    Database(#[from] sqlx::Error),
     /// The file of the database cannot be created or made private.
-    File(std::io::Error),
-    /// The file is no copy of a ledger, or could not be marked as one.
-    NoCopy,
-    /// The prefix is not of the letters a to z, digits and `_`, or longer than 30 of them.
-    Prefix(String),
+    #[error("The file of the database cannot be used: {0}.")]
+    File(#[source] std::io::Error),
     /// These tables are missing and could not be created, such as by a role that may not.
+    #[error(
+        "The ledger's tables {} are missing and could not be created ({cause}). Create them by a role that may.",
+        tables.join(", ")
+    )]
     Missing {
         /// Their names.
         tables: Vec<String>,
@@ -57,48 +23,30 @@ pub enum OpenError {
         cause: sqlx::Error,
     },
     /// The tables were written by a newer version of this crate.
+    #[error(
+        "The table {table} has the format {format}, which this version of guichet-orders does not know. \
+         Use a newer one."
+    )]
     Newer {
         /// The table that says so.
         table: String,
         /// Its format.
         format: i64,
     },
-    /// The database did not answer.
-    Orders(OrdersError),
+    /// The file is no copy of a ledger, or could not be marked as one.
+    #[error("The file is no copy of a ledger with these tables.")]
+    NoCopy,
+    /// The prefix is not of the letters a to z, digits and `_`, or longer than 30 of them.
+    #[error("The prefix {0:?} is not of the letters a to z, digits and `_`, 30 at most.")]
+    Prefix(String),
+    /// A row is no JSON of this version.
+    #[error("A row of the ledger cannot be read: {0}. Was it written by a newer version, or by hand?")]
+    Unreadable(#[from] serde_json::Error),
 }
 
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address if cfg!(feature = "postgres") => {
-                f.write_str("The address of the database is none of sqlite:FILE, postgres://… and memory:.")
-            }
-            Self::Address => f.write_str(
-                "The address of the database is none of sqlite:FILE and memory:. For postgres://…, build with the feature `postgres`.",
-            ),
-            Self::File(error) => write!(f, "The file of the database cannot be used: {error}."),
-            Self::NoCopy => f.write_str("The file is no copy of a ledger with these tables."),
-            Self::Prefix(prefix) => {
-                write!(f, "The prefix {prefix:?} is not of the letters a to z, digits and `_`, 30 at most.")
-            }
-            Self::Missing { tables, cause } => write!(
-                f,
-                "The ledger's tables {} are missing and could not be created ({cause}). Create them by a role that may.",
-                tables.join(", ")
-            ),
-            Self::Newer { table, format } => write!(
-                f,
-                "The table {table} has the format {format}, which this version of guichet-orders does not know. Use a newer one."
-            ),
-            Self::Orders(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {}
-
-impl<E: Into<OrdersError>> From<E> for OpenError {
-    fn from(error: E) -> Self {
-        Self::Orders(error.into())
-    }
-}
+/// The end of the sentence about an address: what else is an address in this build.
+const HAS_POSTGRES: &str = if cfg!(feature = "postgres") {
+    ", postgres://… and memory:."
+} else {
+    " and memory:. For postgres://…, build with the feature `postgres`."
+};

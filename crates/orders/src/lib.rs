@@ -1,7 +1,7 @@
 //! A shop's ledger of orders and payments in SQLite or PostgreSQL, on the application's own pool.
 //!
 //! ```no_run
-//! # async fn open(pool: sqlx::SqlitePool) -> Result<(), guichet_orders::OpenError> {
+//! # async fn open(pool: sqlx::SqlitePool) -> Result<(), guichet_orders::OrdersError> {
 //! use guichet_orders::SqliteOrders;
 //! let orders = SqliteOrders::open(pool, "guichet_").await?;
 //! # let _ = orders;
@@ -29,7 +29,7 @@ mod tables;
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use any::AnyOrders;
-pub use error::{OpenError, OrdersError};
+pub use error::OrdersError;
 #[cfg(feature = "postgres")]
 pub use store::PostgresOrders;
 #[cfg(feature = "sqlite")]

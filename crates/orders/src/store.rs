@@ -1,8 +1,8 @@
 //! The statements. Both engines take the same; they differ in how they begin, what time it is, and which tables there
 //! are.
 
+use crate::OrdersError;
 use crate::tables::{FORMAT, TABLES, check_prefix};
-use crate::{OpenError, OrdersError};
 use guichet::shop::Owner;
 use guichet::shop::ledger::{Books, Commit, Due, Loaded, OpenEvent, Order, Shared, Store, Time};
 use sqlx::{AssertSqlSafe, Row as _, query};
@@ -22,9 +22,9 @@ macro_rules! orders {
             /// Opens the ledger of these tables, and creates those that are missing.
             ///
             /// # Errors
-            /// [`OpenError`] if the prefix is none, if tables are missing and may not be created, or if they are of a
+            /// [`OrdersError`] if the prefix is none, if tables are missing and may not be created, or if they are of a
             /// newer version.
-            pub async fn open(pool: $pool, prefix: &str) -> Result<Self, OpenError> {
+            pub async fn open(pool: $pool, prefix: &str) -> Result<Self, OrdersError> {
                 check_prefix(prefix)?;
                 let store = Self { pool, prefix: prefix.into() };
                 let there = query(store.sql($tables)).fetch_all(&store.pool).await?;
@@ -37,10 +37,10 @@ macro_rules! orders {
                 if !missing.is_empty()
                     && let Err(cause) = store.create(missing.iter().flat_map(|(_, statements)| statements.iter())).await
                 {
-                    return Err(OpenError::Missing { tables: missing.into_iter().map(|(table, _)| table.clone()).collect(), cause });
+                    return Err(OrdersError::Missing { tables: missing.into_iter().map(|(table, _)| table.clone()).collect(), cause });
                 }
                 let now = store.now().await?;
-                let first = serde_json::to_string(&Shared::new(now)).map_err(OrdersError::from)?;
+                let first = serde_json::to_string(&Shared::new(now))?;
                 query(store.sql("INSERT INTO {p}ledger (id, format, shared) VALUES (1, $1, $2) ON CONFLICT DO NOTHING"))
                     .bind(FORMAT)
                     .bind(first)
@@ -55,10 +55,10 @@ macro_rules! orders {
                 [&self.prefix, "ledger"].concat()
             }
 
-            async fn refuse_newer(&self) -> Result<(), OpenError> {
+            async fn refuse_newer(&self) -> Result<(), OrdersError> {
                 let format = query(self.sql("SELECT format FROM {p}ledger WHERE id = 1")).fetch_optional(&self.pool).await?;
                 match format.map(|row| row.get(0)) {
-                    Some(format) if format > FORMAT => Err(OpenError::Newer { table: self.ledger(), format }),
+                    Some(format) if format > FORMAT => Err(OrdersError::Newer { table: self.ledger(), format }),
                     _ => Ok(()),
                 }
             }

@@ -1,4 +1,4 @@
-use crate::OpenError;
+use crate::OrdersError;
 
 /// The format of the tables that this version writes.
 pub(crate) const FORMAT: i64 = 1;
@@ -37,9 +37,9 @@ pub(crate) const TABLES: [(&str, &[&str]); 5] = [
 ];
 
 /// A prefix is a part of the statements.
-pub(crate) fn check_prefix(prefix: &str) -> Result<(), OpenError> {
+pub(crate) fn check_prefix(prefix: &str) -> Result<(), OrdersError> {
     let is_good = |one: u8| one.is_ascii_lowercase() || one.is_ascii_digit() || one == b'_';
     let is_one =
         prefix.len() <= 30 && prefix.bytes().all(is_good) && !prefix.starts_with(|one: char| one.is_ascii_digit());
-    is_one.then_some(()).ok_or_else(|| OpenError::Prefix(prefix.to_owned()))
+    is_one.then_some(()).ok_or_else(|| OrdersError::Prefix(prefix.to_owned()))
 }

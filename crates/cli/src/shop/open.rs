@@ -7,7 +7,7 @@ use super::seller::Seller;
 use crate::connection::{SANDBOX, variable};
 use guichet::native::{Ledger, SecretKey, Sessions};
 use guichet::{Client, values::printable};
-use guichet_orders::{AnyOrders, OpenError};
+use guichet_orders::{AnyOrders, OrdersError};
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(super) async fn orders_beside(config: &Config) -> Result<AnyOrders, String> 
         return Err("`database` is memory:, which the process alone can read. Name a file or a PostgreSQL.".to_owned());
     }
     AnyOrders::connect_existing(&config.database, PREFIX).await.map_err(|error| match error {
-        OpenError::File(error) if error.kind() == ErrorKind::NotFound => {
+        OrdersError::File(error) if error.kind() == ErrorKind::NotFound => {
             format!("`database`: {} does not exist. Mend its name, or start the process first.", config.database)
         }
         error => format!("`database`: {}", printable(error)),

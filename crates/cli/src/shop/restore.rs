@@ -62,7 +62,7 @@ pub(super) async fn backup(args: BackupArgs) -> Result<(), Box<dyn Error>> {
     match open::orders_beside(&Config::read(&args.file.config)?).await? {
         AnyOrders::Sqlite(orders) => {
             orders.backup(&args.copy).await.map_err(|error| match error {
-                guichet_orders::OpenError::File(error) if error.kind() == ErrorKind::AlreadyExists => {
+                guichet_orders::OrdersError::File(error) if error.kind() == ErrorKind::AlreadyExists => {
                     format!("The file {} exists. Name a new one.", args.copy.display())
                 }
                 error => error.to_string(),
