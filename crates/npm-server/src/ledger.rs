@@ -240,7 +240,7 @@ impl Store for Host {
 impl Requests for Work<'_> {
     async fn create(&self, payment: &Payment, may_retry: bool) -> Outcome {
         let spec = if may_retry { const { &CreatePaymentIntent::SPEC } } else { ONCE };
-        self.outcome(payment, Ok(PaymentRequest::creation(spec)), Some(payment.body.creation(payment))).await
+        self.outcome(payment, Ok(PaymentRequest::creation(spec)), Some(payment.creation())).await
     }
 
     async fn ask(&self, payment: &Payment, asked: &Asked) -> Outcome {

@@ -14,7 +14,7 @@ pub(super) struct ServiceRequests {
 
 impl Requests for ServiceRequests {
     async fn create(&self, payment: &Payment, may_retry: bool) -> Outcome {
-        let body = Some(payment.body.creation(payment));
+        let body = Some(payment.creation());
         let spec = if may_retry { const { &CreatePaymentIntent::SPEC } } else { ONCE };
         self.send(payment, PaymentRequest::creation(spec), body).await
     }

@@ -2,7 +2,7 @@
 
 use super::event::{Answer, Led};
 use super::order::{Found, FoundState, Order, Payment};
-use super::run::{Done, Read};
+use super::outcome::{Done, Read};
 use crate::protocol::Kind;
 use crate::shop::routes::{redirect, see_other, status_reply};
 use crate::shop::{Buyer, Language, Reading, Reason, Refused, Reply, page::payment_page};

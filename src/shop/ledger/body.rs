@@ -1,9 +1,10 @@
-use super::event::MARK;
-use super::order::Payment;
 use crate::shop::nonce::with_nonce;
 use crate::values::{Amount, Currency, Email, FeeBearer, Invalid, Phone, RedirectUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+/// The member of `metadata` in which a body carries its mark.
+pub const MARK: &str = "guichet_mark";
 
 /// A sum of money.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -78,17 +79,16 @@ impl Body {
         }
     }
 
-    /// The body of a request that creates a payment of it: with its reference, the return nonce in its address, and its
-    /// mark.
-    #[must_use]
-    pub fn creation(&self, Payment { reference, nonce, mark, .. }: &Payment) -> String {
+    /// The body of a request that creates a payment of it: with the payment's reference, the return nonce in its address,
+    /// and its mark.
+    pub(super) fn creation(&self, reference: &str, nonce: &str, mark: &str) -> String {
         let mut body = self.0.clone();
-        body.insert("merchant_reference".to_owned(), reference.as_str().into());
+        body.insert("merchant_reference".to_owned(), reference.into());
         if let Some(Value::String(address)) = body.get_mut("redirect_url") {
             *address = with_nonce(address, nonce);
         }
         let mut metadata = body.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-        metadata.insert(MARK.to_owned(), mark.as_str().into());
+        metadata.insert(MARK.to_owned(), mark.into());
         body.insert("metadata".to_owned(), Value::Object(metadata));
         Value::Object(body).to_string()
     }

@@ -1,5 +1,4 @@
-use super::decide::CLOCKS_DIFFER;
-use super::order::Time;
+use super::order::{CLOCKS_DIFFER, Time};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 

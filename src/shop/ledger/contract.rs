@@ -3,7 +3,8 @@
 use super::apply::apply;
 use super::clock::Clock;
 use super::event::{Answer, Asked, Click, Event, Got, OrderState, Purchase, Reading, Reply, Seen, Service};
-use super::store::{OpenEvent, Shared, Store};
+use super::shared::Shared;
+use super::store::{OpenEvent, Store};
 use super::{Commit, Decision, Effect, Known, Order, decide};
 use crate::shop::Owner;
 use serde_json::json;

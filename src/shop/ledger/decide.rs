@@ -1,10 +1,7 @@
 use super::due::is_to_forget;
 use super::event::{Alarm, Answer, Asked, Effect, Event, Known, Resolve, Verdict};
-use super::order::{Closed, DAY, Entry, Found, FoundState, Order, RefundKey, State, Time, Why};
+use super::order::{CLOCKS_DIFFER, Closed, DAY, Entry, Found, FoundState, Order, RefundKey, State, Time, Why};
 use crate::values::IntentStatus;
-
-/// How far the service's clock may be from ours, in seconds.
-pub(super) const CLOCKS_DIFFER: Time = 5 * 60;
 
 /// How long after a cancellation the next is asked for, in seconds.
 const CANCEL_AGAIN: Time = 60 * 60;

@@ -1,8 +1,7 @@
 //! When a payment is read again, who comes first, and what cannot be read.
 
-use super::decide::CLOCKS_DIFFER;
 use super::event::{Asked, Service};
-use super::order::{DAY, Found, FoundState, Order, Payment, State, Time, Why};
+use super::order::{CLOCKS_DIFFER, DAY, Found, FoundState, Order, Payment, State, Time, Why};
 use crate::values::IntentStatus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-use super::body::Money;
+use super::body::{MARK, Money};
 use super::order::{Duplicate, RefundKey, SendResult, Time};
 use crate::shop::{self, Owner};
 use crate::values::{Amount, CheckoutUrl, IntentStatus};
@@ -257,9 +257,6 @@ impl std::fmt::Debug for Address {
         f.write_str("Address(***)")
     }
 }
-
-/// The member of `metadata` in which a body carries its mark.
-pub const MARK: &str = "guichet_mark";
 
 impl Service {
     /// What a service can by its profile, or else by the document.

@@ -22,10 +22,12 @@ mod decide;
 mod due;
 mod event;
 mod order;
+mod outcome;
 mod reconcile;
 mod replies;
 mod restore;
 mod run;
+mod shared;
 mod statement;
 mod store;
 
@@ -35,20 +37,21 @@ mod cases;
 mod histories;
 
 pub use apply::apply;
-pub use body::{Body, Money, WrongMember};
+pub use body::{Body, MARK, Money, WrongMember};
 pub use books::{Books, Day, MethodSum, Mismatch, MismatchReason, OrderRefund, for_each_order, mismatches, refunds};
 pub use clock::Clock;
 pub use decide::{Decision, decide};
 pub use due::{Due, Next, due, hold_until, is_confirmed, is_free, is_held, not_readable, round, to_read};
 pub use event::{
-    Address, Adopt, Alarm, Answer, Asked, Changed, Click, Effect, Event, Got, Known, Led, MARK, OrderState, PaidBy,
-    Purchase, Reading, RefundDue, Reply, Resolve, Seen, Service, Verdict,
+    Address, Adopt, Alarm, Answer, Asked, Changed, Click, Effect, Event, Got, Known, Led, OrderState, PaidBy, Purchase,
+    Reading, RefundDue, Reply, Resolve, Seen, Service, Verdict,
 };
 pub use order::{
     Closed, DAY, Duplicate, Entry, Found, FoundState, Order, Payment, RefundKey, Send, SendResult, State, Time, Why,
 };
+pub use outcome::{Done, ONCE, Outcome, Read, Receiver, Requests, Round};
 pub use reconcile::{Compared, Comparison, Difference, DifferenceKind, NotJudged};
-pub use restore::{Closing, Restore};
-pub use run::{Done, Ledger, ONCE, Outcome, Read, Receiver, Requests, Round};
+pub use run::Ledger;
+pub use shared::{Closing, Restore, Shared};
 pub use statement::{AmountUnit, StatementRow, StatementRules, WhyNotJudged};
-pub use store::{Commit, Loaded, OpenEvent, Row, Shared, Store};
+pub use store::{Commit, Loaded, OpenEvent, Row, Store};

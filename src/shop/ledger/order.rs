@@ -10,6 +10,9 @@ pub type Time = i64;
 /// A day, in seconds.
 pub const DAY: Time = 24 * 60 * 60;
 
+/// How far the service's clock may be from ours, in seconds.
+pub(super) const CLOCKS_DIFFER: Time = 5 * 60;
+
 /// An order and its payments: what a store loads and commits as one, by its version.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -332,6 +335,12 @@ impl Order {
 }
 
 impl Payment {
+    /// The body of the request that creates it.
+    #[must_use]
+    pub fn creation(&self) -> String {
+        self.body.creation(&self.reference, &self.nonce, &self.mark)
+    }
+
     /// A payment that was not sent.
     pub(super) fn new(reference: String, now: Time, body: Body, nonce: &str, mark: &str) -> Self {
         Self {

@@ -1,6 +1,6 @@
-use super::decide::{CLOCKS_DIFFER, Deciding};
+use super::decide::Deciding;
 use super::event::{Adopt, Asked, Effect, Got, Reading, Reply, Seen};
-use super::order::{DAY, Found, FoundState, Payment, SendResult, State, Time, Why};
+use super::order::{CLOCKS_DIFFER, DAY, Found, FoundState, Payment, SendResult, State, Time, Why};
 use crate::values::IntentStatus;
 
 /// For how long a payment is read after its end if that was not the service's word, or the service does not know it any

@@ -2,72 +2,14 @@
 
 use super::event::{Adopt, Asked, Event, Got};
 use super::order::{FoundState, Order, Payment, State, Time};
-use super::run::{Ledger, Receiver, Requests};
-use super::store::{Shared, Store};
+use super::outcome::{Receiver, Requests};
+use super::run::Ledger;
+use super::shared::Shared;
+use super::store::Store;
 use crate::shop::Owner;
-use serde::{Deserialize, Serialize};
-
-/// By how much more than the copy's versions those of a restored ledger begin: no order had so many events.
-const VERSIONS: i64 = 1_000_000_000;
 
 /// How many references that the service does not have are looked for after the last that it has.
 pub(super) const GAP: usize = 3;
-
-/// A restore. What the ledger did from the copy until then is not known, until a person closes it.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Restore {
-    /// When the copy was written.
-    pub copied_at: Time,
-    /// When its restore was declared.
-    pub at: Time,
-    /// By whom.
-    pub who: String,
-    /// Why.
-    pub why: String,
-    /// Whether each order was read at the service, or is one of `unread`, and comes to the shop once more.
-    #[serde(default)]
-    pub is_read: bool,
-    /// The orders that the service did not answer for: their later payments were not looked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<String>,
-    /// Who has closed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub closed: Option<Closing>,
-}
-
-/// The end of a restore: a person knows what happened between the copy and its restore.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Closing {
-    /// When.
-    pub at: Time,
-    /// Who.
-    pub who: String,
-    /// Why.
-    pub why: String,
-}
-
-impl Shared {
-    /// Declares that this ledger was restored. The versions of its orders begin anew, above any that the shop may have
-    /// received.
-    pub fn declare_restore(&mut self, restore: Restore) {
-        self.epoch = (self.epoch + VERSIONS).max(restore.at * 1_000_000);
-        (self.copied_at, self.round_until, self.held_until) = (None, 0, 0);
-        self.restores.push(restore);
-    }
-
-    /// The restores that are not closed: what the ledger did between `copied_at` and `at` is not known.
-    pub fn open_restores(&self) -> impl Iterator<Item = &Restore> {
-        self.restores.iter().filter(|restore| restore.closed.is_none())
-    }
-
-    /// Whether the ledger may be served: it is no copy, and what was restored was read at the service.
-    #[must_use]
-    pub fn may_be_served(&self) -> bool {
-        self.copied_at.is_none() && self.restores.last().is_none_or(|restore| restore.is_read)
-    }
-}
 
 impl Order {
     /// Whether it was paid by then: it has no later payment.

@@ -4,10 +4,9 @@
 use super::due::{Due, LONGEST_WAIT, Next, due};
 use super::event::{Changed, Effect, Service};
 use super::order::{Order, Payment, Time};
-use super::restore::Restore;
+use super::shared::Shared;
 use super::{Decision, Known};
 use crate::shop::Owner;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::error::Error;
 
@@ -60,66 +59,6 @@ pub trait Store: Send + Sync {
 
     /// Closes an event: the shop has received it.
     fn close(&self, event: &OpenEvent) -> impl Future<Output = Result<(), Self::Error>> + Send;
-}
-
-/// What all servers of a ledger share.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Shared {
-    /// When it was created.
-    pub created_at: Time,
-    /// Where the versions of its orders begin.
-    pub epoch: i64,
-    /// Until when a server has the round.
-    pub round_until: Time,
-    /// Until when the service holds the round back.
-    pub held_until: Time,
-    /// Whether the service brings the payment that exists when its creation is sent again.
-    pub repeats: bool,
-    /// Whether its payments are of a test environment, if a server has noted that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub is_test: Option<bool>,
-    /// When this copy of a ledger was written; none if it is no copy. A copy is not served until its restore is
-    /// declared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copied_at: Option<Time>,
-    /// The restores of this ledger from a copy, the last one last.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub restores: Vec<Restore>,
-    /// The text that a store has of it, with which it is compared when it is replaced.
-    #[serde(skip)]
-    pub stored: Option<String>,
-}
-
-impl Shared {
-    /// The text of which the mark of an order's payments is an HMAC: no other ledger, order or owner has it.
-    #[must_use]
-    pub fn text_of_mark(&self, owner: &Owner, name: &str) -> String {
-        format!("{} {owner} {name}", self.created_at)
-    }
-
-    /// That of a ledger which is created now.
-    #[must_use]
-    pub fn new(now: Time) -> Self {
-        Self {
-            created_at: now,
-            epoch: now * 1_000_000,
-            round_until: 0,
-            held_until: 0,
-            repeats: true,
-            is_test: None,
-            copied_at: None,
-            restores: Vec::new(),
-            stored: None,
-        }
-    }
-
-    /// What the service can do, by what its replies have shown, and whether a restore is open.
-    #[must_use]
-    pub fn service(&self, service: &Service) -> Service {
-        let is_restoring = self.open_restores().next().is_some();
-        Service { repeats: service.repeats && self.repeats, is_restoring, ..service.clone() }
-    }
 }
 
 /// What a store has of an order, and of its owner.
