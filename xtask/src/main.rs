@@ -17,6 +17,7 @@ mod npm;
 mod pack;
 mod package;
 mod release;
+mod run;
 mod rust_consumers;
 mod rust_page;
 #[allow(dead_code, reason = "cargo runs its main")]

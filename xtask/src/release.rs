@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::cargo::{self, at_root, cargo, root};
 use crate::npm::{self, remove, run_quietly};
 use crate::pack::Packages;
+use crate::run::Run;
 use crate::setup;
-use crate::test::Run;
 
 pub fn command() -> Result<()> {
     let mut run = Run::start();

@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 
-use crate::test::Run;
+use crate::run::Run;
 use crate::{binaries, package, server_package, setup};
 
 pub fn command() -> Result<()> {
