@@ -1,6 +1,6 @@
 //! `guichet shop events`: what the application has not received.
 
-use super::FileArgs;
+use super::args::FileArgs;
 use super::config::Config;
 use super::open;
 use clap::Subcommand;

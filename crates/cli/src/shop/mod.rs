@@ -12,6 +12,7 @@
 
 mod admin;
 mod application;
+mod args;
 mod books;
 mod config;
 mod customer;
@@ -25,8 +26,10 @@ mod restore;
 mod secret;
 mod seller;
 mod serve;
+mod utc_offset;
 
 use super::failure::Failure;
+use args::FileArgs;
 use clap::{Args, Subcommand};
 use serve::Log;
 use std::net::SocketAddr;
@@ -64,13 +67,6 @@ pub(super) struct RunArgs {
     /// How the log is written, on stderr.
     #[arg(long, value_enum, default_value_t = Log::Text)]
     log: Log,
-}
-
-#[derive(Args)]
-pub(super) struct FileArgs {
-    /// The file with the shop's settings.
-    #[arg(long, value_name = "FILE", default_value = "shop.toml")]
-    config: PathBuf,
 }
 
 #[derive(Subcommand)]

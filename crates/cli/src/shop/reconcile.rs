@@ -3,10 +3,10 @@
 
 mod statement;
 
-use super::FileArgs;
-use super::books::UtcOffset;
+use super::args::FileArgs;
 use super::config::Config;
 use super::open;
+use super::utc_offset::UtcOffset;
 use crate::failure::Failure;
 use crate::show;
 use clap::{Args, ValueEnum};

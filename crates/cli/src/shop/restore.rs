@@ -1,7 +1,6 @@
 //! `guichet shop backup` and `restore`: a copy of the ledger, and a ledger that was restored from one.
 
-use super::FileArgs;
-use super::books::DecisionArgs;
+use super::args::{DecisionArgs, FileArgs};
 use super::config::Config;
 use super::open;
 use clap::{Args, Subcommand};

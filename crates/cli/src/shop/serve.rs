@@ -1,12 +1,13 @@
 //! The process: the routes of the page, the message of the application, the rounds, and what an operator asks.
 
+use super::RunArgs;
 use super::admin;
+use super::args::FileArgs;
 use super::config::{Admin, Config};
 use super::deliveries::Deliveries;
 use super::metrics::Metrics;
 use super::open::{self, Service};
 use super::seller::{Seller, with_cookies};
-use super::{FileArgs, RunArgs};
 use crate::serve::stop_signal;
 use axum::Router;
 use axum::body::Bytes;

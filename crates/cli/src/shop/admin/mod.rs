@@ -4,9 +4,10 @@
 mod access;
 mod page;
 
-use super::books::{UtcOffset, is_decided_so};
+use super::books::is_decided_so;
 use super::config::{Admin as Opens, Config};
 use super::seller::Seller;
+use super::utc_offset::UtcOffset;
 use access::{Forms, is_local, is_read_by_another_site, may_be_own_form};
 use axum::Router;
 use axum::body::Bytes;

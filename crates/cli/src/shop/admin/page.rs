@@ -1,6 +1,7 @@
 //! What the page has in words, in English and in French.
 
-use crate::shop::books::{UtcOffset, has_paid};
+use crate::shop::books::has_paid;
+use crate::shop::utc_offset::UtcOffset;
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use base64::prelude::{BASE64_STANDARD, Engine};

@@ -1,6 +1,6 @@
 //! A statement as CSV: which column is which, and what its rows have.
 
-use crate::shop::books::UtcOffset;
+use crate::shop::utc_offset::UtcOffset;
 use csv::{ReaderBuilder, StringRecord};
 use guichet::native::ledger::{NotJudged, StatementRow, WhyNotJudged};
 use jiff::Timestamp;
