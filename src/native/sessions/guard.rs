@@ -1,5 +1,6 @@
 //! The guard of the merchant's own API: it validates the session token of a request.
 
+use super::customer_session::{CustomerSession, INVALID};
 use super::known::{KEPT_FOR, KnownTokens, Lookup, Rejection};
 use super::single_flight::SingleFlight;
 use super::store::{AnyStore, KeptSession, SessionStore, TokenHash, remember_for, token_hash};
@@ -18,43 +19,6 @@ const MAX_UNKNOWN_AT_ONCE: usize = 32;
 const TURN_WITHIN: Duration = Duration::from_secs(1);
 /// The greatest length of a token in bytes; real tokens are far shorter.
 const LONGEST_TOKEN: usize = 4096;
-
-/// A customer whose request brings a valid session token.
-///
-/// With the feature `axum` it is an extractor, which uses the [`SessionGuard`] in the router's state: a router without
-/// one does not compile.
-///
-#[cfg_attr(feature = "axum", doc = "```")]
-#[cfg_attr(not(feature = "axum"), doc = "```text")]
-/// use axum::{Router, routing::get};
-/// use guichet::native::{CustomerSession, SessionGuard};
-///
-/// async fn me(session: CustomerSession) -> String {
-///     session.customer_email.to_string()
-/// }
-///
-/// fn api(client: guichet::Client) -> Router {
-///     Router::new().route("/me", get(me)).with_state(SessionGuard::new(client))
-/// }
-/// ```
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct CustomerSession {
-    /// The customer's e-mail address. Decide by this alone what they may see and change, and by nothing else in the
-    /// request.
-    pub customer_email: Email,
-    /// When the session ends, if the service sends it.
-    pub expires_at: Option<Moment>,
-}
-
-impl CustomerSession {
-    /// Whether an object with this e-mail belongs to the customer, such as a subscription by its `customer_email`. Case
-    /// is ignored; an object without an e-mail belongs to no customer.
-    #[must_use]
-    pub fn owns<'a>(&self, email: impl Into<Option<&'a str>>) -> bool {
-        email.into().is_some_and(|email| self.customer_email.as_str().eq_ignore_ascii_case(email))
-    }
-}
 
 /// Admits requests with a session token that the service accepts. Cheap to clone; a server needs only one.
 ///
@@ -306,8 +270,6 @@ fn token(headers: &HeaderMap) -> Result<SessionToken, Refused> {
     }
     Ok(SessionToken::new(token))
 }
-
-pub(super) const INVALID: &str = "Bearer realm=\"guichet\", error=\"invalid_token\"";
 
 #[cfg(test)]
 mod tests {

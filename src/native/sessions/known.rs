@@ -1,6 +1,6 @@
 //! The guard's cache of session tokens: by SHA-256, each with an expiry.
 
-use super::guard::CustomerSession;
+use super::customer_session::{CustomerSession, INVALID};
 use super::store::{KeptSession, TokenHash};
 use crate::native::{Reason, Refused};
 use crate::values::Email;
@@ -70,7 +70,7 @@ impl From<Rejection> for Refused {
             Rejection::Revoked => ("session_revoked", "The session was ended. Sign in again."),
             Rejection::Unknown => ("session_unknown", "Unknown session token. Sign in again."),
         };
-        Self::new(401, Reason { code, message }).challenged(super::guard::INVALID)
+        Self::new(401, Reason { code, message }).challenged(INVALID)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The session tokens of the merchant's customers: one valid token per login, created once for concurrent requests, and
 //! all ended when the customer signs out.
 
+mod customer_session;
 mod guard;
 mod known;
 #[cfg(feature = "axum")]
@@ -9,7 +10,8 @@ mod memory;
 mod single_flight;
 mod store;
 
-pub use guard::{CustomerSession, SessionGuard};
+pub use customer_session::CustomerSession;
+pub use guard::SessionGuard;
 #[cfg(feature = "axum")]
 pub use layer::Guarded;
 pub use memory::MemoryStore;
