@@ -1,64 +1,13 @@
 //! Authentication (from a Bearer value to a caller) and authorization (the roles of operations): `decisions.md` 4.
 
+use super::caller::Caller;
 use super::problem::Problem;
 use super::rules::{Session, SessionStatus};
-use super::service::{Merchant, Service};
+use super::service::Service;
 use super::tokens::{SECRET_KEY, fingerprint};
 use axum::http::{HeaderMap, header};
 use guichet::protocol::{CredentialKind, ErrorCode, Role};
 use guichet::values::{IntentId, Moment, looks_like_a_secret_key};
-
-/// The authenticated sender of a request.
-pub(super) enum Caller {
-    /// The holder of the client secret of this intent of this merchant.
-    ClientSecret(Merchant, IntentId),
-    /// The holder of a client secret that has ended, or whose intent does not exist.
-    EndedClientSecret,
-    /// The merchant's server.
-    Merchant(Merchant),
-    /// A sender without a credential.
-    Anonymous,
-    /// A customer. For operations of the role Session, the session may have ended.
-    Session(Merchant, Session),
-    /// The sender of an unknown session token. Only operations of the role Session see it.
-    UnknownSession,
-}
-
-impl Caller {
-    /// The merchant, for an operation of the role `Customer`.
-    pub(super) fn shop(&self) -> Result<&Merchant, Problem> {
-        match self {
-            Self::Merchant(merchant) | Self::Session(merchant, _) => Ok(merchant),
-            _ => Err(Problem::internal(&"an operation of the role Customer was called without it")),
-        }
-    }
-
-    /// The merchant, for an operation of the role `Merchant`.
-    pub(super) fn merchant(&self) -> Result<&Merchant, Problem> {
-        match self {
-            Self::Merchant(merchant) => Ok(merchant),
-            _ => Err(Problem::internal(&"an operation of the role Merchant was called without it")),
-        }
-    }
-
-    /// The merchant that the caller belongs to, if known.
-    pub(super) fn known_merchant(&self) -> Option<&Merchant> {
-        match self {
-            Self::ClientSecret(merchant, _) | Self::Merchant(merchant) | Self::Session(merchant, _) => Some(merchant),
-            Self::EndedClientSecret | Self::Anonymous | Self::UnknownSession => None,
-        }
-    }
-
-    /// The kind of credential.
-    pub(super) fn kind(&self) -> CredentialKind {
-        match self {
-            Self::ClientSecret(..) | Self::EndedClientSecret => CredentialKind::ClientSecret,
-            Self::Merchant(_) => CredentialKind::SecretKey,
-            Self::Anonymous => CredentialKind::None,
-            Self::Session(..) | Self::UnknownSession => CredentialKind::SessionToken,
-        }
-    }
-}
 
 /// Authenticates a request.
 ///

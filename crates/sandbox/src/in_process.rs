@@ -4,7 +4,7 @@ use super::clock::ServiceClock;
 use super::config::Config;
 use super::control::{self, ControlApi};
 use super::http;
-use super::inspector::{self, Access};
+use super::inspector::{self, access::Access};
 use super::keys::control_token;
 use super::open::open;
 use super::pages::{self, OwnPage, Pages};
@@ -136,8 +136,13 @@ impl InProcess {
     /// Answers a request without the due work, which a running sandbox does by its timer.
     pub(super) async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {
         let Some(profile) = &self.profile else { return self.route(request).await };
-        let Documented { request, reply } = self.documented(profile, request).await;
+        let Documented { request, reply } = Documented::of(&self.service, profile, request).await;
         Ok(reply.apply(profile, self.route(request).await?).await)
+    }
+
+    /// The request by the document that a request to a service of this profile is.
+    pub async fn documented(&self, profile: &Profile, request: Request<Body>) -> Documented {
+        Documented::of(&self.service, profile, request).await
     }
 
     async fn route(&self, request: Request<Body>) -> Result<Response<Body>, Dropped> {

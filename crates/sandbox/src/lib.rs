@@ -37,6 +37,7 @@
 //! `replies` writes the response.
 
 mod auth;
+mod caller;
 mod clock;
 mod config;
 mod control;

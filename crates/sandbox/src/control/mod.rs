@@ -11,7 +11,7 @@ use crate::auth::bearer;
 use crate::events::Event;
 use crate::faults::{AddFaultError, Fault, FaultKind, operation_named};
 use crate::http::{plain, read_body, read_object, refuse};
-use crate::inspector::Access;
+use crate::inspector::access::Access;
 use crate::openapi;
 use crate::problem::Problem;
 use crate::redact::redacted;

@@ -11,7 +11,8 @@ pub(super) use read::{read_body, read_object};
 pub(super) use respond::{RETRY_AFTER, envelope, plain, refuse};
 
 use super::FaultKind;
-use super::auth::{Caller, advise_page, authenticate, authorize, is_public};
+use super::auth::{advise_page, authenticate, authorize, is_public};
+use super::caller::Caller;
 use super::problem::Problem;
 use super::requests::Request as Received;
 use super::service::{Done, Handle, Merchant, Service};

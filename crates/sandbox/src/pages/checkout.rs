@@ -4,7 +4,8 @@
 use super::document::{self, Asked, Payment};
 use super::{LANGUAGE_COOKIE, Pages, cookie, language_of};
 use crate::FaultKind;
-use crate::auth::{Caller, client_secret};
+use crate::auth::client_secret;
+use crate::caller::Caller;
 use crate::http::{RETRY_AFTER, observe, read_body};
 use crate::problem::Problem;
 use crate::requests::Request as Received;

@@ -2,7 +2,7 @@
 
 use super::examples::{Examples, page};
 use super::{Described, Done, Handle, Service, to_read};
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::store::List;

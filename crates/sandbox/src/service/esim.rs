@@ -3,7 +3,7 @@
 use super::examples::{Examples, page, valid};
 use super::idempotency::idempotent_request;
 use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::rules::{EsimOrder, Fulfilment, Intent};

@@ -3,7 +3,8 @@
 
 use super::examples::{Examples, moved, valid};
 use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
-use crate::auth::{Caller, client_secret, role_required};
+use crate::auth::{client_secret, role_required};
+use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::requests::Request;

@@ -2,7 +2,7 @@
 
 use super::examples::{Examples, page};
 use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, billing, to_read};
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::events::Event;
 use crate::problem::Problem;
 use crate::replies::{self, Reply};

@@ -2,7 +2,7 @@
 
 use super::examples::{Examples, valid};
 use super::{Described, Done, Handle, Outcomes, Service};
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::rules::{FeeProblem, OperatorStatuses};

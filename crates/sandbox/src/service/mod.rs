@@ -9,7 +9,7 @@ mod examples;
 mod idempotency;
 mod intent_actions;
 mod intents;
-mod merchants;
+pub(super) mod merchants;
 mod methods;
 mod plans;
 mod sessions;
@@ -19,7 +19,7 @@ pub(super) use described::{Described, Outcomes};
 pub(super) use examples::Examples;
 pub(super) use merchants::{Merchant, Merchants};
 
-use super::auth::Caller;
+use super::caller::Caller;
 use super::clock::ServiceClock;
 use super::problem::Problem;
 use super::replies::Reply;

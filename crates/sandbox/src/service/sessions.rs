@@ -2,7 +2,8 @@
 
 use super::examples::Examples;
 use super::{Described, Done, Handle, Outcomes, Service};
-use crate::auth::{Caller, require_valid, session_unknown};
+use crate::auth::{require_valid, session_unknown};
+use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::rules::{LIFETIME, Session, SessionStatus};

@@ -6,7 +6,7 @@ use super::idempotency::idempotent_request;
 use super::intent_actions::paying_with;
 use super::intents::in_one_order;
 use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, to_read};
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::replies;
 use crate::rules::billing::{Charge, Conflict, Subscription, SubscriptionState, Terms};

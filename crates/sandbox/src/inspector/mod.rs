@@ -1,14 +1,17 @@
 //! The inspector: a page at `/inspector` over the control API. Its printed address has a token that is used once, in
 //! the fragment, which no request has. The page exchanges it for a cookie.
 
+pub(crate) mod access;
+
 use crate::control::ControlApi;
 use crate::http::{plain, read_body, read_object, refuse};
 use crate::package::{Files, Package};
-use crate::pages::{cookies, guarded};
+use crate::pages::guarded;
 use crate::problem::Problem;
 use crate::server::host;
 use crate::server::site::Site;
-use crate::tokens::{fingerprint, id, secret};
+use crate::tokens::id;
+use access::{COOKIE, is_own};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -17,8 +20,7 @@ use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::routing::any;
 use guichet::protocol::{Envelope, ErrorCode};
 use serde_json::Value;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The page's content security policy: that of the hosted page, without wasm, and without markup from a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; \
@@ -27,16 +29,6 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
 const PAGE: &str = "inspector.html";
 /// The path of the page's files, after that of the page.
 const ASSETS: &str = "/assets/";
-/// The beginning of the cookie's name. The port follows, because the sandboxes of one host share its cookies.
-const COOKIE: &str = "guichet_inspector_";
-/// The header of the page's requests. Another site's page cannot send it without a preflight, which the control API
-/// refuses.
-const HEADER: &str = "guichet-inspector";
-/// The beginning of the tokens.
-const TOKEN: &str = "ins_";
-/// How many links that were not used, and how many cookies, are valid.
-const MAX_TOKENS: usize = 100;
-
 /// The page's files, embedded by `build.rs`. In wasm32 there are none: the npm package has them, in this folder.
 static EMBEDDED: Files = include!(concat!(env!("OUT_DIR"), "/inspector.rs"));
 const FOLDER: &str = "inspector/";
@@ -60,57 +52,6 @@ fn files(package: &Package) -> Files {
 /// The page and its files.
 pub(crate) fn site(package: &Package) -> Arc<Site> {
     Arc::new(Site::new("/inspector/assets", files(package), &[PAGE], Package::Nowhere))
-}
-
-/// The links and the cookies of this start.
-#[derive(Default)]
-pub(crate) struct Access {
-    links: Mutex<VecDeque<String>>,
-    cookies: Mutex<VecDeque<String>>,
-}
-
-impl Access {
-    /// A new address of the page at this origin, which opens it once.
-    pub(crate) fn address(&self, origin: &str) -> String {
-        format!("{origin}/inspector#token={}", add(&self.links))
-    }
-
-    /// The value of a new cookie for the token of an address. `None` if the token is unknown, or was used.
-    fn exchange(&self, token: &str) -> Option<String> {
-        let token = fingerprint(token);
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = links.iter().position(|link| *link == token)?;
-        links.remove(position);
-        Some(add(&self.cookies))
-    }
-
-    /// Whether a request is the page's own.
-    pub(crate) fn admits(&self, parts: &Parts) -> bool {
-        let known = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sent = cookies(&parts.headers).filter(|(name, _)| name.starts_with(COOKIE));
-        is_own(parts) && sent.any(|(_, value)| known.contains(&fingerprint(value)))
-    }
-}
-
-/// Adds a new token, and forgets the oldest if there are too many. Only fingerprints are kept.
-fn add(tokens: &Mutex<VecDeque<String>>) -> String {
-    let token = secret(TOKEN);
-    let mut tokens = tokens.lock().unwrap_or_else(PoisonError::into_inner);
-    if tokens.len() == MAX_TOKENS {
-        tokens.pop_front();
-    }
-    tokens.push_back(fingerprint(token.expose()));
-    token.expose().to_owned()
-}
-
-/// Whether a request comes from a page of this origin. `SameSite` alone would admit the pages of the other ports of
-/// this host.
-fn is_own(parts: &Parts) -> bool {
-    let text = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    let is_origin = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| host == host::requested(parts));
-    text(HEADER).is_some()
-        && text("origin").is_none_or(is_origin)
-        && text("sec-fetch-site").is_none_or(|site| site == "same-origin")
 }
 
 /// The routes of the page. They answer under the host names of the control API.
