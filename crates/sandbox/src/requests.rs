@@ -51,6 +51,13 @@ pub struct Request {
     pub(super) beside: Option<Beside>,
 }
 
+/// What the inspector lists of a response: its payment intents, and the error code of a refusal.
+#[derive(Clone, Default)]
+pub(crate) struct Listed {
+    pub(crate) shown: Vec<Shown>,
+    pub(crate) error: Option<String>,
+}
+
 /// What has happened beside the requests to the service.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Beside {

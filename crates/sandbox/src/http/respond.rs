@@ -1,7 +1,7 @@
 //! Builds responses: the two envelopes, and the headers that every response has.
 
 use crate::problem::Problem;
-use crate::requests::Shown;
+use crate::requests::Listed;
 use crate::server::DropConnection;
 use crate::service::{Done, Page};
 use axum::body::Body;
@@ -16,13 +16,6 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// After how many seconds a request may be repeated that can succeed later.
 pub(crate) const RETRY_AFTER: &str = "1";
-
-/// What the inspector lists of a response: its payment intents, and the error code of a refusal.
-#[derive(Clone, Default)]
-pub(crate) struct Listed {
-    pub(crate) shown: Vec<Shown>,
-    pub(crate) error: Option<String>,
-}
 
 /// A response with the mark on which the server closes the connection instead of sending it.
 pub(super) fn drop_connection() -> Response<Body> {

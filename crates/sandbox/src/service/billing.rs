@@ -1,7 +1,7 @@
 //! Runs the billing: applies what has become due in subscriptions, each event at its own time even if it runs later.
 
-use super::intents::new_intent;
 use super::merchants::MerchantLock;
+use super::new_intent::new_intent;
 use super::{MAX_ROUNDS, Merchant, Service};
 use crate::problem::Problem;
 use crate::rules::billing::{Charge, Due, Subscription, SubscriptionState};
@@ -80,17 +80,6 @@ impl Service {
         }
         Ok(())
     }
-}
-
-/// Whether a merchant reference has the format of a subscription's charge: `{subscription}:{period}:{attempt}`.
-pub(super) fn is_charge_reference(reference: &str) -> bool {
-    let mut parts = reference.split(':');
-    let number =
-        |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    parts.next().is_some_and(|id| id.starts_with("sub_"))
-        && number(parts.next())
-        && number(parts.next())
-        && parts.next().is_none()
 }
 
 /// A subscription to which transitions are applied, with the charges and events that they cause.

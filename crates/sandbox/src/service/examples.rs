@@ -2,8 +2,8 @@
 //! They contain nothing random, so that the description is the same each time.
 
 use super::Done;
-use super::intent_actions::paying_with;
-use super::intents::new_intent;
+use super::instruments::paying_with;
+use super::new_intent::new_intent;
 use crate::replies::{self, Reply};
 use crate::rules::billing::{Conflict, Offer, Plan, Subscription, SubscriptionState, Terms};
 use crate::rules::{EsimOrder, EsimPackages, Fees, Intent, IntentState, LIFETIME, PayingWith, Session};

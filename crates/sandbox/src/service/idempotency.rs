@@ -1,6 +1,6 @@
 //! Idempotency keys: a repeated request with the same `Idempotency-Key` is executed once.
 
-use super::intents::sorted;
+use super::new_intent::sorted;
 use super::{Done, MAX_ROUNDS, Merchant, Service};
 use crate::problem::Problem;
 use crate::replies::Reply;

@@ -2,6 +2,7 @@
 //! issuer, cancel.
 
 use super::examples::{Examples, moved, valid};
+use super::instruments::paying_with;
 use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service};
 use crate::auth::{client_secret, role_required};
 use crate::caller::Caller;
@@ -9,15 +10,14 @@ use crate::problem::Problem;
 use crate::replies;
 use crate::requests::Request;
 use crate::rules::{
-    Cancellation, Conflict, HandsetDecision, Intent, IntentState, Operator, OperatorStatus, PayingWith, read_instrument,
+    Cancellation, Conflict, HandsetDecision, Intent, IntentState, Operator, OperatorStatus, PayingWith,
 };
 use crate::tokens::same;
 use crate::unavailable::Unavailable;
 use guichet::operations::{
     AbandonPaymentIntent, AnswerPaymentIntent, AttachPaymentMethod, CancelPaymentIntent, ConfirmPaymentIntent,
-    Instrument,
 };
-use guichet::protocol::{ErrorCode, FieldError, Merchant as MerchantRole, Role};
+use guichet::protocol::{ErrorCode, Merchant as MerchantRole, Role};
 use guichet::values::{ConfirmationMethod, IntentId, Moment};
 
 impl Handle<AttachPaymentMethod> for Service {
@@ -283,23 +283,4 @@ fn delayed(before: &IntentState, next: IntentState, caller: &Caller) -> IntentSt
 /// The error for a step of a payment that the intent's status does not allow.
 fn not_confirmable(conflict: Conflict) -> Problem {
     Problem::state(ErrorCode::IntentNotConfirmable, conflict)
-}
-
-/// Reads a payment method. A card that is not a test card is an error, and so is an unknown operator.
-pub(crate) fn paying_with(instrument: &Instrument) -> Result<PayingWith, Problem> {
-    read_instrument(instrument).ok_or_else(|| Problem::fields(vec![not_usable(instrument)]))
-}
-
-/// The field error for a card that is not a test card, or for an operator that the phone's country does not have.
-pub(super) fn not_usable(instrument: &Instrument) -> FieldError {
-    if matches!(instrument, Instrument::MobileMoney { .. }) {
-        let codes = Operator::codes().join(", ");
-        let message = format!("The phone's country has no such operator. The codes for 237 are: {codes}.");
-        return FieldError::of("payment_method.operator", &ErrorCode::PaymentMethodUnavailable, message);
-    }
-    FieldError::of(
-        "payment_method.card.number",
-        &ErrorCode::TestCardRequired,
-        "The sandbox accepts only test cards, such as 4242424242424242. The number was neither stored nor logged.",
-    )
 }

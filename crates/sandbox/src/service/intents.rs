@@ -1,21 +1,21 @@
 //! Creates, reads and lists payment intents.
 
 use super::examples::{Examples, page};
-use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, billing, to_read};
+use super::new_intent::new_intent;
+use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, to_read};
 use crate::caller::Caller;
 use crate::events::Event;
 use crate::problem::Problem;
 use crate::replies::{self, Reply};
 use crate::requests::Shown;
-use crate::rules::{Intent, IntentState, Terms};
+use crate::rules::billing::is_charge_reference;
+use crate::rules::{Intent, IntentState};
 use crate::store::{Customer, List, Write};
 use crate::tokens;
 use crate::unavailable::Unavailable;
 use guichet::operations::{CreatePaymentIntent, ListPaymentIntents, ReadPaymentIntent};
 use guichet::protocol::ErrorCode;
 use guichet::values::{IntentId, Moment, PageLimit};
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 
 /// How many of the newest payments, eSIM orders and subscription events the list of events covers.
 const MAX_EVENTS: i64 = 1000;
@@ -240,34 +240,11 @@ fn has(intent: &Intent, text: &str) -> bool {
 
 /// Checks that the reference does not have the format of a subscription's charge.
 fn check(operation: &CreatePaymentIntent) -> Result<(), Problem> {
-    if !billing::is_charge_reference(operation.merchant_reference.as_str()) {
+    if !is_charge_reference(operation.merchant_reference.as_str()) {
         return Ok(());
     }
     let message = "A merchant_reference like this names a charge of a subscription. Give the payment another.";
     Err(Problem::field("merchant_reference", ErrorCode::ParameterInvalid, message))
-}
-
-/// A new intent with the terms of a create request.
-pub(crate) fn new_intent(
-    merchant: &str,
-    operation: CreatePaymentIntent,
-    state: IntentState,
-    now: Moment,
-) -> Result<Intent, Problem> {
-    let body = canonical(operation);
-    let terms = Terms::read(&body).map_err(|error| Problem::internal(&error))?;
-    Ok(Intent {
-        id: IntentId::new(tokens::id("pi_")).map_err(|error| Problem::internal(&error))?,
-        merchant: merchant.to_owned(),
-        payment_ref: tokens::id("gch_"),
-        digest: tokens::fingerprint(&body),
-        body,
-        terms,
-        state,
-        created_at: now,
-        expires_at: Intent::expiry(now),
-        version: 1,
-    })
 }
 
 /// The customer that is created with an intent, unless the merchant has one with the same contact.
@@ -282,29 +259,5 @@ fn customer_of(intent: &Intent) -> Customer {
         email: terms.email.clone().unwrap_or_default(),
         phone: terms.phone.clone().unwrap_or_default(),
         created_at: intent.created_at,
-    }
-}
-
-/// The canonical body: parsed, defaults applied, keys sorted. Equal requests have equal canonical bodies.
-fn canonical(mut operation: CreatePaymentIntent) -> String {
-    operation.metadata = operation.metadata.map(in_one_order);
-    serde_json::to_string(&operation).expect("an operation that was read from JSON is written as JSON")
-}
-
-/// Sorts the keys of metadata at every depth.
-pub(super) fn in_one_order(metadata: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
-    metadata.into_iter().map(|(key, value)| (key, sorted(value))).collect()
-}
-
-/// Sorts the keys of a JSON value at every depth, even if `serde_json` keeps maps in insertion order.
-pub(super) fn sorted(value: Value) -> Value {
-    match value {
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        Value::Object(object) => {
-            let mut pairs: Vec<_> = object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
-            Value::Object(Map::from_iter(pairs))
-        }
-        plain => plain,
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::clock::ServiceClock;
 use crate::faults::{AddFaultError, Fault, FaultKind, MAX_FAULTS};
-use crate::http::Listed;
 use crate::redact::redacted;
-use crate::requests::{Delivery, MAX_REQUESTS, Request};
+use crate::requests::{Delivery, Listed, MAX_REQUESTS, Request};
 use crate::rules::{OperatorStatus, OperatorStatuses};
 use crate::start_error::StartError;
 use crate::store::{Backend, MerchantRow, Write};

@@ -3,8 +3,8 @@
 use super::billing::Billing;
 use super::examples::{Examples, page, with};
 use super::idempotency::idempotent_request;
-use super::intent_actions::paying_with;
-use super::intents::in_one_order;
+use super::instruments::{not_usable, paying_with};
+use super::new_intent::in_one_order;
 use super::{Described, Done, Handle, MAX_ROUNDS, Merchant, Outcomes, Service, to_read};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -197,7 +197,7 @@ impl Service {
         }
         let with = read_instrument(&payment_method);
         if with.is_none() {
-            faults.push(super::intent_actions::not_usable(&payment_method));
+            faults.push(not_usable(&payment_method));
         }
         let (Some(with), true) = (with, faults.is_empty()) else { return Err(Problem::fields(faults)) };
 

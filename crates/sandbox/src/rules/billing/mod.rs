@@ -14,6 +14,17 @@ use guichet::values::{Amount, BillingCycle, Currency, Moment, PlanCode, PlanId, 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+/// Whether a merchant reference has the format of a subscription's charge: `{subscription}:{period}:{attempt}`.
+pub(crate) fn is_charge_reference(reference: &str) -> bool {
+    let mut parts = reference.split(':');
+    let number =
+        |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    parts.next().is_some_and(|id| id.starts_with("sub_"))
+        && number(parts.next())
+        && number(parts.next())
+        && parts.next().is_none()
+}
+
 /// A stored plan.
 #[derive(Clone, Debug)]
 pub struct Plan {

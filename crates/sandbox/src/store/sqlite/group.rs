@@ -1,7 +1,7 @@
 //! Writes a group: the rows of all its writes, one table after the other.
 
 use super::Value;
-use super::commit::OpenGroup;
+use super::open_group::OpenGroup;
 use super::writes::{self, NewRow, ReservedKey};
 use crate::rules::billing::Plan;
 use crate::rules::{EsimOrder, Intent, Session};

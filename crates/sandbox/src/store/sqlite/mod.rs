@@ -5,6 +5,7 @@ mod file;
 mod group;
 mod insert;
 mod open;
+mod open_group;
 mod reads;
 mod rows;
 #[cfg(test)]
