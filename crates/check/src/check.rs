@@ -1,12 +1,12 @@
 //! A check, rule by rule.
 
 use crate::catalog::{Rule, selected};
-use crate::checked_shop::CheckedShop;
 use crate::environment::Environment;
 use crate::options::Options;
 use crate::report::{RuleReport, redact};
 use crate::rules::Learned;
 use crate::service::Service;
+use crate::shop::CheckedShop;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 

@@ -39,32 +39,21 @@
 //! The shop talks to a [`Service`]: a sandbox behind a recorder that can change, withhold and refuse replies. The rules
 //! talk to the shop through an [`Environment`] alone.
 
-mod books;
-mod browser;
-mod call;
 mod catalog;
 mod check;
-mod checked_shop;
-mod customer;
 mod environment;
-mod exchange;
 mod foreign_names;
-mod interference;
 mod json;
 mod leaks;
-mod lies;
 #[cfg(feature = "native-no-provider")]
 mod native;
 pub mod options;
 mod outcome;
 mod page_files;
-mod payment;
-mod ready;
 mod report;
 mod rules;
 mod service;
-mod sign_in;
-mod steps;
+mod shop;
 
 pub use catalog::{Rule, Selection};
 pub use check::Check;

@@ -1,9 +1,8 @@
 //! The files of the shop's page, and what may lie beside them by mistake.
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
 use crate::environment::Response;
 use crate::foreign_names::{Meaning, names};
+use crate::shop::{CheckedShop, Customer};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The most files that are loaded: a page has a few scripts.

@@ -1,10 +1,8 @@
 //! What the page gets when the service fails.
 
-use crate::checked_shop::CheckedShop;
-use crate::exchange::Exchange;
-use crate::interference::{Kind, Target};
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
+use crate::service::{Kind, Target};
+use crate::shop::{CheckedShop, Exchange, Payment};
 use futures_util::future::join;
 
 pub(super) async fn refusing_service(shop: &CheckedShop) -> Outcome {

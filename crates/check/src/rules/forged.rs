@@ -5,11 +5,10 @@ mod lies;
 mod trial;
 mod verdict;
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
 use crate::foreign_names::{Meaning, names};
 use crate::json::leaves;
 use crate::outcome::{Outcome, RuleError, not_checked};
+use crate::shop::{CheckedShop, Customer};
 use lies::{ELSEWHERE, Kind, Known, Lie, OTHER_CURRENCIES};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,10 +1,8 @@
 //! Approvals that come late, which no page asks about.
 
-use crate::books::{Books, Expected, Settled};
-use crate::checked_shop::CheckedShop;
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
 use crate::service::{DECLINED_FOR_GOOD, PAYS_AT_ONCE};
+use crate::shop::{Books, CheckedShop, Expected, Payment, Settled};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -1,10 +1,7 @@
 //! How many payments a customer may have open.
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
+use crate::shop::{CheckedShop, Customer, Exchange, Payment};
 use std::collections::HashSet;
 use std::rc::Rc;
 

@@ -1,10 +1,7 @@
 //! The cookie of the login.
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
 use crate::outcome::{Outcome, not_checked};
-use crate::payment::Payment;
-use crate::sign_in::NO_SESSION;
+use crate::shop::{CheckedShop, Customer, NO_SESSION, Payment};
 use std::time::Duration;
 
 /// The cookies without which a signed-in browser is signed out. If there is none, because one of a pair stands for the

@@ -17,14 +17,10 @@ mod settling;
 mod sign_out;
 mod strangers;
 
-use crate::books::{Expected, Kept};
 use crate::catalog::Rule;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
 use crate::environment::Boxed;
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
-use crate::steps::ToldPaid;
+use crate::shop::{CheckedShop, Customer, Expected, Kept, Payment, ToldPaid};
 use forged::Forging;
 use late::Late;
 use secrets::Answers;

@@ -1,14 +1,8 @@
 //! An order's next payment: when it may exist, and at which price.
 
-use crate::books::{Expected, Kept};
-use crate::call::Call;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
-use crate::interference::{Kind, Target};
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
-use crate::service::{DECLINED_FOR_GOOD, STAYS_PROCESSING};
+use crate::service::{Call, DECLINED_FOR_GOOD, Kind, STAYS_PROCESSING, Target};
+use crate::shop::{CheckedShop, Customer, Exchange, Expected, Kept, Payment};
 use futures_util::future::{join, join_all};
 use guichet::shop::Profile;
 use serde_json::Value;

@@ -1,8 +1,7 @@
 //! Whether another person can compute or guess a return nonce.
 
-use crate::checked_shop::CheckedShop;
 use crate::outcome::{Outcome, not_checked};
-use crate::payment::Payment;
+use crate::shop::{CheckedShop, Payment};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use guichet::values::base62;

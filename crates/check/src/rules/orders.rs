@@ -1,8 +1,7 @@
 //! How an order becomes a payment.
 
-use crate::checked_shop::CheckedShop;
 use crate::outcome::{Outcome, not_checked};
-use crate::payment::Payment;
+use crate::shop::{CheckedShop, Payment};
 
 pub(super) async fn order_becomes_payment(shop: &CheckedShop) -> Outcome {
     let customer = shop.customer(0).await?;

@@ -1,11 +1,8 @@
 //! Requests from pages of other sites, which the browser sends with the customer's cookies, and other requests that no
 //! page of the shop sends.
 
-use crate::browser::RequestBuilder;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
 use crate::outcome::{Outcome, RuleError};
+use crate::shop::{CheckedShop, Customer, Exchange, RequestBuilder};
 use serde_json::{Value, json};
 
 /// Origins of other sites that a careless comparison takes for this one.

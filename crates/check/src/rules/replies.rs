@@ -1,15 +1,9 @@
 //! What the shop believes: only a reply that this payment has succeeded, in this amount and currency, of this customer,
 //! pays this order.
 
-use crate::books::{Books, Expected, Kept, Settled, orders_missing};
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::interference::{Kind, Target};
-use crate::lies::{Lie, Lies};
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
-use crate::service::Interfering;
-use crate::steps::ToldPaid;
+use crate::service::{Interfering, Kind, Lie, Lies, Target};
+use crate::shop::{Books, CheckedShop, Customer, Expected, Kept, Payment, Settled, ToldPaid, orders_missing};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,15 +1,11 @@
 //! The return page and the status route: what an address says proves nothing, and what the service says is handed on.
 
-use crate::books::{Books, Expected, Settled, orders_missing};
-use crate::browser::RequestBuilder;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
 use crate::foreign_names::{Meaning, names};
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
 use crate::service::{DECLINED_FOR_GOOD, STAYS_PROCESSING};
-use crate::steps::ToldPaid;
+use crate::shop::{
+    Books, CheckedShop, Customer, Exchange, Expected, Payment, RequestBuilder, Settled, ToldPaid, orders_missing,
+};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,14 +1,11 @@
 //! Secrets, where an attacker looks for them.
 
-use crate::call::Call;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
 use crate::environment::Response;
-use crate::exchange::Exchange;
-use crate::interference::{Kind, Target};
 use crate::leaks::Secrets;
 use crate::outcome::{Outcome, RuleError, not_checked};
 use crate::page_files::load_page;
+use crate::service::{Call, Kind, Target};
+use crate::shop::{CheckedShop, Customer, Exchange};
 use serde_json::Value;
 
 /// What an attacker could look into.

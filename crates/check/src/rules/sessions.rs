@@ -1,13 +1,9 @@
 //! Whose session it is.
 
-use crate::call::Call;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
 use crate::foreign_names::{Claim, claims};
-use crate::interference::{Kind, Target};
 use crate::outcome::{Outcome, not_checked};
-use crate::sign_in::{NO_SESSION, email_in};
+use crate::service::{Call, Kind, Target};
+use crate::shop::{CheckedShop, Customer, Exchange, NO_SESSION, email_in};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 use std::time::Duration;

@@ -1,11 +1,8 @@
 //! When an order is paid: the shop finds out by itself, and marks it once.
 
-use crate::books::{Books, Expected, Settled};
-use crate::checked_shop::CheckedShop;
-use crate::interference::{Kind, Target};
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
-use crate::service::PAYS_AT_ONCE;
+use crate::service::{Kind, PAYS_AT_ONCE, Target};
+use crate::shop::{Books, CheckedShop, Expected, Payment, Settled};
 use futures_util::future::{join, join_all};
 use std::time::Duration;
 

@@ -1,12 +1,9 @@
 //! What signing out ends.
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
 use crate::foreign_names::{Meaning, names};
 use crate::options::Login;
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::sign_in::NO_SESSION;
+use crate::shop::{CheckedShop, Customer, Exchange, NO_SESSION};
 use futures_util::future::join;
 use serde_json::json;
 use std::collections::BTreeSet;

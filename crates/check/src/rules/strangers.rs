@@ -1,11 +1,8 @@
 //! Who may see a payment: strangers, guests and other customers.
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
 use crate::foreign_names::{Claim, Meaning, claims, names};
 use crate::outcome::{Outcome, not_checked};
-use crate::payment::Payment;
+use crate::shop::{CheckedShop, Customer, Exchange, Payment};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 use crate::foreign_names::{Meaning, cookies, names};
 use crate::json::{leaves, text_of};
-use crate::payment::Payment;
+use crate::shop::Payment;
 use serde_json::{Map, Value, json};
 
 /// A word that is in no honest order.

@@ -1,14 +1,11 @@
 //! A forged order, sent to the shop.
 
 use super::lies::{Kind, Lie, Place};
-use crate::call::Call;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
 use crate::foreign_names::{Meaning, names};
 use crate::json::{leaves, text_of};
 use crate::outcome::RuleError;
-use crate::payment::Payment;
+use crate::service::Call;
+use crate::shop::{CheckedShop, Customer, Exchange, Payment};
 use serde_json::{Map, Value, json};
 
 /// A forged order, and what the shop did with it.

@@ -1,7 +1,7 @@
 //! What may happen to the calls of the shop.
 
-use crate::call::Call;
-use crate::lies::Lies;
+use super::call::Call;
+use super::lies::Lies;
 use serde_json::Value;
 use std::sync::Arc;
 

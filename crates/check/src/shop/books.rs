@@ -1,9 +1,9 @@
 //! What the shop's books say of its orders, and what they must say.
 
+use super::checked_shop::CheckedShop;
+use super::payment::Payment;
 use crate::catalog::ORDERS;
-use crate::checked_shop::CheckedShop;
 use crate::outcome::{Outcome, RuleError};
-use crate::payment::Payment;
 use crate::service::PAYS_AT_ONCE;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Requests to the shop, as browsers send them.
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
+use super::checked_shop::CheckedShop;
+use super::customer::Customer;
+use super::exchange::Exchange;
 use crate::environment::{Request, Response, SendError};
-use crate::exchange::Exchange;
 use serde_json::{Value, json};
 use std::time::Duration;
 

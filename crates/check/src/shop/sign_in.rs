@@ -1,13 +1,13 @@
 //! Customers who sign in, and what names them.
 
-use crate::call::Call;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
+use super::checked_shop::CheckedShop;
+use super::customer::Customer;
+use super::exchange::Exchange;
 use crate::foreign_names::{Meaning, names};
 use crate::json::{leaves, text_of};
 use crate::options::Login;
 use crate::outcome::{Outcome, RuleError, not_checked};
+use crate::service::Call;
 use serde_json::Value;
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! Steps that several rules share.
 
-use crate::books::{Books, Expected};
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
+use super::books::{Books, Expected};
+use super::checked_shop::CheckedShop;
+use super::customer::Customer;
+use super::exchange::Exchange;
+use super::payment::Payment;
 use crate::outcome::{Outcome, RuleError, not_checked};
-use crate::payment::Payment;
 use crate::service::PAYS_AT_ONCE;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The shop that is checked, with its service and its customers, and how the check waits for it.
 
+use super::customer::Customer;
 use crate::catalog;
-use crate::customer::Customer;
 use crate::environment::{Environment, Response};
 use crate::options::Options;
 use crate::outcome::{Outcome, RuleError, not_checked};

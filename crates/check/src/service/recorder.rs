@@ -1,8 +1,8 @@
 //! The payment service that a checked shop talks to: a sandbox behind a recorder that can change, withhold and refuse
 //! replies.
 
-use crate::call::{Call, ELSEWHERE};
-use crate::interference::{Kind, Target};
+use super::call::{Call, ELSEWHERE};
+use super::interference::{Kind, Target};
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{Request, Response, StatusCode, header};

@@ -1,10 +1,10 @@
 //! Payments of the shop's orders, as the rules need them.
 
-use crate::call::Call;
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
-use crate::exchange::Exchange;
+use super::checked_shop::CheckedShop;
+use super::customer::Customer;
+use super::exchange::Exchange;
 use crate::outcome::{RuleError, not_checked};
+use crate::service::Call;
 use serde_json::Value;
 use std::rc::Rc;
 

@@ -1,9 +1,9 @@
 //! Whether the shop is there, and calls the service of the check.
 
-use crate::checked_shop::CheckedShop;
-use crate::customer::Customer;
+use super::checked_shop::CheckedShop;
+use super::customer::Customer;
+use super::exchange::Exchange;
 use crate::environment::SendError;
-use crate::exchange::Exchange;
 use crate::options::Login;
 use crate::outcome::RuleError;
 
