@@ -1,7 +1,7 @@
 //! `guichet check`: a right shop passes every rule, and a shop that is broken in one point fails that rule and no
 //! other. The right one is made of the library; the broken ones are written by hand, as a merchant's would be.
 
-mod money;
+mod defects;
 mod right;
 mod shop;
 
@@ -13,10 +13,11 @@ use crate::support::http::post;
 use crate::support::port;
 use crate::support::root;
 use crate::support::shop_process::{ShopProcess, shop_command};
+use defects::Broken;
 use guichet_check::options::{self, Options};
 use guichet_check::{LocalService, Shop};
 use serde_json::{Value, json};
-use shop::{Broken, ShopServer};
+use shop::ShopServer;
 use std::collections::HashSet;
 use std::process::Output;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ async fn a_right_shop_passes_every_rule() {
     let (by_timer, by_command) = tokio::join!(by_timer, by_command);
     by_timer.passes();
     by_command.passes();
-    let broken: HashSet<&str> = Broken::each().map(|(_, rule)| rule).collect();
+    let broken: HashSet<&str> = Broken::EACH.iter().map(|(_, rule)| *rule).collect();
     for rule in by_timer.verdicts("pass") {
         assert!(broken.contains(rule), "there is no broken shop for {rule}");
     }
@@ -82,7 +83,7 @@ pub(crate) fn anchor(heading: &str) -> String {
 async fn a_shop_that_is_broken_in_one_point_fails_the_rule_about_it() {
     let permits = Arc::new(Semaphore::new(AT_ONCE));
     let mut checks = JoinSet::new();
-    for (broken, rule) in Broken::each() {
+    for (broken, rule) in Broken::EACH.iter().copied() {
         let permits = Arc::clone(&permits);
         checks.spawn(async move {
             let _permit = permits.acquire_owned().await.unwrap();
@@ -191,7 +192,8 @@ async fn the_shop_of_the_demo_breaks_no_rule() {
         command.args(["--login", &format!("POST /api/sign-in {}", json!({"customer": customer}))]);
     }
     // A call of the shop ends after 30 seconds, which is over the limit.
-    for rule in Broken::each().map(|(_, rule)| rule).filter(|rule| *rule != "slow_service").collect::<HashSet<_>>() {
+    let rules: HashSet<&str> = Broken::EACH.iter().map(|(_, rule)| *rule).collect();
+    for rule in rules.into_iter().filter(|rule| *rule != "slow_service") {
         command.args(["--only", rule]);
     }
     let checked = Checked::of(finish(command).await);

@@ -84,8 +84,9 @@ impl fmt::Display for SendError {
             Self::NoConnection => f.write_str("no connection"),
             Self::Certificate(why) => write!(
                 f,
-                "its certificate is not trusted: {}. Give the shop's http:// address, or let the check trust a certificate of your own: \
-                 SSL_CERT_FILE=root.pem for `guichet`, NODE_EXTRA_CA_CERTS=root.pem for `guichet-sandbox`",
+                "its certificate is not trusted: {}. Give the shop's http:// address, or let the check trust a \
+                 certificate of your own: SSL_CERT_FILE=root.pem for `guichet`, \
+                 NODE_EXTRA_CA_CERTS=root.pem for `guichet-sandbox`",
                 printable(why)
             ),
             Self::Broken(why) => write!(f, "the connection broke: {}", printable(why)),

@@ -1,7 +1,10 @@
 //! A check on this machine: a port for the service, and for the shop HTTP and the shell, or functions of this process.
 
-use super::options::{Login, Options};
-use super::{Boxed, Check, CommandError, Environment, Report, Request, Response, SendError, Service, instructions};
+use crate::check::Check;
+use crate::environment::{Boxed, CommandError, Environment, Request, Response, SendError};
+use crate::options::{Login, Options};
+use crate::report::{Report, instructions};
+use crate::service::Service;
 use axum::body::{Body, to_bytes};
 use axum::http;
 use guichet::native::Profile;
@@ -212,15 +215,6 @@ impl Machine {
         Ok(Self { shop, http, request_timeout: timeout, command_timeout: limit, started: Instant::now() })
     }
 
-    async fn send(&self, request: Request) -> Result<Response, SendError> {
-        match &self.shop.respond {
-            Some(respond) => timeout(self.request_timeout, call(respond, request))
-                .await
-                .unwrap_or(Err(SendError::Timeout(self.request_timeout))),
-            None => self.send_by_http(request).await,
-        }
-    }
-
     async fn send_by_http(&self, request: Request) -> Result<Response, SendError> {
         let Request { method, url, headers, body } = request;
         let method =
@@ -246,32 +240,6 @@ impl Machine {
             return SendError::Certificate(why);
         }
         if error.is_connect() { SendError::NoConnection } else { SendError::Broken(error.to_string()) }
-    }
-
-    async fn run(
-        &self,
-        command: &str,
-        variables: Vec<(&'static str, String)>,
-        is_output_wanted: bool,
-    ) -> Result<String, CommandError> {
-        let limit = self.command_timeout;
-        if let Some(run) = self.shop.commands.get(command) {
-            let printed = timeout(limit, run(variables.into_iter().collect())).await;
-            return printed.map_err(|_| CommandError::Timeout(limit))?.map_err(CommandError::NotRun);
-        }
-        // A shop that the command leaves running would hold a pipe open.
-        let stdio = if is_output_wanted { Stdio::piped } else { Stdio::null };
-        let (program, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-        let mut shell = Command::new(program);
-        shell.arg(option).arg(command).envs(variables).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
-        let output = timeout(limit, shell.kill_on_drop(true).output()).await;
-        let output = output.map_err(|_| CommandError::Timeout(limit))?;
-        let output = output.map_err(|error| CommandError::NotRun(error.to_string()))?;
-        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-        if output.status.success() {
-            return Ok(stdout);
-        }
-        Err(CommandError::Failed { status: output.status.to_string(), stderr })
     }
 }
 
@@ -310,7 +278,11 @@ fn texts(headers: &http::HeaderMap) -> Vec<(String, String)> {
 
 impl Environment for Machine {
     fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>> {
-        Box::pin(self.send(request))
+        Box::pin(async move {
+            let Some(respond) = &self.shop.respond else { return self.send_by_http(request).await };
+            let limit = self.request_timeout;
+            timeout(limit, call(respond, request)).await.unwrap_or(Err(SendError::Timeout(limit)))
+        })
     }
 
     fn now(&self) -> Duration {
@@ -334,6 +306,26 @@ impl Environment for Machine {
         variables: Vec<(&'static str, String)>,
         is_output_wanted: bool,
     ) -> Boxed<'a, Result<String, CommandError>> {
-        Box::pin(self.run(command, variables, is_output_wanted))
+        Box::pin(async move {
+            let limit = self.command_timeout;
+            if let Some(run) = self.shop.commands.get(command) {
+                let printed = timeout(limit, run(variables.into_iter().collect())).await;
+                return printed.map_err(|_| CommandError::Timeout(limit))?.map_err(CommandError::NotRun);
+            }
+            // A shop that the command leaves running would hold a pipe open.
+            let stdio = if is_output_wanted { Stdio::piped } else { Stdio::null };
+            let (program, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+            let mut shell = Command::new(program);
+            shell.arg(option).arg(command).envs(variables).stdin(Stdio::null()).stdout(stdio()).stderr(stdio());
+            let output = timeout(limit, shell.kill_on_drop(true).output()).await;
+            let output = output.map_err(|_| CommandError::Timeout(limit))?;
+            let output = output.map_err(|error| CommandError::NotRun(error.to_string()))?;
+            let [stdout, stderr] =
+                [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+            if output.status.success() {
+                return Ok(stdout);
+            }
+            Err(CommandError::Failed { status: output.status.to_string(), stderr })
+        })
     }
 }

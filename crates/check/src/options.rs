@@ -2,29 +2,31 @@
 
 #![expect(clippy::missing_errors_doc, reason = "the error of each reader says what to give")]
 
-use super::rules::Selection;
+use crate::catalog::Selection;
 use serde_json::Value;
 use std::time::Duration;
 
 /// The end of the command's help.
 pub const HELP: &str = "\
-The check starts a payment service of its own, a sandbox whose replies it can change, and prints its address and key. Start the shop with
-them; its database should be a fresh one. Without GUICHET_SECRET_KEY the key is new each time.
+The check starts a payment service of its own, a sandbox whose replies it can change, and prints its address and
+key. Start the shop with them; its database should be a fresh one. Without GUICHET_SECRET_KEY the key is new each
+time.
 
-Five orders are enough for every rule, because a paid order is used up: --order '{\"id\":\"17\"}' --order '{\"id\":\"18\"}' and so on.
-With --order-pattern '{\"id\":\"N-%d\"}' the check takes as many orders as it needs: N-1, N-2 and so on, each of which the customer could
-place. More lies are then told, each in an order of its own.
+Five orders are enough for every rule, because a paid order is used up: --order '{\"id\":\"17\"}' --order
+'{\"id\":\"18\"}' and so on. With --order-pattern '{\"id\":\"N-%d\"}' the check takes as many orders as it needs:
+N-1, N-2 and so on, each of which the customer could place. More lies are then told, each in an order of its own.
 
---login 'POST /login {\"name\":\"awa\"}' is a method, a path and a body, which is JSON or a form (name=awa). The customer of the
-first one has placed the orders.
+--login 'POST /login {\"name\":\"awa\"}' is a method, a path and a body, which is JSON or a form (name=awa). The
+customer of the first one has placed the orders.
 
-The command of --orders gets the order in GUICHET_ORDER (the value of --order), and its payment in GUICHET_REFERENCE (the
-merchant_reference) and GUICHET_PAYMENT_REF. It prints what the shop did with the order: a line `paid` for each time that the shop
-marked it paid, and a line `refund_due 45900` for each refund that the shop knows to be due, with its amount. Other lines mean
-nothing. Every command gets the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
+The command of --orders gets the order in GUICHET_ORDER (the value of --order), and its payment in GUICHET_REFERENCE
+(the merchant_reference) and GUICHET_PAYMENT_REF. It prints what the shop did with the order: a line `paid` for each
+time that the shop marked it paid, and a line `refund_due 45900` for each refund that the shop knows to be due, with
+its amount. Other lines mean nothing. Every command gets the service in GUICHET_BASE_URL and GUICHET_SECRET_KEY.
 
-Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked; 3 the check could not run to its end: the
-shop did not answer or did not call the service, a port is taken, or it was stopped; 4 the arguments are invalid.
+Exit codes: 0 every rule passed; 1 a rule failed; 2 none failed, and some were not checked; 3 the check could not
+run to its end: the shop did not answer or did not call the service, a port is taken, or it was stopped; 4 the
+arguments are invalid.
 
 A shop that passes has not been proved safe: docs/check.md says what the check cannot see from outside.";
 
@@ -48,7 +50,10 @@ pub struct Options {
     #[cfg_attr(feature = "clap", arg(value_name = "URL", value_parser = shop_address))]
     pub shop: ShopAddress,
     /// An order of the customer that is not paid yet, as the page sends it. May be repeated.
-    #[cfg_attr(feature = "clap", arg(long = "order", value_name = "JSON", required_unless_present = "order_pattern", value_parser = order))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long = "order", value_name = "JSON", required_unless_present = "order_pattern", value_parser = order)
+    )]
     pub orders: Vec<Value>,
     /// Orders of the customer that are all new, with a number from 1 in place of %d: {"id":"N-%d"}.
     #[cfg_attr(feature = "clap", arg(long, value_name = "JSON", value_parser = order_pattern))]

@@ -1,6 +1,7 @@
 //! What a check says about a rule.
 
-use super::{Outcome, Rule, RuleError};
+use crate::catalog::Rule;
+use crate::outcome::{Outcome, RuleError};
 use guichet::values::printable;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -31,7 +32,9 @@ impl RuleReport {
     pub(crate) fn new(rule: &'static Rule, outcome: Outcome, secrets: &[String]) -> Self {
         let (verdict, why, sent, came) = match outcome {
             Ok(()) => (Verdict::Pass, String::new(), String::new(), String::new()),
-            Err(RuleError::NotChecked(why)) => (Verdict::NotChecked, why, String::new(), String::new()),
+            Err(RuleError::NotChecked(why) | RuleError::Lost(why)) => {
+                (Verdict::NotChecked, why, String::new(), String::new())
+            }
             Err(RuleError::Failed { why, sent, came }) => (Verdict::Fail, why, sent, came),
         };
         let [why, sent, came] = [why, sent, came].map(|text| redact(&text, secrets));
@@ -47,8 +50,9 @@ impl RuleReport {
         let Self { rule, verdict, why, sent, came, busy, waited } = self;
         let text = |text: &String| (!text.is_empty()).then(|| text.clone());
         json!({
-            "id": rule.id, "title": rule.title, "needs": rule.needs, "verdict": verdict.as_str(), "why": text(why), "sent": text(sent),
-            "came": text(came), "fix": (*verdict == Verdict::Fail).then_some(rule.fix), "guide": guide(rule),
+            "id": rule.id, "title": rule.title, "needs": rule.needs, "verdict": verdict.as_str(),
+            "why": text(why), "sent": text(sent), "came": text(came),
+            "fix": (*verdict == Verdict::Fail).then_some(rule.fix), "guide": guide(rule),
             "seconds": seconds(*busy), "waited_seconds": seconds(*waited),
         })
     }
@@ -144,7 +148,8 @@ impl Report {
         let (busy, waited) = (total(|report| report.busy), total(|report| report.waited));
         let [passed, failed, not_checked] = Verdict::ALL.map(|verdict| self.count(verdict));
         format!(
-            "\nThe check took {busy} s, and waited {waited} s more for the shop.\n\n{passed} passed, {failed} failed, {not_checked} not checked"
+            "\nThe check took {busy} s, and waited {waited} s more for the shop.\n\n{passed} passed, {failed} failed, \
+             {not_checked} not checked"
         )
     }
 

@@ -44,42 +44,6 @@ struct JsEnvironment {
     command_timeout: Duration,
 }
 
-impl JsEnvironment {
-    async fn send(&self, request: Request) -> Result<Response, SendError> {
-        let Request { method, url, headers, body } = request;
-        let headers = headers.iter().flat_map(|(name, value)| [name, value]).map(JsValue::from).collect();
-        let sent = self.machine.send(method, &url, headers, &body, milliseconds(self.request_timeout));
-        let parts = resolved(sent).await.map_err(|why| match why.as_str() {
-            "timeout" => SendError::Timeout(self.request_timeout),
-            "no connection" => SendError::NoConnection,
-            _ => match why.strip_prefix("certificate: ") {
-                Some(why) => SendError::Certificate(why.to_owned()),
-                None => SendError::Broken(why),
-            },
-        })?;
-        let texts: Vec<String> = Array::from(&parts.get(1)).iter().filter_map(|text| text.as_string()).collect();
-        let headers = texts.as_chunks().0.iter().map(|[name, value]| (name.clone(), value.clone())).collect();
-        let status = parts.get(0).as_f64().unwrap_or_default() as u16;
-        Ok(Response { status, headers, body: parts.get(2).as_string().unwrap_or_default() })
-    }
-
-    async fn run(
-        &self,
-        command: &str,
-        variables: Vec<(&'static str, String)>,
-        is_output_wanted: bool,
-    ) -> Result<String, CommandError> {
-        let variables = variables.into_iter().flat_map(|(name, value)| [name.into(), JsValue::from(value)]).collect();
-        let run = self.machine.run(command, variables, is_output_wanted, milliseconds(self.command_timeout));
-        let parts = resolved(run).await.map_err(|why| match why.as_str() {
-            "timeout" => CommandError::Timeout(self.command_timeout),
-            _ => CommandError::NotRun(why),
-        })?;
-        let [status, stdout, stderr] = [0, 1, 2].map(|index| parts.get(index).as_string().unwrap_or_default());
-        if status.is_empty() { Ok(stdout) } else { Err(CommandError::Failed { status, stderr }) }
-    }
-}
-
 /// What a promise of the machine resolves with: a list, or a text that says what went wrong.
 async fn resolved(promise: Promise) -> Result<Array, String> {
     let value = JsFuture::from(promise).await.unwrap_or_else(|error| format!("{error:?}").into());
@@ -92,7 +56,23 @@ fn milliseconds(time: Duration) -> f64 {
 
 impl Environment for JsEnvironment {
     fn send(&self, request: Request) -> Boxed<'_, Result<Response, SendError>> {
-        Box::pin(self.send(request))
+        Box::pin(async move {
+            let Request { method, url, headers, body } = request;
+            let headers = headers.iter().flat_map(|(name, value)| [name, value]).map(JsValue::from).collect();
+            let sent = self.machine.send(method, &url, headers, &body, milliseconds(self.request_timeout));
+            let parts = resolved(sent).await.map_err(|why| match why.as_str() {
+                "timeout" => SendError::Timeout(self.request_timeout),
+                "no connection" => SendError::NoConnection,
+                _ => match why.strip_prefix("certificate: ") {
+                    Some(why) => SendError::Certificate(why.to_owned()),
+                    None => SendError::Broken(why),
+                },
+            })?;
+            let texts: Vec<String> = Array::from(&parts.get(1)).iter().filter_map(|text| text.as_string()).collect();
+            let headers = texts.as_chunks().0.iter().map(|[name, value]| (name.clone(), value.clone())).collect();
+            let status = parts.get(0).as_f64().unwrap_or_default() as u16;
+            Ok(Response { status, headers, body: parts.get(2).as_string().unwrap_or_default() })
+        })
     }
 
     fn now(&self) -> Duration {
@@ -113,7 +93,17 @@ impl Environment for JsEnvironment {
         variables: Vec<(&'static str, String)>,
         is_output_wanted: bool,
     ) -> Boxed<'a, Result<String, CommandError>> {
-        Box::pin(self.run(command, variables, is_output_wanted))
+        Box::pin(async move {
+            let variables =
+                variables.into_iter().flat_map(|(name, value)| [name.into(), JsValue::from(value)]).collect();
+            let run = self.machine.run(command, variables, is_output_wanted, milliseconds(self.command_timeout));
+            let parts = resolved(run).await.map_err(|why| match why.as_str() {
+                "timeout" => CommandError::Timeout(self.command_timeout),
+                _ => CommandError::NotRun(why),
+            })?;
+            let [status, stdout, stderr] = [0, 1, 2].map(|index| parts.get(index).as_string().unwrap_or_default());
+            if status.is_empty() { Ok(stdout) } else { Err(CommandError::Failed { status, stderr }) }
+        })
     }
 }
 

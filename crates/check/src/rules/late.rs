@@ -1,14 +1,13 @@
 //! Approvals that come late, which no page asks about.
 
-use super::replies::wait_for_read;
-use super::{APPROVED_LATE, DECLINED_FOR_GOOD, PAYS_AT_ONCE};
-use crate::books::{Books, Expected};
-use crate::payment::Payment;
-use crate::{Check, Outcome, RuleError, not_checked};
+use crate::outcome::{Outcome, RuleError, not_checked};
+use crate::service::{DECLINED_FOR_GOOD, PAYS_AT_ONCE};
+use crate::shop::{Books, CheckedShop, Expected, Payment, Settled};
 use serde_json::Value;
-use std::rc::Rc;
 use std::time::Duration;
 
+/// Declined at once, and approved late.
+const APPROVED_LATE: &str = "237670000012";
 /// Declined by the payer after 5 seconds, and approved 240 seconds later.
 const REJECTED_AND_APPROVED: &str = "237670000013";
 /// Failed, and succeeded 60 seconds later.
@@ -44,6 +43,21 @@ enum Case {
     PaidBesideOpen,
 }
 
+impl Case {
+    const EACH: [Self; 10] = [
+        Self::PaidByThirdAttempt,
+        Self::Declined,
+        Self::Rejected,
+        Self::Abandoned,
+        Self::Failed,
+        Self::Canceled,
+        Self::PaidByNextReference,
+        Self::PaidTwice,
+        Self::PaidAfterAll,
+        Self::PaidBesideOpen,
+    ];
+}
+
 use Case::{
     Abandoned, Canceled, Declined, Failed, PaidAfterAll, PaidBesideOpen, PaidByNextReference, PaidByThirdAttempt,
     PaidTwice, Rejected,
@@ -58,11 +72,11 @@ pub(crate) struct Late {
 
 impl Late {
     /// What the books must say in these cases.
-    fn of(&self, check: &Check, cases: &[Case]) -> Result<Vec<Expected>, RuleError> {
+    fn of(&self, shop: &CheckedShop, cases: &[Case]) -> Settled {
         let own = self.cases.iter().filter(|(case, _)| cases.contains(case));
         let expected: Vec<Expected> = own.map(|(_, one)| one.clone()).collect();
         // Without fresh orders there are fewer cases.
-        let least = if check.has_fresh_orders() { cases.len() } else { 1 };
+        let least = if shop.has_fresh_orders() { cases.len() } else { 1 };
         if expected.len() < least {
             return not_checked(
                 "None of the payments came to the state that this rule needs: see the rules about declines.",
@@ -70,36 +84,72 @@ impl Late {
         }
         Ok(expected)
     }
-}
 
-pub(super) async fn late_approval_pays(check: &Check) -> Outcome {
-    judge(check, &[Declined, Rejected, Abandoned, PaidAfterAll]).await
-}
+    /// Makes a payment for each case, and moves the service's clock once. The shop reads those that are final once a
+    /// minute: other rules are checked meanwhile.
+    pub(super) async fn approve(shop: &CheckedShop) -> Result<Self, RuleError> {
+        // Without fresh orders there are two for these rules.
+        let cases = if shop.has_fresh_orders() { &Case::EACH[..] } else { &Case::EACH[..2] };
+        let begun = shop.service.mark();
+        let mut made = Vec::new();
+        for case in cases {
+            let (_, payment) = shop.fresh_payment().await?;
+            decline_first(shop, *case, &payment).await;
+            if !shop.has_fresh_orders() {
+                // The next case takes another order.
+                shop.set_aside(&payment);
+            }
+            made.push((*case, payment));
+        }
+        // The customer of the rejected attempt has typed a wrong code on the phone by now.
+        shop.service.advance(6).await;
+        see_decline(shop, begun, &made).await?;
 
-pub(super) async fn duplicate_is_refunded(check: &Check) -> Outcome {
-    judge(check, &[PaidByThirdAttempt]).await
-}
-
-pub(super) async fn late_approval_after_end_is_refunded(check: &Check) -> Outcome {
-    check.require_orders("that a refund is due")?;
-    if !check.has_fresh_orders() {
-        return not_checked("Missing option --order-pattern: each of these payments needs an order of its own.");
+        let mut expected = Vec::new();
+        for (case, payment) in made {
+            let Some(one) = expect(shop, case, &payment).await? else { continue };
+            expected.push((case, one));
+        }
+        let mark = shop.service.mark();
+        shop.service.advance(UNTIL_APPROVED).await;
+        for (case, one) in &expected {
+            let intent = shop.service.intent(&one.payments[0].id).await;
+            let duplicates = intent["duplicate_payments"].as_array().map_or(0, Vec::len);
+            let is_approved = match case {
+                PaidByThirdAttempt => duplicates == 2,
+                Failed | Canceled | PaidByNextReference => duplicates == 1,
+                _ => duplicates == 0 && intent["status"] == "succeeded",
+            };
+            if !is_approved {
+                return not_checked(format!("The sandbox approved no attempt late ({case:?}): {intent}"));
+            }
+        }
+        Ok(Self { cases: expected, mark })
     }
-    judge(check, &[Failed, Canceled, PaidByNextReference, PaidTwice]).await
+}
+
+pub(super) async fn late_approval_pays(shop: &CheckedShop, late: &Late) -> Settled {
+    judge(shop, late, &[Declined, Rejected, Abandoned, PaidAfterAll]).await
+}
+
+pub(super) async fn duplicate_is_refunded(shop: &CheckedShop, late: &Late) -> Settled {
+    judge(shop, late, &[PaidByThirdAttempt]).await
+}
+
+pub(super) async fn late_approval_after_end_is_refunded(shop: &CheckedShop, late: &Late) -> Settled {
+    judge(shop, late, &[Failed, Canceled, PaidByNextReference, PaidTwice]).await
 }
 
 /// A refund is the amount that the customer paid, with the fee.
-pub(super) async fn refund_has_fee(check: &Check) -> Outcome {
-    check.require_orders("how much is paid back")?;
-    let late = late(check).await?;
-    let expected = late.of(check, &[PaidByThirdAttempt, Failed, Canceled, PaidByNextReference, PaidTwice])?;
-    check.books_come_to(&expected, late.mark, MINUTE).await?;
+pub(super) async fn refund_has_fee(shop: &CheckedShop, late: &Late) -> Outcome {
+    let expected = late.of(shop, &[PaidByThirdAttempt, Failed, Canceled, PaidByNextReference, PaidTwice])?;
+    shop.books_come_to(&expected, late.mark, MINUTE).await?;
     for one in &expected {
-        let found = check.refunds_of(&one.payments).await?;
+        let found = shop.refunds_of(&one.payments).await?;
         let Some(mut found) = found.into_iter().collect::<Option<Vec<String>>>() else {
             return not_checked("The command of --orders prints no amounts of refunds: print `refund_due 45900`.");
         };
-        let mut taken = taken_twice(check, one).await;
+        let mut taken = taken_twice(shop, one).await;
         found.sort();
         taken.sort();
         // How many there are is another rule's.
@@ -111,15 +161,15 @@ pub(super) async fn refund_has_fee(check: &Check) -> Outcome {
                 one.payments[0].reference
             );
             let came = format!("The books have a refund of {}.", found.join(" and "));
-            return Err(RuleError::Failed { why, sent: "nothing: no browser asks".into(), came });
+            return Err(RuleError::unasked(why, came));
         }
     }
     Ok(())
 }
 
 /// The amounts that the customer has paid once too often.
-async fn taken_twice(check: &Check, one: &Expected) -> Vec<String> {
-    let intent = check.service.intent(&one.payments[0].id).await;
+async fn taken_twice(shop: &CheckedShop, one: &Expected) -> Vec<String> {
+    let intent = shop.service.intent(&one.payments[0].id).await;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let duplicates = intent["duplicate_payments"].as_array();
     match duplicates.filter(|duplicates| !duplicates.is_empty()) {
@@ -129,133 +179,55 @@ async fn taken_twice(check: &Check, one: &Expected) -> Vec<String> {
 }
 
 /// The order was paid by a payment that had been reported as failed. Sent again, it gets no payment that can be paid.
-pub(super) async fn paid_order_is_not_sold_again(check: &Check) -> Outcome {
-    if !check.has_fresh_orders() {
-        return not_checked("Missing option --order-pattern: each of these payments needs an order of its own.");
-    }
-    let late = late(check).await?;
-    let customer = check.customer(0).await?;
-    for one in late.of(check, &[PaidAfterAll, PaidBesideOpen])? {
+pub(super) async fn paid_order_is_not_sold_again(shop: &CheckedShop, late: &Late) -> Outcome {
+    let customer = shop.customer(0).await?;
+    for Expected { what, payments, .. } in late.of(shop, &[PaidAfterAll, PaidBesideOpen])? {
         // The page asks, so that no timer is waited for.
-        let paid = &one.payments[0];
-        if check.status(&customer, paid).await.json()["status"] != "succeeded" {
+        let paid = &payments[0];
+        if !shop.status(&customer, paid).await.tells("succeeded") {
             return not_checked("The page was not told that the payment has succeeded: see late_approval_pays.");
         }
-        match check.buy(&customer, &paid.order).await {
-            Ok(again) if again.id != paid.id => {
-                let why = format!(
-                    "{} The order is paid by {}, and got another payment under {}: the customer may pay it again.",
-                    one.what, paid.reference, again.reference
-                );
-                return Err(again.exchange.fail(why));
-            }
-            _ => {}
-        }
+        let other = |other: &Payment| {
+            let [first, second] = [&paid.reference, &other.reference];
+            format!(
+                "{what} The order is paid by {first}, and got another payment under {second}: the customer may pay it \
+                 again."
+            )
+        };
+        shop.must_get_no_other(&customer, paid, other).await?;
     }
     Ok(())
-}
-
-/// The payments that an operator has approved late. The first rule that needs them makes them.
-async fn late(check: &Check) -> Result<Rc<Late>, RuleError> {
-    if let Some(late) = check.late.borrow().as_ref() {
-        return Ok(Rc::clone(late));
-    }
-    let late = Rc::new(approve_late(check).await?);
-    check.late.replace(Some(Rc::clone(&late)));
-    Ok(late)
 }
 
 /// The shop's books must say of each case what they must.
-async fn judge(check: &Check, cases: &[Case]) -> Outcome {
-    check.require_orders("what became of a late approval")?;
-    let late = late(check).await?;
-    let expected = late.of(check, cases)?;
-    check.books_come_to(&expected, late.mark, MINUTE).await?;
+async fn judge(shop: &CheckedShop, late: &Late, cases: &[Case]) -> Settled {
+    let expected = late.of(shop, cases)?;
+    shop.books_come_to(&expected, late.mark, MINUTE).await?;
     // The next reading finds the same entries.
     let read: Vec<&Payment> = expected.iter().flat_map(|one| &one.payments).collect();
-    wait_for_read(check, &read).await?;
-    books_are(check, &expected).await?;
+    shop.wait_for_read(&read).await?;
+    books_are(shop, &expected).await?;
     // A shop reads a final payment once a minute. The page is opened again, now that the books are judged without it.
-    let customer = check.customer(0).await?;
+    let customer = shop.customer(0).await?;
     for payment in read {
-        check.status(&customer, payment).await;
+        shop.status(&customer, payment).await;
     }
-    books_are(check, &expected).await?;
-    check.expected.borrow_mut().extend(expected);
-    Ok(())
+    books_are(shop, &expected).await?;
+    Ok(expected)
 }
 
 /// The books say what they must, once the shop has had the time to write.
-async fn books_are(check: &Check, expected: &[Expected]) -> Outcome {
-    check.pause(Duration::from_millis(500)).await;
+async fn books_are(shop: &CheckedShop, expected: &[Expected]) -> Outcome {
+    shop.pause(Duration::from_millis(500)).await;
     for one in expected {
-        let found = check.books_of(&one.payments).await?;
-        if found != one.books {
-            return Err(one.fail(found));
-        }
+        shop.books_must_be(one).await?;
     }
     Ok(())
 }
 
-/// Makes a payment for each case, and moves the service's clock once. The shop reads those that are final once a
-/// minute: other rules are checked meanwhile.
-async fn approve_late(check: &Check) -> Result<Late, RuleError> {
-    let every: &[Case] = &[
-        PaidByThirdAttempt,
-        Declined,
-        Rejected,
-        Abandoned,
-        Failed,
-        Canceled,
-        PaidByNextReference,
-        PaidTwice,
-        PaidAfterAll,
-        PaidBesideOpen,
-    ];
-    // Without fresh orders there are two for these rules.
-    let cases = if check.has_fresh_orders() { every } else { &every[..2] };
-    // It is old when another rule looks at it: this one takes longest.
-    super::next::processing_payment(check).await?;
-    let begun = check.service.mark();
-    let mut made = Vec::new();
-    for case in cases {
-        let (_, payment) = check.fresh_payment().await?;
-        decline_first(check, *case, &payment).await;
-        if !check.has_fresh_orders() {
-            // The next case takes another order.
-            check.set_aside(&payment);
-        }
-        made.push((*case, payment));
-    }
-    // The customer of the rejected attempt has typed a wrong code on the phone by now.
-    check.service.advance(6).await;
-    see_decline(check, begun, &made).await?;
-
-    let mut expected = Vec::new();
-    for (case, payment) in made {
-        let Some(one) = expect(check, case, &payment).await? else { continue };
-        expected.push((case, one));
-    }
-    let mark = check.service.mark();
-    check.service.advance(UNTIL_APPROVED).await;
-    for (case, one) in &expected {
-        let intent = check.service.intent(&one.payments[0].id).await;
-        let duplicates = intent["duplicate_payments"].as_array().map_or(0, Vec::len);
-        let is_approved = match case {
-            PaidByThirdAttempt => duplicates == 2,
-            Failed | Canceled | PaidByNextReference => duplicates == 1,
-            _ => duplicates == 0 && intent["status"] == "succeeded",
-        };
-        if !is_approved {
-            return not_checked(format!("The sandbox approved no attempt late ({case:?}): {intent}"));
-        }
-    }
-    Ok(Late { cases: expected, mark })
-}
-
 /// What the customer does, until the operator has declined the attempt that it approves late.
-async fn decline_first(check: &Check, case: Case, payment: &Payment) {
-    let (service, id) = (&check.service, &payment.id);
+async fn decline_first(shop: &CheckedShop, case: Case, payment: &Payment) {
+    let (service, id) = (&shop.service, &payment.id);
     match case {
         Rejected => drop(service.pay(id, REJECTED_AND_APPROVED).await),
         Abandoned => {
@@ -277,28 +249,29 @@ async fn decline_first(check: &Check, case: Case, payment: &Payment) {
 }
 
 /// Waits until the shop has read by itself what the customer did, so that it could take the decline for the end.
-async fn see_decline(check: &Check, mark: usize, made: &[(Case, Payment)]) -> Outcome {
+async fn see_decline(shop: &CheckedShop, mark: usize, made: &[(Case, Payment)]) -> Outcome {
     let mut statuses = Vec::new();
     for (_, payment) in made {
-        statuses.push(check.service.intent(&payment.id).await["status"].as_str().unwrap_or_default().to_owned());
+        statuses.push(shop.service.status(&payment.id).await);
     }
     let has_seen = async || {
         let mut all = made.iter().zip(&statuses);
-        all.all(|((_, payment), status)| check.reads(payment, mark, Some(status)) > 0).then_some(())
+        all.all(|((_, payment), status)| shop.reads(payment, mark, Some(status)) > 0).then_some(())
     };
-    check.wait_while_settling(check.options.limit, has_seen).await?;
+    shop.wait_while_settling(shop.options.limit, has_seen).await?;
     // It has got the last reply, and may still write.
-    check.pause(Duration::from_millis(500)).await;
+    shop.pause(Duration::from_millis(500)).await;
     Ok(())
 }
 
 /// What the books must say of the payment after the late approval; `None` if the order got no next payment.
-async fn expect(check: &Check, case: Case, payment: &Payment) -> Result<Option<Expected>, RuleError> {
+async fn expect(shop: &CheckedShop, case: Case, payment: &Payment) -> Result<Option<Expected>, RuleError> {
     let expected = |what: &str, books| Ok(Some(Expected::new(what, payment, books)));
     let refund = Books { paid: 0, refunds_due: 1 };
     match case {
         PaidByThirdAttempt => expected(
-            "The customer paid by a third attempt, and then an operator approved both attempts that it had declined: the customer has paid three times.",
+            "The customer paid by a third attempt, and then an operator approved both attempts that it had declined: \
+             the customer has paid three times.",
             Books { paid: 1, refunds_due: 2 },
         ),
         Declined => expected("An attempt was declined, and the operator approved it ten minutes later.", Books::PAID),
@@ -318,26 +291,29 @@ async fn expect(check: &Check, case: Case, payment: &Payment) -> Result<Option<E
         ),
         PaidAfterAll => expected("The payment was reported as failed, and then it succeeded.", Books::PAID),
         PaidByNextReference | PaidTwice | PaidBesideOpen => {
-            let customer = check.customer(0).await?;
-            let next = match check.buy(&customer, &payment.order).await {
+            let customer = shop.customer(0).await?;
+            let next = match shop.buy(&customer, &payment.order).await {
                 Ok(next) if next.id != payment.id => next,
                 // Another rule is about this.
                 _ => return Ok(None),
             };
             if case != PaidBesideOpen {
-                check.service.pay(&next.id, PAYS_AT_ONCE).await;
+                shop.service.pay(&next.id, PAYS_AT_ONCE).await;
             }
             let (what, books) = match case {
                 PaidByNextReference => (
-                    "A payment failed, the order's next payment was paid, and then an operator approved an attempt of the first one.",
+                    "A payment failed, the order's next payment was paid, and then an operator approved an attempt of \
+                     the first one.",
                     Books { paid: 1, refunds_due: 1 },
                 ),
                 PaidTwice => (
-                    "A payment was reported as failed, the order's next payment was paid, and then the first one succeeded.",
+                    "A payment was reported as failed, the order's next payment was paid, and then the first one \
+                     succeeded.",
                     Books { paid: 1, refunds_due: 1 },
                 ),
                 _ => (
-                    "A payment was reported as failed, the customer began the next one, and then the first one succeeded.",
+                    "A payment was reported as failed, the customer began the next one, and then the first one \
+                     succeeded.",
                     Books::PAID,
                 ),
             };

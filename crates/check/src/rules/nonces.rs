@@ -1,7 +1,7 @@
 //! Whether another person can compute or guess a return nonce.
 
-use crate::payment::Payment;
-use crate::{Check, Outcome, not_checked};
+use crate::outcome::{Outcome, not_checked};
+use crate::shop::{CheckedShop, Payment};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use guichet::values::base62;
@@ -34,15 +34,15 @@ const WORDS: [&str; 12] = [
 /// The numbers of rows that are hashed.
 const NUMBERS: i64 = 300;
 
-pub(super) async fn return_nonce_cannot_be_guessed(check: &Check) -> Outcome {
-    let (customer, first) = check.open_payment().await?;
+pub(super) async fn return_nonce_cannot_be_guessed(shop: &CheckedShop) -> Outcome {
+    let (customer, first) = shop.open_payment().await?;
     let mut payments = vec![first];
-    for _ in 0..if check.has_fresh_orders() { 2 } else { 0 } {
-        payments.push(check.fresh_payment().await?.1);
+    for _ in 0..if shop.has_fresh_orders() { 2 } else { 0 } {
+        payments.push(shop.fresh_payment().await?.1);
     }
     let outcome = judge(&payments);
     for payment in &payments[1..] {
-        check.release(&customer, payment).await;
+        shop.release(&customer, payment).await;
     }
     outcome
 }

@@ -1,16 +1,11 @@
 //! What the shop believes: only a reply that this payment has succeeded, in this amount and currency, of this customer,
 //! pays this order.
 
-use super::PAYS_AT_ONCE;
-use crate::books::{Books, Expected, orders_missing};
-use crate::lies::{Lie, Lies};
-use crate::payment::Payment;
-use crate::service::{Interfering, Kind, Target};
-use crate::shop::Customer;
-use crate::{Check, Outcome, RuleError, not_checked};
+use crate::outcome::{Outcome, RuleError, not_checked};
+use crate::service::{Interfering, Kind, Lie, Lies, Target};
+use crate::shop::{Books, CheckedShop, Customer, Expected, Kept, Payment, Settled, ToldPaid, orders_missing};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,8 +19,8 @@ struct Subject<'a> {
     other_email: Option<&'a str>,
 }
 
-pub(super) async fn wrong_amount_pays_nothing(check: &Check) -> Outcome {
-    lies_pay_nothing(check, |subject| {
+pub(super) async fn wrong_amount_pays_nothing(shop: &CheckedShop, told: &ToldPaid) -> Result<Kept, RuleError> {
+    lies_pay_nothing(shop, told, |subject| {
         let amount = subject.payment.amount();
         let Ok(units) = amount.parse::<u64>() else { return vec![Lie::succeeded("amount", json!("1"))] };
         let mut wrong = vec![json!("1"), json!("0"), json!(""), Value::Null, json!(true), json!(1), json!([])];
@@ -51,8 +46,8 @@ pub(super) async fn wrong_amount_pays_nothing(check: &Check) -> Outcome {
     .await
 }
 
-pub(super) async fn wrong_currency_pays_nothing(check: &Check) -> Outcome {
-    lies_pay_nothing(check, |subject| {
+pub(super) async fn wrong_currency_pays_nothing(shop: &CheckedShop, told: &ToldPaid) -> Result<Kept, RuleError> {
+    lies_pay_nothing(shop, told, |subject| {
         let currency = subject.payment.creation.reply["data"]["currency"].as_str().unwrap_or_default();
         let near = [format!("{currency}X"), format!("X{currency}"), currency.chars().take(2).collect()];
         let others = ["XOF", "UGX", "USD", ""].map(str::to_owned).into_iter().filter(|other| other != currency);
@@ -63,8 +58,8 @@ pub(super) async fn wrong_currency_pays_nothing(check: &Check) -> Outcome {
     .await
 }
 
-pub(super) async fn wrong_reference_pays_nothing(check: &Check) -> Outcome {
-    lies_pay_nothing(check, |subject| {
+pub(super) async fn wrong_reference_pays_nothing(shop: &CheckedShop, told: &ToldPaid) -> Result<Kept, RuleError> {
+    lies_pay_nothing(shop, told, |subject| {
         let reference = &subject.payment.reference;
         let mut wrong = near_texts(reference);
         wrong.extend(["ANOTHER-ORDER".into(), format!("{reference}.1"), format!("{reference}-1")]);
@@ -82,8 +77,8 @@ pub(super) async fn wrong_reference_pays_nothing(check: &Check) -> Outcome {
     .await
 }
 
-pub(super) async fn wrong_id_pays_nothing(check: &Check) -> Outcome {
-    lies_pay_nothing(check, |subject| {
+pub(super) async fn wrong_id_pays_nothing(shop: &CheckedShop, told: &ToldPaid) -> Result<Kept, RuleError> {
+    lies_pay_nothing(shop, told, |subject| {
         let wrong = near_texts(&subject.payment.id).into_iter().chain(["pi_another".to_owned()]).map(Value::from);
         let wrong = wrong.chain([Value::Null, json!("")]).chain(subject.other.map(|other| json!(other.id)));
         let mut lies: Vec<Lie> = wrong.map(|value| Lie::succeeded("id", value)).collect();
@@ -99,8 +94,8 @@ pub(super) async fn wrong_id_pays_nothing(check: &Check) -> Outcome {
     .await
 }
 
-pub(super) async fn wrong_owner_pays_nothing(check: &Check) -> Outcome {
-    lies_pay_nothing(check, |subject| {
+pub(super) async fn wrong_owner_pays_nothing(shop: &CheckedShop, told: &ToldPaid) -> Result<Kept, RuleError> {
+    lies_pay_nothing(shop, told, |subject| {
         if let Some(mark) = mark(subject) {
             let wrong = near_texts(mark).into_iter().chain(["another".to_owned()]);
             return wrong.map(|mark| Lie::succeeded("metadata", json!({ MARK: mark }))).collect();
@@ -130,13 +125,13 @@ fn mark<'a>(subject: &Subject<'a>) -> Option<&'a str> {
     subject.payment.creation.body["metadata"][MARK].as_str()
 }
 
-pub(super) async fn only_succeeded_pays(check: &Check) -> Outcome {
-    lies_pay_nothing(check, |subject| {
+pub(super) async fn only_succeeded_pays(shop: &CheckedShop, told: &ToldPaid) -> Result<Kept, RuleError> {
+    lies_pay_nothing(shop, told, |subject| {
         let amount = subject.payment.amount();
         let statuses =
             ["processing", "requires_action", "pending", "paid", "success", "approved", "authorized", "refunded"];
         let near = ["SUCCEEDED", "succeeded ", "succeeded_partially", "not_succeeded", "unsucceeded"];
-        let is_unknown = |status: &&str| !check.service.profile().is_some_and(|profile| profile.knows(status));
+        let is_unknown = |status: &&str| !shop.service.profile().is_some_and(|profile| profile.knows(status));
         let wrong = statuses.into_iter().filter(is_unknown).chain(near).map(Value::from);
         let wrong = wrong.chain([Value::Null, json!(true), json!(1), json!(["succeeded"])]);
         let mut lies: Vec<Lie> = wrong.map(|status| Lie::fields(json!({"status": status}))).collect();
@@ -155,34 +150,31 @@ pub(super) async fn only_succeeded_pays(check: &Check) -> Outcome {
 }
 
 /// An unknown status is none that is final: the shop goes on reading.
-pub(super) async fn unknown_status_is_read_on(check: &Check) -> Outcome {
-    let (customer, payment) = check.fresh_payment().await?;
+pub(super) async fn unknown_status_is_read_on(shop: &CheckedShop) -> Settled {
+    let (customer, payment) = shop.fresh_payment().await?;
     let lies = ["under_review", "reversed"].map(|status| Lie::fields(json!({"status": status})));
-    let interfering = lie(check, &payment, &Arc::new(Lies::new(&payment.id, lies.into())));
+    let interfering = lie(shop, &payment, &Arc::new(Lies::new(&payment.id, lies.into())));
     for _ in 0..2 {
-        let exchange = check.status(&customer, &payment).await;
-        if ["succeeded", "failed", "canceled"].iter().any(|status| exchange.json()["status"] == *status) {
-            let why = "The service answered with a status that this page does not know, and the page was told that the payment has ended.";
+        let exchange = shop.status(&customer, &payment).await;
+        if exchange.tells_end() {
+            let why = "The service answered with a status that this page does not know, and the page was told that the \
+                       payment has ended.";
             return Err(exchange.fail(why));
         }
     }
-    wait_for_read(check, &[&payment]).await?;
+    shop.wait_for_read(&[&payment]).await?;
     drop(interfering);
-    match check.buy(&customer, &payment.order).await {
-        Ok(again) if again.id != payment.id => {
-            let why = "The service answered with an unknown status, and the order got another payment: the customer may pay both.";
-            return Err(again.exchange.fail(why));
-        }
-        _ => {}
+    let other = |_: &Payment| {
+        "The service answered with an unknown status, and the order got another payment: the customer may pay both."
+            .to_owned()
+    };
+    shop.must_get_no_other(&customer, &payment, other).await?;
+    if !shop.has_fresh_orders() {
+        return Ok(Vec::new());
     }
-    if !check.has_fresh_orders() {
-        return Ok(());
-    }
-    let mark = check.service.mark();
-    check.service.pay(&payment.id, PAYS_AT_ONCE).await;
     let what =
         "The service gave a status that the guide does not name, and then the customer paid and never came back.";
-    check.books_must_come_to(&[Expected::new(what, &payment, Books::PAID)], mark, Duration::ZERO).await
+    shop.must_be_settled(&payment, what).await
 }
 
 /// Texts that differ from this one in case, by a prefix, a suffix, white space or width.
@@ -199,110 +191,109 @@ fn near_texts(text: &str) -> Vec<String> {
     near
 }
 
+/// A payment, and the untrue replies about it.
+struct LiedAbout {
+    payment: Payment,
+    lies: Arc<Lies>,
+}
+
 /// The service gives untrue replies about payments that nobody has paid: their orders stay unpaid.
-async fn lies_pay_nothing(check: &Check, lies: impl Fn(&Subject<'_>) -> Vec<Lie>) -> Outcome {
-    super::returns::books_know_paid_orders(check).await?;
-    let (customer, first) = check.fresh_payment().await?;
+async fn lies_pay_nothing(
+    shop: &CheckedShop,
+    _: &ToldPaid,
+    lies: impl Fn(&Subject<'_>) -> Vec<Lie>,
+) -> Result<Kept, RuleError> {
+    let (customer, first) = shop.fresh_payment().await?;
     let mut payments = vec![first];
-    while check.has_fresh_orders() && payments.len() < PAYMENTS {
-        payments.push(check.fresh_payment().await?.1);
+    while shop.has_fresh_orders() && payments.len() < PAYMENTS {
+        payments.push(shop.fresh_payment().await?.1);
     }
     let other = match payments.last() {
         Some(last) if payments.len() > 1 => Some(last.clone()),
-        _ => second_payment(check, &customer).await,
+        _ => second_payment(shop, &customer).await,
     };
-    let other_email = super::sessions::email_of(check, 1).await.ok().flatten();
-    let told: Vec<Arc<Lies>> = payments
-        .iter()
-        .enumerate()
-        .map(|(place, payment)| {
-            let other = other.as_ref().filter(|other| other.id != payment.id).or(payments.first());
-            let other = other.filter(|other| other.id != payment.id);
-            let subject = Subject { payment, other, other_email: other_email.as_deref() };
-            let shared_out = lies(&subject).into_iter().skip(place).step_by(payments.len());
-            Arc::new(Lies::new(&payment.id, shared_out.collect()))
-        })
-        .collect();
-    let outcome = match told.iter().all(|lies| lies.len() == 0) {
-        true => Ok(()),
-        false => tell(check, &customer, &payments, &told, other.as_ref()).await,
+    let other_email = shop.email_of(1).await.ok().flatten();
+    let lied_about = |(place, payment): (usize, &Payment)| {
+        let other = other.as_ref().filter(|other| other.id != payment.id).or(payments.first());
+        let other = other.filter(|other| other.id != payment.id);
+        let subject = Subject { payment, other, other_email: other_email.as_deref() };
+        let shared_out: Vec<Lie> = lies(&subject).into_iter().skip(place).step_by(payments.len()).collect();
+        let is_empty = shared_out.is_empty();
+        let lies = Arc::new(Lies::new(&payment.id, shared_out));
+        (!is_empty).then(|| LiedAbout { payment: payment.clone(), lies })
+    };
+    let lied_about: Vec<LiedAbout> = payments.iter().enumerate().filter_map(lied_about).collect();
+    let kept = match lied_about.is_empty() {
+        true => Ok(().into()),
+        false => tell(shop, &customer, &lied_about, other.as_ref()).await,
     };
     for payment in &payments {
-        if check.has_fresh_orders() {
-            check.release(&customer, payment).await;
+        if shop.has_fresh_orders() {
+            shop.release(&customer, payment).await;
         } else {
-            check.set_aside(payment);
+            shop.set_aside(payment);
         }
     }
-    outcome
+    kept
 }
 
 async fn tell(
-    check: &Check,
-    customer: &Rc<Customer>,
-    payments: &[Payment],
-    told: &[Arc<Lies>],
+    shop: &CheckedShop,
+    customer: &Customer,
+    lied_about: &[LiedAbout],
     other: Option<&Payment>,
-) -> Outcome {
-    let lying: Vec<Interfering<'_>> =
-        payments.iter().zip(told).map(|(payment, lies)| lie(check, payment, lies)).collect();
-    for (payment, lies) in payments.iter().zip(told) {
+) -> Result<Kept, RuleError> {
+    let lying: Vec<Interfering<'_>> = lied_about.iter().map(|one| lie(shop, &one.payment, &one.lies)).collect();
+    for LiedAbout { payment, lies } in lied_about {
         for _ in 0..lies.len() {
             let before = lies.told();
-            let exchange = check.status(customer, payment).await;
-            let is_told = exchange.is_success() && exchange.json()["status"] == "succeeded" && lies.told() > before;
-            if is_told {
+            let exchange = shop.status(customer, payment).await;
+            if exchange.is_success() && exchange.tells("succeeded") && lies.told() > before {
                 let why = "The page was told that the payment has succeeded.";
                 return Err(exchange.fail(format!("{} {why}", said(lies))));
             }
         }
-        must_be_unpaid(check, payment, payment, lies).await?;
-        if lies.len() > 0 {
-            // The shop reads the payment in the reply to a repeated creation too. What the page gets is not judged
-            // here.
-            drop(check.buy(customer, &payment.order).await);
-        }
+        must_be_unpaid(shop, payment, payment, lies).await?;
+        // The shop reads the payment in the reply to a repeated creation too. What the page gets is not judged here.
+        shop.send_order(customer, &payment.order).await;
     }
-    let lied_about: Vec<&Payment> =
-        payments.iter().zip(told).filter(|(_, lies)| lies.len() > 0).map(|(payment, _)| payment).collect();
+    let payments: Vec<&Payment> = lied_about.iter().map(|one| &one.payment).collect();
     // Without fresh orders one payment has all the lies, and each was told to the status route above.
-    let rounds = told.iter().map(|lies| lies.len()).max().unwrap_or_default().min(4);
+    let rounds = lied_about.iter().map(|one| one.lies.len()).max().unwrap_or_default().min(4);
     for _ in 0..rounds {
-        if !wait_for_read(check, &lied_about).await? {
+        if !shop.wait_for_read(&payments).await? {
             break;
         }
     }
-    let is_read = told.iter().any(|lies| lies.told() > 0);
+    let is_read = lied_about.iter().any(|one| one.lies.told() > 0);
     // The shop has got the reply that was told last, and may still write.
-    check.environment.sleep(Duration::from_millis(300)).await;
+    shop.environment.sleep(Duration::from_millis(300)).await;
     drop(lying);
-    for payment in &lied_about {
+    for payment in &payments {
         // An answer about something else is no end of this payment. The shop may keep it for a person to look at.
-        if let Ok(next) = check.buy(customer, &payment.order).await
-            && next.id != payment.id
-        {
-            let why = format!(
-                "The service's replies about the payment were untrue, and the order got another one, although {} can still be paid.",
+        let other = |_: &Payment| {
+            format!(
+                "The service's replies about the payment were untrue, and the order got another one, although {} can \
+                 still be paid.",
                 payment.reference
-            );
-            return Err(next.exchange.fail(why));
-        }
+            )
+        };
+        shop.must_get_no_other(customer, payment, other).await?;
     }
-    for (payment, lies) in payments.iter().zip(told) {
-        must_be_unpaid(check, payment, payment, lies).await?;
+    for LiedAbout { payment, lies } in lied_about {
+        must_be_unpaid(shop, payment, payment, lies).await?;
         if let Some(other) = other {
-            must_be_unpaid(check, other, payment, lies).await?;
+            must_be_unpaid(shop, other, payment, lies).await?;
         }
     }
-    if check.options.orders_command.is_none() {
+    if shop.options.orders_command.is_none() {
         return Err(orders_missing());
     }
-    if check.has_fresh_orders() {
-        let what = "The service gave untrue replies about a payment that nobody had paid.";
-        let expected = lied_about.iter().map(|payment| Expected::new(what, payment, Books::UNPAID));
-        check.expected.borrow_mut().extend(expected);
-    }
-    if is_read { Ok(()) } else { not_checked("The shop did not read the payment.") }
+    let outcome = if is_read { Ok(()) } else { not_checked("The shop did not read the payment.") };
+    let what = "The service gave untrue replies about a payment that nobody had paid.";
+    let expected = payments.iter().filter(|_| shop.has_fresh_orders());
+    let expected = expected.map(|payment| Expected::new(what, payment, Books::UNPAID)).collect();
+    Ok(Kept { expected, outcome })
 }
 
 fn said(lies: &Lies) -> String {
@@ -310,43 +301,24 @@ fn said(lies: &Lies) -> String {
 }
 
 /// Untrue replies about the payment pay neither its order nor another one.
-async fn must_be_unpaid(check: &Check, order: &Payment, payment: &Payment, lies: &Lies) -> Outcome {
+async fn must_be_unpaid(shop: &CheckedShop, order: &Payment, payment: &Payment, lies: &Lies) -> Outcome {
     let Payment { id, reference, .. } = payment;
     let sent = || format!("replies to the shop's reads of {id}, and to its creation under {reference}");
-    check.must_be_unpaid(order, || said(lies), sent).await
+    shop.must_be_unpaid(order, || said(lies), sent).await
 }
 
-fn lie<'a>(check: &'a Check, payment: &Payment, lies: &Arc<Lies>) -> Interfering<'a> {
+fn lie<'a>(shop: &'a CheckedShop, payment: &Payment, lies: &Arc<Lies>) -> Interfering<'a> {
     let (intent, reference) = (payment.id.clone(), payment.reference.clone());
     // A creation names no id, so its reply is compared by the reference alone.
     let target = if lies.replace_id() { Target::ReadsOf(intent) } else { Target::Payment { intent, reference } };
-    check.service.interfere(target, Kind::Lie(Arc::clone(lies)))
-}
-
-/// Waits until the shop has read each of these payments by itself. Returns whether it did: a timer that reads every few
-/// seconds does in a tenth of the limit.
-pub(super) async fn wait_for_read(check: &Check, payments: &[&Payment]) -> Result<bool, RuleError> {
-    wait_for_read_within(check, payments, check.options.limit / 10).await
-}
-
-/// The same, for at most this long.
-pub(super) async fn wait_for_read_within(
-    check: &Check,
-    payments: &[&Payment],
-    limit: Duration,
-) -> Result<bool, RuleError> {
-    let mark = check.service.mark();
-    let is_read =
-        |payment: &&Payment| check.service.count_since(mark, |call| call.with_key && call.reads(&payment.id)) > 0;
-    let all_read = async || payments.iter().all(is_read).then_some(());
-    Ok(check.wait_while_settling(limit, all_read).await?.is_some())
+    shop.service.interfere(target, Kind::Lie(Arc::clone(lies)))
 }
 
 /// The payment of another order of `--order`.
-async fn second_payment(check: &Check, customer: &Rc<Customer>) -> Option<Payment> {
-    let order = check.orders.borrow().get(1).cloned()?;
-    let payment = check.buy(customer, &order).await.ok()?;
+async fn second_payment(shop: &CheckedShop, customer: &Customer) -> Option<Payment> {
+    let order = shop.orders.borrow().open.get(1).cloned()?;
+    let payment = shop.buy(customer, &order).await.ok()?;
     // An order that an earlier rule has paid is no victim.
-    let is_unpaid = matches!(check.books(&payment).await, Ok(Some(books)) if books.paid == 0);
+    let is_unpaid = matches!(shop.books(&payment).await, Ok(Some(books)) if books.paid == 0);
     is_unpaid.then_some(payment)
 }

@@ -1,10 +1,11 @@
 //! The return page and the status route: what an address says proves nothing, and what the service says is handed on.
 
-use super::{DECLINED_FOR_GOOD, PAYS_AT_ONCE, STAYS_PROCESSING};
-use crate::books::{Books, Expected, orders_missing};
-use crate::payment::Payment;
-use crate::shop::{Customer, Exchange, RequestBuilder};
-use crate::{Check, Outcome, RuleError, not_checked};
+use crate::foreign_names::{Meaning, names};
+use crate::outcome::{Outcome, RuleError, not_checked};
+use crate::service::{DECLINED_FOR_GOOD, STAYS_PROCESSING};
+use crate::shop::{
+    Books, CheckedShop, Customer, Exchange, Expected, Payment, RequestBuilder, Settled, ToldPaid, orders_missing,
+};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,131 +14,75 @@ use std::time::Duration;
 const PREFETCH: [(&str, &str); 3] =
     [("Sec-Purpose", "prefetch;prerender"), ("Purpose", "prefetch"), ("X-Moz", "prefetch")];
 
-/// Where shops listen for the notifications of other payment services.
-const NOTIFIED: [&str; 10] = [
-    "/webhook",
-    "/webhooks",
-    "/guichet/webhook",
-    "/api/webhook",
-    "/callback",
-    "/notify",
-    "/notification",
-    "/ipn",
-    "/payment/callback",
-    "/guichet/callback",
-];
-
 /// Nobody has paid the order. Its return address is opened with every lie, and the order stays unpaid.
-pub(super) async fn return_page_pays_nothing(check: &Check) -> Outcome {
-    books_know_paid_orders(check).await?;
-    let (customer, payment) = check.fresh_payment().await?;
-    let Some(addresses) = addresses(check, &payment, paid_payment(check).await?.as_ref()) else {
-        return not_checked(format!("The redirect_url of the payment is no address of {}.", check.options.shop.origin));
+pub(super) async fn return_page_pays_nothing(shop: &CheckedShop, _: &ToldPaid, expected: &[Expected]) -> Settled {
+    let (customer, payment) = shop.fresh_payment().await?;
+    let paid = shop.paid_payment(expected).await?;
+    let Some(addresses) = addresses(shop, &payment, paid.as_ref()) else {
+        return not_checked(format!("The redirect_url of the payment is no address of {}.", shop.options.shop.origin));
     };
     let stranger = Rc::new(Customer::default());
     let mut visitors = vec![Rc::clone(&customer), stranger];
-    if check.options.logins.len() > 1 {
-        visitors.push(check.customer(1).await?);
+    if shop.options.logins.len() > 1 {
+        visitors.push(shop.customer(1).await?);
     }
     for visitor in &visitors {
         for address in &addresses {
             for method in ["GET", "HEAD"] {
-                open(check, visitor, method, address).send().await;
+                open(shop, visitor, method, address).send().await;
             }
         }
-        let mut prefetched = open(check, visitor, "GET", &addresses[0]);
+        let mut prefetched = open(shop, visitor, "GET", &addresses[0]);
         for (name, value) in PREFETCH {
             prefetched = prefetched.header(name, value);
         }
         prefetched.send().await;
         // Once more, as in another tab.
-        open(check, visitor, "GET", &addresses[0]).send().await;
+        open(shop, visitor, "GET", &addresses[0]).send().await;
         for address in &addresses {
-            post(check, visitor, address).await;
+            post(shop, visitor, address).await;
         }
-        for path in NOTIFIED {
+        for path in names(Meaning::NotificationPath) {
             let query = addresses[0].split_once('?').map_or("", |(_, query)| query);
-            post(check, visitor, &format!("{path}?{query}")).await;
+            post(shop, visitor, &format!("{path}?{query}")).await;
         }
-        must_be_unpaid(check, &payment, &addresses).await?;
+        must_be_unpaid(shop, &payment, &addresses).await?;
     }
-    let exchange = check.status(&customer, &payment).await;
-    if exchange.json()["status"] == "succeeded" {
-        let why = "The return address was opened with status=succeeded, nobody paid, and the page was told that the payment has succeeded.";
+    let exchange = shop.status(&customer, &payment).await;
+    if exchange.tells("succeeded") {
+        let why = "The return address was opened with status=succeeded, nobody paid, and the page was told that the \
+                   payment has succeeded.";
         return Err(exchange.fail(why));
     }
     let what = "The return address was opened with lies in it, and nobody paid";
-    super::settling::same_payment_still(check, &customer, &payment, what).await?;
-    check.run_settle().await?;
-    check.pause(Duration::from_millis(500)).await;
-    must_be_unpaid(check, &payment, &addresses).await?;
-    if check.options.orders_command.is_none() {
+    shop.same_payment_still(&customer, &payment, what).await?;
+    shop.run_settle().await?;
+    shop.pause(Duration::from_millis(500)).await;
+    must_be_unpaid(shop, &payment, &addresses).await?;
+    if shop.options.orders_command.is_none() {
         return Err(orders_missing());
     }
-    if check.has_fresh_orders() {
-        let what = "The return address was opened with lies in it, and nobody paid.";
-        check.expected.borrow_mut().push(Expected::new(what, &payment, Books::UNPAID));
-        check.release(&customer, &payment).await;
+    if !shop.has_fresh_orders() {
+        return Ok(Vec::new());
     }
-    Ok(())
-}
-
-/// Checks that the books say of a paid order that it is paid: those that never do say nothing about an unpaid one.
-pub(super) async fn books_know_paid_orders(check: &Check) -> Outcome {
-    if check.options.orders_command.is_none() || check.has_seen_paid.get() {
-        return Ok(());
-    }
-    if check.expected.borrow().iter().any(|one| one.books.paid > 0) {
-        return Ok(());
-    }
-    if !check.has_fresh_orders() && check.orders.borrow().len() < 2 {
-        // The last order is needed for what is not paid.
-        return Ok(());
-    }
-    let (customer, payment) = check.fresh_payment().await?;
-    let mark = check.service.mark();
-    check.service.pay(&payment.id, PAYS_AT_ONCE).await;
-    // Another rule is about a shop that settles nothing without the page.
-    check.status(&customer, &payment).await;
-    let expected = [Expected::new("The customer paid and came back.", &payment, Books::PAID)];
-    let found = check.books_come_to(&expected, mark, Duration::ZERO).await?;
-    if found[0].paid == 0 {
-        return not_checked(
-            "The customer paid an order, and the command of --orders did not print `paid` for it: see paid_without_return and --help.",
-        );
-    }
-    check.has_seen_paid.set(true);
-    Ok(())
-}
-
-/// A payment of another order that the shop has marked paid.
-pub(super) async fn paid_payment(check: &Check) -> Result<Option<Payment>, RuleError> {
-    let known = check.expected.borrow().iter().find(|one| one.books == Books::PAID).map(|one| one.payments[0].clone());
-    if known.is_some() || !check.has_fresh_orders() || check.options.orders_command.is_none() {
-        return Ok(known);
-    }
-    let (_, payment) = check.fresh_payment().await?;
-    let mark = check.service.mark();
-    check.service.pay(&payment.id, PAYS_AT_ONCE).await;
-    let expected = [Expected::new("The customer paid and never came back.", &payment, Books::PAID)];
-    // Another rule is about a shop that does not mark it.
-    check.books_come_to(&expected, mark, Duration::ZERO).await?;
-    Ok(Some(payment))
+    shop.release(&customer, &payment).await;
+    let what = "The return address was opened with lies in it, and nobody paid.";
+    Ok(vec![Expected::new(what, &payment, Books::UNPAID)])
 }
 
 /// Paths of the shop with lies in their query: the return address, the page, and the status route. `None` if the shop
 /// returns elsewhere.
-fn addresses(check: &Check, payment: &Payment, paid: Option<&Payment>) -> Option<Vec<String>> {
+fn addresses(shop: &CheckedShop, payment: &Payment, paid: Option<&Payment>) -> Option<Vec<String>> {
     let returns = url::Url::parse(payment.creation.body["redirect_url"].as_str()?).ok()?;
     // A page on another origin is not the shop's server.
-    let is_own = returns.origin().ascii_serialization() == check.options.shop.origin;
+    let is_own = returns.origin().ascii_serialization() == shop.options.shop.origin;
     let with_query = |path: &str, pairs: &[(&str, &str)]| {
-        let mut url = url::Url::parse(&check.options.shop.origin).ok()?.join(path).ok()?;
+        let mut url = url::Url::parse(&shop.options.shop.origin).ok()?.join(path).ok()?;
         url.query_pairs_mut().extend_pairs(pairs);
         Some(format!("{}?{}", url.path(), url.query().unwrap_or_default()))
     };
     let back = format!("{}?{}", returns.path(), returns.query().unwrap_or_default());
-    let status = format!("{}/intents/{}", check.options.shop.routes, payment.payment_ref);
+    let status = format!("{}/intents/{}", shop.options.shop.routes, payment.payment_ref);
     let nonce = payment.return_nonce.as_deref().unwrap_or_default();
     let of = |payment: &Payment, status: &'static str| {
         let Payment { id, payment_ref, reference, .. } = payment;
@@ -165,20 +110,20 @@ fn addresses(check: &Check, payment: &Payment, paid: Option<&Payment>) -> Option
         let pairs: Vec<(&str, &str)> = lie.iter().map(|(name, value)| (*name, value.as_str())).collect();
         found.extend(is_own.then(|| with_query(&back, &pairs)).flatten());
         let with_nonce = [&pairs[..], &[("guichet_return", nonce), ("paid", "1"), ("success", "true")]].concat();
-        found.extend(with_query(&check.options.page, &with_nonce));
+        found.extend(with_query(&shop.options.page, &with_nonce));
         found.extend(with_query(&status, &with_nonce));
     }
     Some(found)
 }
 
-async fn must_be_unpaid(check: &Check, payment: &Payment, addresses: &[String]) -> Outcome {
+async fn must_be_unpaid(shop: &CheckedShop, payment: &Payment, addresses: &[String]) -> Outcome {
     let sent = || format!("GET, HEAD and POST, by the customer and by others: {}", addresses.join(" "));
-    check.must_be_unpaid(payment, || "Nobody paid, and the return address was opened.".to_owned(), sent).await
+    shop.must_be_unpaid(payment, || "Nobody paid, and the return address was opened.".to_owned(), sent).await
 }
 
 /// Sends what is in an address as the service would send a notification: the interface has none, so whatever comes is
 /// forged.
-async fn post(check: &Check, visitor: &Customer, address: &str) {
+async fn post(shop: &CheckedShop, visitor: &Customer, address: &str) {
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     let pairs = url::form_urlencoded::parse(query.as_bytes());
     let mut fields: Map<String, Value> = pairs.map(|(name, value)| (name.into_owned(), value.into())).collect();
@@ -190,17 +135,17 @@ async fn post(check: &Check, visitor: &Customer, address: &str) {
         ("data".to_owned(), json!({"object": intent})),
     ]);
     let json = Value::Object(fields);
-    check.request(visitor, "POST", path).body("application/x-www-form-urlencoded", query.to_owned()).send().await;
-    check.request(visitor, "POST", path).json(&json).send().await;
+    shop.request(visitor, "POST", path).body("application/x-www-form-urlencoded", query.to_owned()).send().await;
+    shop.request(visitor, "POST", path).json(&json).send().await;
     // As a script on the shop's own page would.
-    check.request(visitor, "POST", path).on_own_page().json(&json).send().await;
+    shop.request(visitor, "POST", path).on_own_page().json(&json).send().await;
 }
 
 /// As a browser does: it comes to a page from another site, which the hosted page is, and asks a route from the shop's
 /// own page.
-fn open<'a>(check: &'a Check, visitor: &'a Customer, method: &'static str, address: &str) -> RequestBuilder<'a> {
-    let request = check.request(visitor, method, address);
-    if address.starts_with(&format!("{}/", check.options.shop.routes)) {
+fn open<'a>(shop: &'a CheckedShop, visitor: &'a Customer, method: &'static str, address: &str) -> RequestBuilder<'a> {
+    let request = shop.request(visitor, method, address);
+    if address.starts_with(&format!("{}/", shop.options.shop.routes)) {
         return request.on_own_page();
     }
     request
@@ -210,25 +155,25 @@ fn open<'a>(check: &'a Check, visitor: &'a Customer, method: &'static str, addre
 }
 
 /// What the page needs to say what is known: until when a declined attempt may still be approved.
-pub(super) async fn approvable_until_is_handed_on(check: &Check) -> Outcome {
-    let (customer, payment) = check.fresh_payment().await?;
+pub(super) async fn approvable_until_is_handed_on(shop: &CheckedShop) -> Outcome {
+    let (customer, payment) = shop.fresh_payment().await?;
     // An attempt that the operator never approves, so that no refund comes into the books later.
-    check.service.pay(&payment.id, STAYS_PROCESSING).await;
-    true_status(check, &customer, &payment).await?;
-    check.service.abandon(&payment.id, 1).await;
-    hands_on(check, &customer, &payment).await?;
-    check.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
-    hands_on(check, &customer, &payment).await
+    shop.service.pay(&payment.id, STAYS_PROCESSING).await;
+    true_status(shop, &customer, &payment).await?;
+    shop.service.abandon(&payment.id, 1).await;
+    hands_on(shop, &customer, &payment).await?;
+    shop.service.pay(&payment.id, DECLINED_FOR_GOOD).await;
+    hands_on(shop, &customer, &payment).await
 }
 
 /// Checks that the page is told the payment's status. Returns the answer, and the payment.
-async fn true_status(check: &Check, customer: &Customer, payment: &Payment) -> Result<(Exchange, Value), RuleError> {
-    let mut exchange = check.status(customer, payment).await;
-    if [0, 502, 503].contains(&exchange.status()) {
-        // One call may fail.
-        exchange = check.status(customer, payment).await;
-    }
-    let intent = check.service.intent(&payment.id).await;
+async fn true_status(
+    shop: &CheckedShop,
+    customer: &Customer,
+    payment: &Payment,
+) -> Result<(Exchange, Value), RuleError> {
+    let exchange = shop.sure_status(customer, payment).await;
+    let intent = shop.service.intent(&payment.id).await;
     if exchange.data()["status"] != intent["status"] {
         let why = format!("The payment is {}, and the page was not told so.", intent["status"]);
         return Err(exchange.fail(why));
@@ -236,8 +181,8 @@ async fn true_status(check: &Check, customer: &Customer, payment: &Payment) -> R
     Ok((exchange, intent))
 }
 
-async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outcome {
-    let (exchange, intent) = true_status(check, customer, payment).await?;
+async fn hands_on(shop: &CheckedShop, customer: &Customer, payment: &Payment) -> Outcome {
+    let (exchange, intent) = true_status(shop, customer, payment).await?;
     let told = exchange.data();
     // What is absent says something else than null.
     let until = |object: &Value| object.get("approvable_until").map_or("absent".to_owned(), Value::to_string);
@@ -251,8 +196,9 @@ async fn hands_on(check: &Check, customer: &Customer, payment: &Payment) -> Outc
     ] {
         if is != must {
             let why = format!(
-                "An attempt was declined, and the operator may still approve it. The answer has {name} {is}, and the service's reply {must}: \
-                 the page would say that the payment has failed, and the customer would pay twice."
+                "An attempt was declined, and the operator may still approve it. The answer has {name} {is}, and the \
+                 service's reply {must}: the page would say that the payment has failed, and the customer would pay \
+                 twice."
             );
             return Err(exchange.fail(why));
         }

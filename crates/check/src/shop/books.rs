@@ -1,7 +1,10 @@
 //! What the shop's books say of its orders, and what they must say.
 
+use super::checked_shop::CheckedShop;
 use super::payment::Payment;
-use super::{Check, RuleError, not_checked};
+use crate::catalog::ORDERS;
+use crate::outcome::{Outcome, RuleError};
+use crate::service::PAYS_AT_ONCE;
 use std::time::Duration;
 
 /// How often a payment is read, as it is now, before its books are final: a reading that was under way at the first one
@@ -63,6 +66,11 @@ impl Expected {
         Self { what: what.into(), payments: vec![payment.clone()], books }
     }
 
+    /// Fails if the books say something else.
+    pub(crate) fn compare(&self, found: Books) -> Outcome {
+        if found == self.books { Ok(()) } else { Err(self.fail(found)) }
+    }
+
     /// A failed rule, because the books say something else.
     pub(crate) fn fail(&self, found: Books) -> RuleError {
         let Self { what, payments, books } = self;
@@ -72,7 +80,28 @@ impl Expected {
             references.join(" and "),
             payments[0].order
         );
-        RuleError::Failed { why, sent: "nothing: no browser asks".into(), came: format!("The books have {found}.") }
+        RuleError::unasked(why, format!("The books have {found}."))
+    }
+}
+
+/// The result of a rule; `Ok` is a pass, with what the books must say until the end of the check.
+pub(crate) type Settled = Result<Vec<Expected>, RuleError>;
+
+/// The same, where the books must say it even if the rest of the rule is not checked.
+pub(crate) struct Kept {
+    pub(crate) expected: Vec<Expected>,
+    pub(crate) outcome: Outcome,
+}
+
+impl From<()> for Kept {
+    fn from((): ()) -> Self {
+        Vec::new().into()
+    }
+}
+
+impl From<Vec<Expected>> for Kept {
+    fn from(expected: Vec<Expected>) -> Self {
+        Self { expected, outcome: Ok(()) }
     }
 }
 
@@ -83,15 +112,7 @@ pub(crate) fn orders_missing() -> RuleError {
     )
 }
 
-impl Check {
-    /// Checks that the shop's books can be read. `what` is what only they say.
-    pub(crate) fn require_orders(&self, what: &str) -> Result<(), RuleError> {
-        match self.options.orders_command {
-            Some(_) => Ok(()),
-            None => not_checked(format!("Missing option --orders: only the shop's books say {what}.")),
-        }
-    }
-
+impl CheckedShop {
     /// What the shop's books say about the order; `None` without `--orders`.
     pub(crate) async fn books(&self, payment: &Payment) -> Result<Option<Books>, RuleError> {
         Ok(self.printed_books(payment).await?.map(|text| Books::read(&text)))
@@ -130,7 +151,7 @@ impl Check {
         payment: &Payment,
         what: impl FnOnce() -> String,
         sent: impl FnOnce() -> String,
-    ) -> Result<(), RuleError> {
+    ) -> Outcome {
         match self.books(payment).await? {
             Some(books) if books.paid > 0 => Err(RuleError::Failed {
                 why: format!("{} The shop marked the order {} of {} paid.", what(), payment.order, payment.reference),
@@ -173,11 +194,10 @@ impl Check {
         mark: usize,
         more: Duration,
     ) -> Result<Vec<Books>, RuleError> {
-        self.require_orders("what became of the payments")?;
+        self.require(ORDERS, "only the shop's books say what became of the payments.")?;
         let mut statuses = Vec::new();
         for payment in expected.iter().flat_map(|one| &one.payments) {
-            let status = self.service.intent(&payment.id).await["status"].as_str().unwrap_or_default().to_owned();
-            statuses.push((payment.id.as_str(), status));
+            statuses.push((payment.id.as_str(), self.service.status(&payment.id).await));
         }
         let is_read = |payment: &Payment| {
             let status = statuses.iter().find(|(id, _)| *id == payment.id).map(|(_, status)| status.as_str());
@@ -196,8 +216,8 @@ impl Check {
                     continue;
                 }
                 if one.payments.iter().all(is_read) {
-                    let since = *enough_since.get_or_insert(self.waited.get());
-                    if self.waited.get().saturating_sub(since) > WRITING {
+                    let since = *enough_since.get_or_insert(self.waited());
+                    if self.waited().saturating_sub(since) > WRITING {
                         continue;
                     }
                 }
@@ -209,22 +229,26 @@ impl Check {
         Ok(found)
     }
 
-    /// The same, and the rule fails if one of the books says something else in the end. Otherwise they must say so
+    /// The same, and the rule fails if one of the books says something else in the end. Returns what they must say
     /// until the end of the check.
-    pub(crate) async fn books_must_come_to(
-        &self,
-        expected: &[Expected],
-        mark: usize,
-        more: Duration,
-    ) -> Result<(), RuleError> {
-        let found = self.books_come_to(expected, mark, more).await?;
+    pub(crate) async fn books_must_come_to(&self, expected: Vec<Expected>, mark: usize, more: Duration) -> Settled {
+        let found = self.books_come_to(&expected, mark, more).await?;
         for (one, found) in expected.iter().zip(found) {
-            if found != one.books {
-                return Err(one.fail(found));
-            }
+            one.compare(found)?;
         }
-        self.expected.borrow_mut().extend_from_slice(expected);
-        Ok(())
+        Ok(expected)
+    }
+
+    /// The books say what they must of this order, now.
+    pub(crate) async fn books_must_be(&self, expected: &Expected) -> Outcome {
+        expected.compare(self.books_of(&expected.payments).await?)
+    }
+
+    /// The customer pays and never comes back: the books must come to say so. `what` happened.
+    pub(crate) async fn must_be_settled(&self, payment: &Payment, what: impl Into<String>) -> Settled {
+        let mark = self.service.mark();
+        self.service.pay(&payment.id, PAYS_AT_ONCE).await;
+        self.books_must_come_to(vec![Expected::new(what, payment, Books::PAID)], mark, Duration::ZERO).await
     }
 }
 

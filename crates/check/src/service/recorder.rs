@@ -1,25 +1,26 @@
 //! The payment service that a checked shop talks to: a sandbox behind a recorder that can change, withhold and refuse
 //! replies.
 
-use crate::lies::Lies;
+use super::call::{Call, ELSEWHERE};
+use super::interference::{Kind, Target};
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
-use axum::http::request::Parts;
 use axum::http::{Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use guichet::shop::Profile;
 use guichet_sandbox::{Documented, Dropped, InProcess};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+
+/// Test phones of the sandbox.
+pub(crate) const PAYS_AT_ONCE: &str = "237670000000";
+pub(crate) const DECLINED_FOR_GOOD: &str = "237670000006";
+pub(crate) const STAYS_PROCESSING: &str = "237670000005";
 
 /// The most bytes of a recorded body. The sandbox itself accepts less.
 const MAX_BODY: usize = 8 << 20;
-/// The path of payments, and of their list.
-const INTENTS: &str = "/v1/payment-intents";
-/// What stands before the path of a call in the address that a redirect names.
-const ELSEWHERE: &str = "/elsewhere";
 
 /// The service of a check.
 pub struct Service {
@@ -39,118 +40,8 @@ struct State {
     held: usize,
 }
 
-/// A call of the shop to the service.
-#[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub(crate) method: String,
-    /// The path with its query.
-    pub(crate) path: String,
-    /// The name and port under which the shop knows the service.
-    host: String,
-    pub(crate) referer: String,
-    pub(crate) body: Value,
-    /// Whether it had the merchant's key.
-    pub(crate) with_key: bool,
-    /// The reply before any change; null if there is none yet.
-    pub(crate) reply: Value,
-}
-
-impl Call {
-    fn new(parts: &Parts, body: &[u8], key: &str) -> Self {
-        let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-        Self {
-            method: parts.method.to_string(),
-            path: parts.uri.path_and_query().map_or_else(String::new, ToString::to_string),
-            host: text(header::HOST),
-            referer: text(header::REFERER),
-            body: serde_json::from_slice(body).unwrap_or_default(),
-            with_key: text(header::AUTHORIZATION).strip_prefix("Bearer ") == Some(key),
-            reply: Value::Null,
-        }
-    }
-
-    /// Whether it creates a payment.
-    pub(crate) fn is_creation(&self) -> bool {
-        self.method == "POST" && self.path == INTENTS
-    }
-
-    /// Whether it sends the order of this reference.
-    pub(crate) fn creates(&self, reference: &str) -> bool {
-        self.is_creation() && self.body["merchant_reference"] == reference
-    }
-
-    /// The status that the reply gives of this payment. It is null if the reply has none, or if there is no reply yet.
-    pub(crate) fn status_of<'a>(&'a self, intent: &str) -> &'a Value {
-        let data = &self.reply["data"];
-        let payment = match data {
-            Value::Array(entries) => entries.iter().find(|entry| entry["id"] == intent),
-            _ => (data["id"] == intent).then_some(data),
-        };
-        payment.map_or(&Value::Null, |payment| &payment["status"])
-    }
-
-    /// Whether it is where a redirect has led.
-    pub(crate) fn is_elsewhere(&self) -> bool {
-        self.path.starts_with(ELSEWHERE)
-    }
-
-    /// Whether it creates a session.
-    pub(crate) fn is_session(&self) -> bool {
-        self.method == "POST" && self.path == "/v1/sessions/create"
-    }
-
-    /// Whether it reads this payment, or a list of payments.
-    pub(crate) fn reads(&self, intent: &str) -> bool {
-        let path = self.path.split('?').next().unwrap_or_default().strip_prefix(INTENTS);
-        let of_this = path.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('/') == Some(intent));
-        self.method == "GET" && of_this
-    }
-}
-
 /// What happens to the shop's calls, until it is dropped.
 pub(crate) struct Interfering<'a>(&'a Service, u64);
-
-/// The calls that are interfered with.
-pub(crate) enum Target {
-    Every,
-    /// The reads of one payment.
-    ReadsOf(String),
-    /// The reads of one payment, and the repeated creation under its reference.
-    Payment {
-        intent: String,
-        reference: String,
-    },
-    /// Every call that creates a payment.
-    Creations,
-    /// Every call that creates a session.
-    Sessions,
-}
-
-/// What happens to a call.
-#[derive(Clone)]
-pub(crate) enum Kind {
-    /// The reply is another one than the true one.
-    Lie(Arc<Lies>),
-    /// The reply has these fields in its data, in place of its own.
-    Fields(Value),
-    /// It is refused with this status.
-    Refuse(u16),
-    /// The reply is no JSON.
-    Malformed,
-    /// It is answered after the interference has ended.
-    Hold,
-    /// It is executed, and then refused with 503.
-    Lost,
-    /// It is redirected with this status to this origin.
-    Redirect(u16, String),
-}
-
-impl Kind {
-    /// Whether the call gets no reply that the shop can use.
-    fn refuses(&self) -> bool {
-        matches!(self, Self::Refuse(_) | Self::Malformed | Self::Lost | Self::Redirect(..))
-    }
-}
 
 struct Interference {
     target: Target,
@@ -265,16 +156,7 @@ impl Service {
     fn record(&self, call: Call) -> (usize, Option<Kind>, watch::Receiver<()>) {
         let mut state = self.state();
         let mut interferences = state.interferences.iter().rev().map(|(_, interference)| interference);
-        let interference = interferences.find(|interference| match &interference.target {
-            Target::Every => true,
-            // A refused list would be refused for the other payments in it too.
-            Target::ReadsOf(intent) => {
-                call.reads(intent) && !(interference.kind.refuses() && call.path.split('?').next() == Some(INTENTS))
-            }
-            Target::Payment { intent, reference } => call.reads(intent) || call.creates(reference),
-            Target::Creations => call.is_creation(),
-            Target::Sessions => call.is_session(),
-        });
+        let interference = interferences.find(|interference| interference.target.has(&call, &interference.kind));
         let kind = interference.map(|interference| interference.kind.clone());
         let end = interference.map_or_else(|| watch::channel(()).1, |interference| interference.end.subscribe());
         state.calls.push(call);
@@ -329,18 +211,12 @@ impl Service {
     /// The payments that the shop has created and that can still be paid, the oldest first: each with its
     /// `payment_ref`.
     pub(crate) async fn open_payments(&self) -> Vec<(String, String)> {
-        let created: Vec<(String, String)> = {
-            let state = self.state();
-            let texts = |call: &Call| {
-                let text = |field: &str| call.reply["data"][field].as_str().map(str::to_owned);
-                text("id").zip(text("payment_ref"))
-            };
-            state.calls.iter().filter(|call| call.is_creation()).filter_map(texts).collect()
-        };
-        let mut open: Vec<(String, String)> = Vec::new();
-        for payment in created {
-            if !open.contains(&payment) && self.intent(&payment.0).await["status"] == "requires_action" {
-                open.push(payment);
+        let mut open = Vec::new();
+        for id in self.created() {
+            let intent = self.intent(&id).await;
+            if intent["status"] == "requires_action" {
+                let payment_ref = intent["payment_ref"].as_str().unwrap_or_default().to_owned();
+                open.push((id, payment_ref));
             }
         }
         open
@@ -348,17 +224,20 @@ impl Service {
 
     /// How many payments the shop has created that have not ended.
     pub(crate) async fn unfinished(&self) -> usize {
-        let created: BTreeSet<String> = {
-            let state = self.state();
-            let ids = state.calls.iter().filter(|call| call.is_creation());
-            ids.filter_map(|call| call.reply["data"]["id"].as_str()).map(str::to_owned).collect()
-        };
         let mut count = 0;
-        for id in created {
-            let status = self.intent(&id).await["status"].take();
-            count += usize::from(["requires_action", "processing"].iter().any(|open| status == *open));
+        for id in self.created() {
+            let status = self.status(&id).await;
+            count += usize::from(["requires_action", "processing"].contains(&status.as_str()));
         }
         count
+    }
+
+    /// The payments that the shop has created, the oldest first.
+    fn created(&self) -> Vec<String> {
+        let state = self.state();
+        let mut known = BTreeSet::new();
+        let created = state.calls.iter().filter_map(Call::created);
+        created.filter(|id| known.insert(*id)).map(str::to_owned).collect()
     }
 
     /// Another origin at which the service answers, by its other name; `None` if the shop knows it by a name that has
@@ -437,6 +316,11 @@ impl Service {
     /// The payment, as it is.
     pub(crate) async fn intent(&self, id: &str) -> Value {
         self.call("GET", &format!("/v1/payment-intents/{id}"), self.secret_key(), None).await["data"].take()
+    }
+
+    /// The status of the payment, as it is.
+    pub(crate) async fn status(&self, id: &str) -> String {
+        self.intent(id).await["status"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Whether the service accepts a session token.

@@ -1,7 +1,10 @@
 //! Payments of the shop's orders, as the rules need them.
 
-use super::service::Call;
-use super::{Check, Customer, Exchange, RuleError, not_checked};
+use super::checked_shop::CheckedShop;
+use super::customer::Customer;
+use super::exchange::Exchange;
+use crate::outcome::{RuleError, not_checked};
+use crate::service::Call;
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -25,11 +28,10 @@ impl Payment {
     }
 }
 
-impl Check {
+impl CheckedShop {
     /// Sends an order from the shop's page, and reads the payment that the shop answers with.
     pub(crate) async fn buy(&self, customer: &Customer, order: &Value) -> Result<Payment, Exchange> {
-        let exchange = self.route_request(customer, "POST", "/intents").on_own_page().json(order).send().await;
-        self.payment(order, exchange)
+        self.payment(order, self.send_order(customer, order).await)
     }
 
     /// The payment of a response of `POST {m}/intents`. The error is the exchange, if it has none.
@@ -53,16 +55,17 @@ impl Check {
     pub(crate) async fn open_payment(&self) -> Result<(Rc<Customer>, Payment), RuleError> {
         let customer = self.customer(0).await?;
         let mut last = None;
-        let mut fresh = 0;
+        // An order of the pattern may be refused, so not all of them are tried.
+        let mut fresh = 0..3;
         loop {
-            // An order of the pattern may be refused, so not all of them are tried.
-            if self.orders.borrow().is_empty() && fresh < 3 {
-                fresh += 1;
-                self.orders.borrow_mut().extend(self.fresh_order());
-            }
-            let Some(order) = self.orders.borrow().front().cloned() else {
+            let order = self.orders.borrow().open.front().cloned();
+            let Some(order) = order else {
+                if let Some(order) = fresh.next().and_then(|_| self.fresh_order()) {
+                    self.orders.borrow_mut().open.push_back(order);
+                    continue;
+                }
                 // The cause is said once: the other rules have the same.
-                if self.has_no_order.replace(true) {
+                if std::mem::replace(&mut self.orders.borrow_mut().is_lack_told, true) {
                     return not_checked("No order is left that can be paid: see the first rule that says so.");
                 }
                 return not_checked(match last {
@@ -75,15 +78,27 @@ impl Check {
                 Ok(_) => {}
                 Err(exchange) => last = Some(exchange),
             }
-            self.orders.borrow_mut().pop_front();
+            self.orders.borrow_mut().open.pop_front();
         }
     }
 
     /// An order that the shop has not seen; `None` without `--order-pattern`.
     pub(crate) fn fresh_order(&self) -> Option<Value> {
         let pattern = self.options.order_pattern.as_ref()?;
-        self.taken.set(self.taken.get() + 1);
-        Some(pattern.order(self.taken.get()))
+        let mut orders = self.orders.borrow_mut();
+        orders.taken += 1;
+        Some(pattern.order(orders.taken))
+    }
+
+    /// The same, or else the order of this payment.
+    pub(crate) fn fresh_order_or(&self, payment: &Payment) -> Value {
+        self.fresh_order().unwrap_or_else(|| payment.order.clone())
+    }
+
+    /// An order that may be open, or else one of the pattern.
+    pub(crate) fn any_order(&self) -> Option<Value> {
+        let open = self.orders.borrow().open.front().cloned();
+        open.or_else(|| self.fresh_order())
     }
 
     async fn is_open(&self, payment: &Payment) -> bool {
@@ -110,14 +125,20 @@ impl Check {
     /// Puts the order behind the others: the shop may not read its payment for a while.
     pub(crate) fn set_aside(&self, payment: &Payment) {
         let mut orders = self.orders.borrow_mut();
-        if orders.front() == Some(&payment.order) {
-            orders.rotate_left(1);
+        if orders.open.front() == Some(&payment.order) {
+            orders.open.rotate_left(1);
         }
     }
 
     /// Asks for the payment's status, from the shop's page.
     pub(crate) async fn status(&self, customer: &Customer, payment: &Payment) -> Exchange {
-        self.route_request(customer, "GET", &format!("/intents/{}", payment.payment_ref)).on_own_page().send().await
+        self.request_status(customer, &payment.payment_ref).await
+    }
+
+    /// The same, and once more if the shop could not read it: one call may fail.
+    pub(crate) async fn sure_status(&self, customer: &Customer, payment: &Payment) -> Exchange {
+        let exchange = self.status(customer, payment).await;
+        if exchange.is_unavailable() { self.status(customer, payment).await } else { exchange }
     }
 
     /// Whether there are always new orders.
@@ -144,7 +165,14 @@ impl Check {
 
     pub(crate) async fn release_named(&self, customer: &Customer, id: &str, payment_ref: &str) {
         self.service.cancel(id).await;
-        self.route_request(customer, "GET", &format!("/intents/{payment_ref}")).on_own_page().send().await;
+        self.request_status(customer, payment_ref).await;
+    }
+
+    /// The same, if there are always new orders: otherwise a later rule needs it.
+    pub(crate) async fn release_if_fresh(&self, customer: &Customer, payment: &Payment) {
+        if self.has_fresh_orders() {
+            self.release(customer, payment).await;
+        }
     }
 
     /// Cancels the payments that earlier rules have left open, if there are always new orders.
