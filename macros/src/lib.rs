@@ -6,6 +6,7 @@
 mod field;
 mod operation;
 mod resource;
+mod schema;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
@@ -30,15 +31,14 @@ use syn::parse_macro_input;
 /// expands to
 ///
 /// ```text
+/// #[schema]
 /// #[derive(Clone, Debug)]
-/// #[cfg_attr(not(feature = "service"), non_exhaustive)]
-/// #[cfg_attr(feature = "service", derive(JsonSchema))]
+/// #[non_exhaustive]
 /// pub struct CreatePlan {
-///     #[cfg_attr(feature = "service", schemars(with = "Described<String>"))]
 ///     pub name: String,
-///     #[cfg_attr(feature = "service", schemars(with = "Described<AmountNumber>"))]
+///     #[schemars(with = "AmountNumber")]
 ///     pub amount: Amount,
-///     #[cfg_attr(feature = "service", schemars(with = "Described<Currency>", default))]
+///     #[schemars(default)]
 ///     pub currency: Currency,
 /// }
 ///
@@ -79,8 +79,7 @@ use syn::parse_macro_input;
 /// ```
 ///
 /// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that an option selects. This
-/// trait reads, writes and describes the field and names the kind of its argument, so a form that cannot be derived is
-/// one `impl`.
+/// trait reads and writes the field and names the kind of its argument, so a form that cannot be derived is one `impl`.
 ///
 /// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the
 /// query of a `GET` and in the body of other methods.
@@ -138,17 +137,26 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// expands to
 ///
 /// ```text
+/// #[schema]
 /// #[derive(Clone, Debug, Deserialize, Serialize)]     // reading is lenient; writing redacts: "session_token":"***"
-/// #[cfg_attr(not(feature = "service"), non_exhaustive)]
-/// #[cfg_attr(feature = "service", derive(JsonSchema), schemars(extend("x-guichet-documented" = ["session_token", "expires_at"])))]
+/// #[non_exhaustive]
+/// #[schemars(extend("x-guichet-documented" = ["session_token", "expires_at"]))]
 /// pub struct CreatedSession {
 ///     pub session_token: SessionToken,
 ///     #[serde(default, deserialize_with = "lenient")]
-///     #[cfg_attr(feature = "service", schemars(with = "Moment"))]
+///     #[schemars(with = "Moment")]
 ///     pub expires_at: Option<Moment>,
 /// }
 ///
-/// #[cfg(feature = "service")]
+/// // With the feature `service`:
+///
+/// pub struct CreatedSessionParts {                   // the same fields, of which a service builds one
+///     pub session_token: SessionToken,
+///     pub expires_at: Option<Moment>,
+/// }
+///
+/// impl From<CreatedSessionParts> for CreatedSession { … }
+///
 /// impl Reveal for CreatedSession {                   // the service's writer, which nothing outside of the crate can name
 ///     fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
 ///         let mut fields = serializer.serialize_struct("CreatedSession", 2)?;
@@ -179,4 +187,11 @@ pub fn resource(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as resource::Arguments);
     let item = parse_macro_input!(item as syn::DeriveInput);
     resource::expand(&arguments, item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives the JSON schema of a type, for the feature `service` alone, as `#[operation]` and `#[resource]` do. The
+/// `#[schemars(…)]` of the type, its variants and its fields count for that feature.
+#[proc_macro_attribute]
+pub fn schema(_: TokenStream, item: TokenStream) -> TokenStream {
+    schema::expand(parse_macro_input!(item as syn::DeriveInput)).into()
 }

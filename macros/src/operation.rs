@@ -1,11 +1,14 @@
 //! `#[operation]`.
 
-use crate::field::{Field, description, documented, with_example};
+use crate::field::{Field, documented, with_example};
+use crate::schema;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, bracketed, parenthesized};
+use syn::{
+    DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, bracketed, parenthesized, parse_quote,
+};
 
 /// The arguments that a field of an operation may have.
 const WORDS: &[&str] =
@@ -181,33 +184,32 @@ fn is_required(field: &Field) -> bool {
 fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> TokenStream {
     let (name, visibility) = (&item.ident, &item.vis);
     let attributes = &item.attrs;
-    let mut type_schema = vec![description(attributes), documented(fields, arguments.assumed)];
-    if let Some((names, _)) = &arguments.at_least_one {
+    let documented = documented(fields, arguments.assumed);
+    let at_least_one = arguments.at_least_one.as_ref().map(|(names, _)| {
         let absent = names.iter().map(|name| {
             let name = name.to_string();
             quote!(#name: { "type": "null" })
         });
         // Not `anyOf` at the root: some generators read it as a union of whole bodies, and lose the fields.
-        type_schema.push(quote!(extend("not" = { "properties": { #(#absent),* } })));
-    }
-    type_schema.retain(|option| !option.is_empty());
+        quote!(#[schemars(extend("not" = { "properties": { #(#absent),* } }))])
+    });
     let debug = (!fields.iter().any(|field| field.options.secret)).then(|| quote!(Debug,));
     let default = fields.iter().all(|field| field.option_inner().is_some()).then(|| quote!(Default,));
     let fields = fields.iter().map(|field| {
         let Field { name, ty, visibility, attributes, .. } = field;
-        let field_type = field_type(arguments, field);
-        let schema = field.schema(Some(quote!(crate::protocol::Described<#field_type>)));
+        let schema = field.schema(form(arguments, field));
         quote!(#(#attributes)* #schema #visibility #name: #ty)
     });
-    quote! {
+    schema::expand(parse_quote! {
         #(#attributes)*
         #[derive(Clone, #debug #default)]
-        #[cfg_attr(not(feature = "service"), non_exhaustive)]
-        #[cfg_attr(feature = "service", derive(schemars::JsonSchema), schemars(#(#type_schema),*))]
+        #[non_exhaustive]
+        #documented
+        #at_least_one
         #visibility struct #name {
             #(#fields,)*
         }
-    }
+    })
 }
 
 /// `new`, whose arguments are the required fields.
@@ -269,8 +271,8 @@ fn checked(new: &[Argument], required: &[&Field]) -> Result<Vec<Argument>> {
 
 /// The setter of a field that is not required.
 fn setter(field: &Field) -> TokenStream {
-    let Field { name, ty, attributes, .. } = field;
-    let documentation = attributes.iter().filter(|attribute: &&Attribute| attribute.path().is_ident("doc"));
+    let Field { name, ty, .. } = field;
+    let documentation = field.documentation();
     let (takes, value) = match field.option_inner() {
         Some(inner) => (inner, quote!(Some(#name))),
         None => (ty, quote!(#name)),
@@ -377,20 +379,24 @@ fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
     }
 }
 
-/// The `FieldType` that reads, writes and describes a field: its own type, unless an option selects another.
+/// The `FieldType` that reads and writes a field.
 fn field_type(arguments: &Arguments, field: &Field) -> TokenStream {
+    form(arguments, field).unwrap_or_else(|| field.option_inner().unwrap_or(&field.ty).to_token_stream())
+}
+
+/// The form of a field that an option selects in place of its own type.
+fn form(arguments: &Arguments, field: &Field) -> Option<TokenStream> {
     let options = &field.options;
     if options.number {
-        quote!(crate::operations::amount::AmountNumber)
+        Some(quote!(crate::operations::amount::AmountNumber))
     } else if options.min.is_some() || options.max.is_some() {
         let min = options.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
         let max = options.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));
-        quote!(crate::protocol::Whole<#min, #max>)
+        Some(quote!(crate::protocol::Whole<#min, #max>))
     } else if field.is_a("bool") && travels_in_the_query(arguments, field) {
-        quote!(crate::protocol::Switch)
+        Some(quote!(crate::protocol::Switch))
     } else {
-        let ty = field.option_inner().unwrap_or(&field.ty);
-        quote!(#ty)
+        None
     }
 }
 

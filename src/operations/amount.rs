@@ -2,11 +2,7 @@
 //! field says `number`.
 
 use crate::protocol::{Argument, ErrorCode, FieldType, whole};
-#[cfg(feature = "service")]
-use crate::values::text_schema;
 use crate::values::{Amount, Invalid};
-#[cfg(feature = "service")]
-use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serializer, ser::Error};
 use serde_json::Value;
 
@@ -22,11 +18,6 @@ impl FieldType for Amount {
 
     fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&requestable::<S>(amount)?.to_string())
-    }
-
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        text_schema([json_schema!({ "pattern": "^[1-9][0-9]{0,14}$" })])
     }
 
     /// `AmountOutOfRange` for a string of digits that is too small or too large, `ParameterInvalid` for any other
@@ -60,15 +51,14 @@ impl FieldType for AmountNumber {
         serializer.serialize_u64(requestable::<S>(amount)?)
     }
 
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
-    }
-
     fn refusal(value: &Value) -> ErrorCode {
         if value.is_i64() || whole(value).is_some() { ErrorCode::AmountOutOfRange } else { ErrorCode::ParameterInvalid }
     }
 }
+
+described! { AmountNumber: schemars::json_schema!({
+    "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64,
+}) }
 
 /// Returns the whole units of an amount, or an error if a request cannot carry them.
 fn requestable<S: Serializer>(amount: &Amount) -> Result<u64, S::Error> {

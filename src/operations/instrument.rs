@@ -1,5 +1,6 @@
 //! The payment method of a request.
 
+use super::schema;
 use crate::protocol::{Argument, ErrorCode, FieldError, FieldType, Shorthand, whole, written_by_its_type};
 use crate::values::{Invalid, OperatorCode, Phone, normalize_digits};
 use serde::Serialize;
@@ -15,16 +16,10 @@ use std::fmt;
 /// assert_eq!(format!("{phone:?}"), "MobileMoney(***)");
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
+#[schema]
 #[derive(Clone, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-#[cfg_attr(
-    feature = "service",
-    derive(schemars::JsonSchema),
-    schemars(
-        description = "A payment method: a card or a mobile money account. Its `Debug` shows neither a phone nor a card number."
-    )
-)]
+#[non_exhaustive]
 pub enum Instrument {
     /// A card.
     Card {
@@ -38,7 +33,7 @@ pub enum Instrument {
         /// The operator that the customer has chosen. Without one, the service takes the operator of the phone's
         /// prefix.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "service", schemars(extend("x-guichet-known" = "operators")))]
+        #[schemars(extend("x-guichet-known" = "operators"))]
         operator: Option<OperatorCode>,
     },
 }
@@ -58,24 +53,20 @@ impl Instrument {
 /// let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
 /// let card = Instrument::Card { card };
 /// ```
+#[schema]
 #[derive(Clone, Eq, PartialEq, Serialize)]
-#[cfg_attr(
-    feature = "service",
-    derive(schemars::JsonSchema),
-    schemars(description = "The details of a card. Its `Debug` shows none of them.")
-)]
 pub struct Card {
     /// The number, digits only.
-    #[cfg_attr(feature = "service", schemars(extend("x-guichet-known" = "test_cards")))]
+    #[schemars(extend("x-guichet-known" = "test_cards"))]
     pub number: String,
     /// The month it expires in, 1 to 12.
-    #[cfg_attr(feature = "service", schemars(range(min = 1, max = 12)))]
+    #[schemars(range(min = 1, max = 12))]
     pub exp_month: u8,
     /// The year it expires in, four digits.
-    #[cfg_attr(feature = "service", schemars(range(min = 2000, max = 2999)))]
+    #[schemars(range(min = 2000, max = 2999))]
     pub exp_year: u16,
     /// The three or four digits on its back.
-    #[cfg_attr(feature = "service", schemars(regex(pattern = "^[0-9]{3,4}$")))]
+    #[schemars(regex(pattern = "^[0-9]{3,4}$"))]
     pub cvc: String,
 }
 

@@ -481,19 +481,6 @@ impl From<ApprovableUntil> for Option<i64> {
     }
 }
 
-#[cfg(feature = "service")]
-crate::values::described! { ApprovableUntil: schemars::json_schema!({
-    "type": ["integer", "null"],
-    "description": "Until when the operator may still approve what it has declined, in Unix seconds. Null: its word is final.",
-}) }
-
-#[cfg(feature = "service")]
-impl crate::protocol::Reveal for ApprovableUntil {
-    fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.serialize(serializer)
-    }
-}
-
 /// Reads a decline. One that cannot be read is a decline, too.
 fn declined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LastPaymentError>, D::Error> {
     let sent = Value::deserialize(deserializer)?;

@@ -2,14 +2,11 @@
 
 use super::{ErrorCode, FieldError};
 use crate::values::{GREATEST_INTEGER, Invalid, TextValue};
-#[cfg(feature = "service")]
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How the service reads a field of an operation, how a client writes it, its JSON schema, and its argument at the
-/// terminal.
+/// How the service reads a field of an operation, how a client writes it, and its argument at the terminal.
 ///
 /// A field's own type is its `FieldType`, unless the field says `number`, or has `min` or `max`: one Rust type may have
 /// several forms. A form that cannot be derived (a union, free key-value pairs, a number in two forms) implements this
@@ -40,10 +37,6 @@ pub trait FieldType {
     /// The serializer's own, and its `custom` for a value that a request cannot carry.
     fn write<S: Serializer>(value: &Self::Holds, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// The JSON schema of the values that [`FieldType::read`] accepts.
-    #[cfg(feature = "service")]
-    fn schema(generator: &mut SchemaGenerator) -> Schema;
-
     /// The error code for a value that [`FieldType::read`] has refused.
     fn refusal(_: &Value) -> ErrorCode {
         ErrorCode::ParameterInvalid
@@ -63,7 +56,6 @@ pub trait FieldType {
 /// assert!(matches!(Vec::<String>::ARGUMENT, Argument::StringList));
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Argument {
     /// `true` or `false`; the name of the option alone means `true`.
     Bool,
@@ -88,7 +80,6 @@ pub enum Argument {
 /// assert!((shorthand.read)("4242424242424242").is_err());
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub struct Shorthand {
     /// The last sentence of the field's help, in place of the one about JSON.
     pub hint: &'static str,
@@ -105,38 +96,13 @@ impl<F: FieldType> Serialize for Written<'_, F> {
     }
 }
 
-/// A field as its JSON schema describes it.
-#[cfg(feature = "service")]
-#[derive(Debug)]
-pub struct Described<F>(std::marker::PhantomData<F>);
-
-#[cfg(feature = "service")]
-impl<F: FieldType> JsonSchema for Described<F> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        std::any::type_name::<Self>().into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        F::schema(generator)
-    }
-}
-
-/// The half of a [`FieldType`] that serde and schemars derive: the field is written and described by its own type.
+/// The half of a [`FieldType`] that serde derives: the field is written by its own type.
 macro_rules! written_by_its_type {
     () => {
         type Holds = Self;
 
         fn write<S: serde::Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
             serde::Serialize::serialize(value, serializer)
-        }
-
-        #[cfg(feature = "service")]
-        fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-            generator.subschema_for::<Self>()
         }
     };
 }
@@ -194,12 +160,9 @@ impl FieldType for Switch {
     fn write<S: Serializer>(value: &bool, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bool(*value)
     }
-
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "boolean" })
-    }
 }
+
+described! { Switch: schemars::json_schema!({ "type": "boolean" }) }
 
 /// A whole JSON number from `LEAST` to `MOST`.
 ///
@@ -224,12 +187,11 @@ impl<const LEAST: u32, const MOST: u32> FieldType for Whole<LEAST, MOST> {
     fn write<S: Serializer>(value: &u32, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(*value)
     }
-
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
-    }
 }
+
+described! { Whole<const LEAST: u32, const MOST: u32>: schemars::json_schema!({
+    "type": "integer", "minimum": LEAST, "maximum": MOST,
+}) }
 
 /// The whole number of a JSON number that is not negative, up to 2^53. JSON knows one kind of number: `7.0` is 7.
 #[must_use]
@@ -254,11 +216,6 @@ impl<F: FieldType> FieldType for Vec<F> {
 
     fn write<S: Serializer>(value: &Self::Holds, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(value.iter().map(Written::<F>))
-    }
-
-    #[cfg(feature = "service")]
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "array", "items": generator.subschema_for::<Described<F>>() })
     }
 }
 

@@ -110,7 +110,7 @@ impl OperationCommand {
     fn by_profile(&self, profile: &Profile, name: String) -> Result<Request, Failure> {
         let cancels = self.spec.name == CancelPaymentIntent::SPEC.name;
         let asked = profile.by_name(&if cancels { Asked::Cancel(name) } else { Asked::Read(name) })?;
-        Ok(Request { method: asked.method, target: asked.target, body: None, idempotency_key: None })
+        Ok(Request::new(asked.method, asked.target))
     }
 
     /// Sends the operation and prints the reply.
