@@ -15,7 +15,7 @@ use syn::parse_macro_input;
 ///
 /// ```text
 /// /// `POST /v1/subscriptions/plans`: create a plan that customers can subscribe to.
-/// #[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant, command = "plans create")]
+/// #[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant)]
 /// pub struct CreatePlan {
 ///     /// The name that customers see.
 ///     pub name: String,
@@ -63,9 +63,7 @@ use syn::parse_macro_input;
 ///     const SPEC: Spec = Spec::post("create_plan", "/v1/subscriptions/plans");
 /// }
 ///
-/// impl Served for CreatePlan {                  // the service's reader, and the name of the command
-///     const COMMAND: &'static str = "plans create";
-///     const ARGUMENTS: &'static [(&'static str, Argument)] = &[("name", String::ARGUMENT), …];
+/// impl Served for CreatePlan {                  // the service's reader
 ///     fn read(fields: &mut Fields) -> Option<Self> {
 ///         let name = fields.required::<String>("name");
 ///         let amount = fields.required::<AmountNumber>("amount");
@@ -79,7 +77,7 @@ use syn::parse_macro_input;
 /// ```
 ///
 /// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that an option selects. This
-/// trait reads and writes the field and names the kind of its argument, so a form that cannot be derived is one `impl`.
+/// trait reads and writes the field, so a form that cannot be derived is one `impl`.
 ///
 /// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the
 /// query of a `GET` and in the body of other methods.
@@ -87,8 +85,6 @@ use syn::parse_macro_input;
 /// | argument of `#[operation]` | |
 /// |---|---|
 /// | `role = Merchant` | the role that may send it: a type of `protocol::role` |
-/// | `command = "plans create"` | its group and verb at the terminal |
-/// | `columns = ["id", "name"]` | the columns of a list at the terminal |
 /// | `envelope = Session` | the envelope of its reply, if not `Standard` |
 /// | `example = "pi_1"` | the identifier in its example, if it takes nothing else. A list and an operation without fields get their example too; the documentation of all others has one |
 /// | `assumed` | the interface document does not show it |

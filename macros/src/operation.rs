@@ -6,9 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{
-    DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, bracketed, parenthesized, parse_quote,
-};
+use syn::{DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, parenthesized, parse_quote};
 
 /// The arguments that a field of an operation may have.
 const WORDS: &[&str] =
@@ -20,8 +18,6 @@ pub(crate) struct Arguments {
     path: LitStr,
     output: Type,
     role: Path,
-    command: LitStr,
-    columns: Vec<LitStr>,
     envelope: Option<Ident>,
     example: Option<LitStr>,
     assumed: bool,
@@ -64,7 +60,7 @@ impl Parse for Arguments {
         let path: LitStr = input.parse()?;
         input.parse::<Token![->]>()?;
         let output = input.parse()?;
-        let (mut role, mut command, mut columns, mut envelope, mut example) = (None, None, Vec::new(), None, None);
+        let (mut role, mut envelope, mut example) = (None, None, None);
         let (mut assumed, mut repeatable, mut new, mut at_least_one) = (false, false, None, None);
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
@@ -74,13 +70,6 @@ impl Parse for Arguments {
             let word: Ident = input.parse()?;
             match word.to_string().as_str() {
                 "role" => role = Some(value(input)?),
-                "command" => command = Some(value(input)?),
-                "columns" => {
-                    input.parse::<Token![=]>()?;
-                    let content;
-                    bracketed!(content in input);
-                    columns = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?.into_iter().collect();
-                }
                 "envelope" => envelope = Some(value(input)?),
                 "assumed" => assumed = true,
                 "example" => example = Some(value::<LitStr>(input)?),
@@ -103,14 +92,12 @@ impl Parse for Arguments {
                 _ => return Err(Error::new(word.span(), "an operation has no such argument")),
             }
         }
-        let missing = |what: &str| Error::new(method.span(), format!("an operation needs its {what}"));
+        let missing = || Error::new(method.span(), "an operation needs its role: `role = Merchant`");
         Ok(Self {
-            role: role.ok_or_else(|| missing("role: `role = Merchant`"))?,
-            command: command.ok_or_else(|| missing("command: `command = \"plans create\"`"))?,
+            role: role.ok_or_else(missing)?,
             method,
             path,
             output,
-            columns,
             envelope,
             example,
             assumed,
@@ -400,27 +387,18 @@ fn form(arguments: &Arguments, field: &Field) -> Option<TokenStream> {
     }
 }
 
-/// The service's reader, and the names at the terminal.
+/// The service's reader.
 fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
-    let Arguments { command, columns, at_least_one, .. } = arguments;
     let reads = fields.iter().map(|field| read(arguments, field));
     let checks = fields.iter().filter_map(check);
-    let at_least_one = at_least_one.as_ref().map(|(names, message)| {
+    let at_least_one = arguments.at_least_one.as_ref().map(|(names, message)| {
         let names = names.iter().map(ToString::to_string);
         quote!(fields.at_least_one(&[#(#names),*], #message)?;)
     });
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
-    let given = fields.iter().map(|field| {
-        let (wire_name, field_type) = (field.wire_name(), field_type(arguments, field));
-        quote!((#wire_name, <#field_type as crate::protocol::FieldType>::ARGUMENT))
-    });
     let fields = if names.is_empty() { quote!(_) } else { quote!(fields) };
     quote! {
         impl crate::protocol::Served for #name {
-            const COMMAND: &'static str = #command;
-            const COLUMNS: &'static [&'static str] = &[#(#columns),*];
-            const ARGUMENTS: &'static [(&'static str, crate::protocol::Argument)] = &[#(#given),*];
-
             fn read(#fields: &mut crate::protocol::Fields) -> Option<Self> {
                 #(#reads)*
                 #(#checks)*

@@ -1,7 +1,7 @@
 //! The two forms of an amount in a request: whole units of 1 to 15 digits, as a JSON string, or as a JSON number if the
 //! field says `number`.
 
-use crate::protocol::{Argument, ErrorCode, FieldType, whole};
+use crate::protocol::{ErrorCode, FieldType, whole};
 use crate::values::{Amount, Invalid};
 use serde::{Serializer, ser::Error};
 use serde_json::Value;
@@ -9,8 +9,6 @@ use serde_json::Value;
 /// A string of digits: `"5000"`.
 impl FieldType for Amount {
     type Holds = Self;
-    const ARGUMENT: Argument = Argument::Text;
-
     fn read(value: &Value) -> Result<Self, Invalid> {
         let expected = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
         Self::of_request(value.as_str().ok_or(Invalid::because(expected))?)
@@ -38,8 +36,6 @@ pub(crate) enum AmountNumber {}
 
 impl FieldType for AmountNumber {
     type Holds = Amount;
-    const ARGUMENT: Argument = Argument::Integer;
-
     fn read(value: &Value) -> Result<Amount, Invalid> {
         let amount = whole(value).map(Amount::units).filter(|amount| amount.requestable().is_some());
         amount.ok_or(Invalid::because(

@@ -1,7 +1,7 @@
 //! One line of what is bought.
 
 use super::resource;
-use crate::protocol::{Argument, FieldType, whole, written_by_its_type};
+use crate::protocol::{FieldType, whole, written_by_its_type};
 use crate::values::{Amount, Currency, Invalid, whole_number};
 use serde_json::Value;
 
@@ -37,8 +37,6 @@ impl Item {
 }
 
 impl FieldType for Item {
-    const ARGUMENT: Argument = Argument::Json(None);
-
     /// # Undocumented
     /// The types of an item's fields: the price is a whole JSON number or a digit string, the quantity an integer of at
     /// least 1 (decisions).

@@ -29,7 +29,7 @@ pub use envelope::{Page, Refusal, ReplyStatus, decode, decode_page};
 pub(crate) use envelope::{data_text, is_list};
 pub(crate) use envelope::{lenient, lenient_list, strict};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
-pub use field_type::{Argument, FieldType, Shorthand, Whole, whole};
+pub use field_type::{FieldType, Whole, whole};
 pub(crate) use field_type::{Switch, Written, written_by_its_type};
 pub use fields::{Fields, Served};
 pub use operation::{Envelope, FieldLocation, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
