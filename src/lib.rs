@@ -54,6 +54,9 @@ compile_error!(
     "feature `native` holds the merchant's secret key and does not exist in a browser: build wasm32 without it"
 );
 
+#[macro_use]
+mod service;
+
 pub mod flow;
 pub mod operations;
 mod platform;

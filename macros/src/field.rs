@@ -1,10 +1,11 @@
 //! A field, and the arguments of its `#[field(…)]`.
 
+use crate::schema::documentation;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Fields, Ident, Lit, LitStr, Meta, Path, Result, Token, Type,
-    Visibility, parse_quote,
+    Attribute, Data, DeriveInput, Error, Expr, Fields, Ident, LitStr, Path, Result, Token, Type, Visibility,
+    parse_quote,
 };
 
 /// One field of an operation or a resource.
@@ -95,23 +96,26 @@ impl Field {
         Some(default.as_ref().map_or_else(|| quote!(::core::default::Default::default()), ToTokens::to_token_stream))
     }
 
-    /// Its `#[schemars(…)]`, for the sandbox's schema. `described` is the type that describes an operation's field.
-    pub(crate) fn schema(&self, described: Option<TokenStream>) -> TokenStream {
+    /// Its documentation.
+    pub(crate) fn documentation(&self) -> impl Iterator<Item = &Attribute> {
+        self.attributes.iter().filter(|attribute| attribute.path().is_ident("doc"))
+    }
+
+    /// Its `#[schemars(…)]`. `form` is the type that describes it in place of its own; limits are of its own alone.
+    pub(crate) fn schema(&self, form: Option<TokenStream>) -> TokenStream {
         let FieldOptions { always, default, like, max, min, number, schema, .. } = &self.options;
         let mut options = Vec::new();
         if self.options.idempotency_key {
             let name = self.wire_name();
             options.push(quote!(rename = #name));
         }
-        // The type of an operation's field describes its limits.
-        let (min, max) = if described.is_some() { (&None, &None) } else { (min, max) };
+        let (min, max) = if form.is_some() { (&None, &None) } else { (min, max) };
         let inner = always.then(|| self.option_inner().cloned()).flatten();
         let inner = inner.filter(|_| !number);
-        let number = number.then(|| quote!(crate::values::Number));
         if let Some(other) = like.clone().or(inner) {
             let other = other.to_token_stream().to_string();
             options.push(quote!(with = #other));
-        } else if let Some(with) = described.or(number) {
+        } else if let Some(with) = form {
             let is_optional = self.option_inner().is_some() && !always;
             let with = if is_optional { quote!(Option<#with>) } else { with }.to_string();
             options.push(quote!(with = #with));
@@ -136,7 +140,7 @@ impl Field {
         if options.is_empty() {
             return TokenStream::new();
         }
-        quote!(#[cfg_attr(feature = "service", schemars(#(#options),*))])
+        quote!(#[schemars(#(#options),*)])
     }
 }
 
@@ -177,29 +181,6 @@ impl FieldOptions {
     }
 }
 
-/// The schema description of a type whose documentation has an example: without the example, which is Rust. Empty for
-/// other types: schemars writes theirs.
-pub(crate) fn description(attributes: &[Attribute]) -> TokenStream {
-    let mut lines: Vec<String> = Vec::new();
-    let (mut has_example, mut is_in_example) = (false, false);
-    for line in attributes.iter().filter_map(documentation) {
-        let line = line.trim();
-        let is_second_blank = line.is_empty() && lines.last().is_none_or(String::is_empty);
-        if line.starts_with("```") {
-            has_example = true;
-            is_in_example = !is_in_example;
-        } else if !is_in_example && !is_second_blank {
-            lines.push(line.to_owned());
-        }
-    }
-    if !has_example {
-        return TokenStream::new();
-    }
-    let text = lines.join("\n");
-    let text = text.trim();
-    quote!(description = #text)
-}
-
 /// The attributes with an example, unless their documentation has one. It stands before the first heading.
 pub(crate) fn with_example(
     attributes: &[Attribute],
@@ -221,20 +202,11 @@ pub(crate) fn with_example(
     Ok(all)
 }
 
-/// The text of a line of documentation.
-fn documentation(attribute: &Attribute) -> Option<String> {
-    let Meta::NameValue(pair) = &attribute.meta else { return None };
-    match &pair.value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if pair.path.is_ident("doc") => Some(text.value()),
-        _ => None,
-    }
-}
-
-/// The extension that lists the documented fields of a type; empty if the document shows none of them.
+/// The `#[schemars(…)]` that lists the documented fields of a type; empty if the document shows none of them.
 pub(crate) fn documented(fields: &[Field], undocumented: bool) -> TokenStream {
     if undocumented {
         return TokenStream::new();
     }
     let names = fields.iter().filter(|field| !field.options.undocumented).map(Field::wire_name);
-    quote!(extend("x-guichet-documented" = [#(#names),*]))
+    quote!(#[schemars(extend("x-guichet-documented" = [#(#names),*]))])
 }

@@ -6,6 +6,7 @@
 mod field;
 mod operation;
 mod resource;
+mod schema;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
@@ -14,7 +15,7 @@ use syn::parse_macro_input;
 ///
 /// ```text
 /// /// `POST /v1/subscriptions/plans`: create a plan that customers can subscribe to.
-/// #[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant, command = "plans create")]
+/// #[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant)]
 /// pub struct CreatePlan {
 ///     /// The name that customers see.
 ///     pub name: String,
@@ -30,15 +31,14 @@ use syn::parse_macro_input;
 /// expands to
 ///
 /// ```text
+/// #[schema]
 /// #[derive(Clone, Debug)]
-/// #[cfg_attr(not(feature = "service"), non_exhaustive)]
-/// #[cfg_attr(feature = "service", derive(JsonSchema))]
+/// #[non_exhaustive]
 /// pub struct CreatePlan {
-///     #[cfg_attr(feature = "service", schemars(with = "Described<String>"))]
 ///     pub name: String,
-///     #[cfg_attr(feature = "service", schemars(with = "Described<AmountNumber>"))]
+///     #[schemars(with = "AmountNumber")]
 ///     pub amount: Amount,
-///     #[cfg_attr(feature = "service", schemars(with = "Described<Currency>", default))]
+///     #[schemars(default)]
 ///     pub currency: Currency,
 /// }
 ///
@@ -63,9 +63,7 @@ use syn::parse_macro_input;
 ///     const SPEC: Spec = Spec::post("create_plan", "/v1/subscriptions/plans");
 /// }
 ///
-/// impl Served for CreatePlan {                  // the service's reader, and the name of the command
-///     const COMMAND: &'static str = "plans create";
-///     const ARGUMENTS: &'static [(&'static str, Argument)] = &[("name", String::ARGUMENT), …];
+/// impl Served for CreatePlan {                  // the service's reader
 ///     fn read(fields: &mut Fields) -> Option<Self> {
 ///         let name = fields.required::<String>("name");
 ///         let amount = fields.required::<AmountNumber>("amount");
@@ -79,8 +77,7 @@ use syn::parse_macro_input;
 /// ```
 ///
 /// Every field has a `FieldType` (`src/protocol/field_type.rs`): its own type, or the one that an option selects. This
-/// trait reads, writes and describes the field and names the kind of its argument, so a form that cannot be derived is
-/// one `impl`.
+/// trait reads and writes the field, so a form that cannot be derived is one `impl`.
 ///
 /// The operation's name is the type's name in snake case. A field is in the path if the path names it, otherwise in the
 /// query of a `GET` and in the body of other methods.
@@ -88,8 +85,6 @@ use syn::parse_macro_input;
 /// | argument of `#[operation]` | |
 /// |---|---|
 /// | `role = Merchant` | the role that may send it: a type of `protocol::role` |
-/// | `command = "plans create"` | its group and verb at the terminal |
-/// | `columns = ["id", "name"]` | the columns of a list at the terminal |
 /// | `envelope = Session` | the envelope of its reply, if not `Standard` |
 /// | `example = "pi_1"` | the identifier in its example, if it takes nothing else. A list and an operation without fields get their example too; the documentation of all others has one |
 /// | `assumed` | the interface document does not show it |
@@ -138,17 +133,26 @@ pub fn operation(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// expands to
 ///
 /// ```text
+/// #[schema]
 /// #[derive(Clone, Debug, Deserialize, Serialize)]     // reading is lenient; writing redacts: "session_token":"***"
-/// #[cfg_attr(not(feature = "service"), non_exhaustive)]
-/// #[cfg_attr(feature = "service", derive(JsonSchema), schemars(extend("x-guichet-documented" = ["session_token", "expires_at"])))]
+/// #[non_exhaustive]
+/// #[schemars(extend("x-guichet-documented" = ["session_token", "expires_at"]))]
 /// pub struct CreatedSession {
 ///     pub session_token: SessionToken,
 ///     #[serde(default, deserialize_with = "lenient")]
-///     #[cfg_attr(feature = "service", schemars(with = "Moment"))]
+///     #[schemars(with = "Moment")]
 ///     pub expires_at: Option<Moment>,
 /// }
 ///
-/// #[cfg(feature = "service")]
+/// // With the feature `service`:
+///
+/// pub struct CreatedSessionParts {                   // the same fields, of which a service builds one
+///     pub session_token: SessionToken,
+///     pub expires_at: Option<Moment>,
+/// }
+///
+/// impl From<CreatedSessionParts> for CreatedSession { … }
+///
 /// impl Reveal for CreatedSession {                   // the service's writer, which nothing outside of the crate can name
 ///     fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
 ///         let mut fields = serializer.serialize_struct("CreatedSession", 2)?;
@@ -179,4 +183,11 @@ pub fn resource(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as resource::Arguments);
     let item = parse_macro_input!(item as syn::DeriveInput);
     resource::expand(&arguments, item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Derives the JSON schema of a type, for the feature `service` alone, as `#[operation]` and `#[resource]` do. The
+/// `#[schemars(…)]` of the type, its variants and its fields count for that feature.
+#[proc_macro_attribute]
+pub fn schema(_: TokenStream, item: TokenStream) -> TokenStream {
+    schema::expand(parse_macro_input!(item as syn::DeriveInput)).into()
 }

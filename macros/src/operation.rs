@@ -1,11 +1,12 @@
 //! `#[operation]`.
 
-use crate::field::{Field, description, documented, with_example};
+use crate::field::{Field, documented, with_example};
+use crate::schema;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, bracketed, parenthesized};
+use syn::{DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type, braced, parenthesized, parse_quote};
 
 /// The arguments that a field of an operation may have.
 const WORDS: &[&str] =
@@ -17,8 +18,6 @@ pub(crate) struct Arguments {
     path: LitStr,
     output: Type,
     role: Path,
-    command: LitStr,
-    columns: Vec<LitStr>,
     envelope: Option<Ident>,
     example: Option<LitStr>,
     assumed: bool,
@@ -61,7 +60,7 @@ impl Parse for Arguments {
         let path: LitStr = input.parse()?;
         input.parse::<Token![->]>()?;
         let output = input.parse()?;
-        let (mut role, mut command, mut columns, mut envelope, mut example) = (None, None, Vec::new(), None, None);
+        let (mut role, mut envelope, mut example) = (None, None, None);
         let (mut assumed, mut repeatable, mut new, mut at_least_one) = (false, false, None, None);
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
@@ -71,13 +70,6 @@ impl Parse for Arguments {
             let word: Ident = input.parse()?;
             match word.to_string().as_str() {
                 "role" => role = Some(value(input)?),
-                "command" => command = Some(value(input)?),
-                "columns" => {
-                    input.parse::<Token![=]>()?;
-                    let content;
-                    bracketed!(content in input);
-                    columns = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?.into_iter().collect();
-                }
                 "envelope" => envelope = Some(value(input)?),
                 "assumed" => assumed = true,
                 "example" => example = Some(value::<LitStr>(input)?),
@@ -100,14 +92,12 @@ impl Parse for Arguments {
                 _ => return Err(Error::new(word.span(), "an operation has no such argument")),
             }
         }
-        let missing = |what: &str| Error::new(method.span(), format!("an operation needs its {what}"));
+        let missing = || Error::new(method.span(), "an operation needs its role: `role = Merchant`");
         Ok(Self {
-            role: role.ok_or_else(|| missing("role: `role = Merchant`"))?,
-            command: command.ok_or_else(|| missing("command: `command = \"plans create\"`"))?,
+            role: role.ok_or_else(missing)?,
             method,
             path,
             output,
-            columns,
             envelope,
             example,
             assumed,
@@ -181,33 +171,32 @@ fn is_required(field: &Field) -> bool {
 fn declaration(arguments: &Arguments, item: &DeriveInput, fields: &[Field]) -> TokenStream {
     let (name, visibility) = (&item.ident, &item.vis);
     let attributes = &item.attrs;
-    let mut type_schema = vec![description(attributes), documented(fields, arguments.assumed)];
-    if let Some((names, _)) = &arguments.at_least_one {
+    let documented = documented(fields, arguments.assumed);
+    let at_least_one = arguments.at_least_one.as_ref().map(|(names, _)| {
         let absent = names.iter().map(|name| {
             let name = name.to_string();
             quote!(#name: { "type": "null" })
         });
         // Not `anyOf` at the root: some generators read it as a union of whole bodies, and lose the fields.
-        type_schema.push(quote!(extend("not" = { "properties": { #(#absent),* } })));
-    }
-    type_schema.retain(|option| !option.is_empty());
+        quote!(#[schemars(extend("not" = { "properties": { #(#absent),* } }))])
+    });
     let debug = (!fields.iter().any(|field| field.options.secret)).then(|| quote!(Debug,));
     let default = fields.iter().all(|field| field.option_inner().is_some()).then(|| quote!(Default,));
     let fields = fields.iter().map(|field| {
         let Field { name, ty, visibility, attributes, .. } = field;
-        let field_type = field_type(arguments, field);
-        let schema = field.schema(Some(quote!(crate::protocol::Described<#field_type>)));
+        let schema = field.schema(form(arguments, field));
         quote!(#(#attributes)* #schema #visibility #name: #ty)
     });
-    quote! {
+    schema::expand(parse_quote! {
         #(#attributes)*
         #[derive(Clone, #debug #default)]
-        #[cfg_attr(not(feature = "service"), non_exhaustive)]
-        #[cfg_attr(feature = "service", derive(schemars::JsonSchema), schemars(#(#type_schema),*))]
+        #[non_exhaustive]
+        #documented
+        #at_least_one
         #visibility struct #name {
             #(#fields,)*
         }
-    }
+    })
 }
 
 /// `new`, whose arguments are the required fields.
@@ -269,8 +258,8 @@ fn checked(new: &[Argument], required: &[&Field]) -> Result<Vec<Argument>> {
 
 /// The setter of a field that is not required.
 fn setter(field: &Field) -> TokenStream {
-    let Field { name, ty, attributes, .. } = field;
-    let documentation = attributes.iter().filter(|attribute: &&Attribute| attribute.path().is_ident("doc"));
+    let Field { name, ty, .. } = field;
+    let documentation = field.documentation();
     let (takes, value) = match field.option_inner() {
         Some(inner) => (inner, quote!(Some(#name))),
         None => (ty, quote!(#name)),
@@ -377,44 +366,39 @@ fn writer(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream 
     }
 }
 
-/// The `FieldType` that reads, writes and describes a field: its own type, unless an option selects another.
+/// The `FieldType` that reads and writes a field.
 fn field_type(arguments: &Arguments, field: &Field) -> TokenStream {
+    form(arguments, field).unwrap_or_else(|| field.option_inner().unwrap_or(&field.ty).to_token_stream())
+}
+
+/// The form of a field that an option selects in place of its own type.
+fn form(arguments: &Arguments, field: &Field) -> Option<TokenStream> {
     let options = &field.options;
     if options.number {
-        quote!(crate::operations::amount::AmountNumber)
+        Some(quote!(crate::operations::amount::AmountNumber))
     } else if options.min.is_some() || options.max.is_some() {
         let min = options.min.as_ref().map_or_else(|| quote!(0), |min| quote!({ #min }));
         let max = options.max.as_ref().map_or_else(|| quote!({ u32::MAX }), |max| quote!({ #max }));
-        quote!(crate::protocol::Whole<#min, #max>)
+        Some(quote!(crate::protocol::Whole<#min, #max>))
     } else if field.is_a("bool") && travels_in_the_query(arguments, field) {
-        quote!(crate::protocol::Switch)
+        Some(quote!(crate::protocol::Switch))
     } else {
-        let ty = field.option_inner().unwrap_or(&field.ty);
-        quote!(#ty)
+        None
     }
 }
 
-/// The service's reader, and the names at the terminal.
+/// The service's reader.
 fn served(arguments: &Arguments, name: &Ident, fields: &[Field]) -> TokenStream {
-    let Arguments { command, columns, at_least_one, .. } = arguments;
     let reads = fields.iter().map(|field| read(arguments, field));
     let checks = fields.iter().filter_map(check);
-    let at_least_one = at_least_one.as_ref().map(|(names, message)| {
+    let at_least_one = arguments.at_least_one.as_ref().map(|(names, message)| {
         let names = names.iter().map(ToString::to_string);
         quote!(fields.at_least_one(&[#(#names),*], #message)?;)
     });
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
-    let given = fields.iter().map(|field| {
-        let (wire_name, field_type) = (field.wire_name(), field_type(arguments, field));
-        quote!((#wire_name, <#field_type as crate::protocol::FieldType>::ARGUMENT))
-    });
     let fields = if names.is_empty() { quote!(_) } else { quote!(fields) };
     quote! {
         impl crate::protocol::Served for #name {
-            const COMMAND: &'static str = #command;
-            const COLUMNS: &'static [&'static str] = &[#(#columns),*];
-            const ARGUMENTS: &'static [(&'static str, crate::protocol::Argument)] = &[#(#given),*];
-
             fn read(#fields: &mut crate::protocol::Fields) -> Option<Self> {
                 #(#reads)*
                 #(#checks)*

@@ -1,10 +1,11 @@
 //! `#[resource]`.
 
-use crate::field::{Field, description, documented, with_example};
+use crate::field::{Field, documented, with_example};
+use crate::schema;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{DeriveInput, Error, Ident, LitStr, Result, Token, Type};
+use syn::{DeriveInput, Error, Ident, LitStr, Result, Token, Type, parse_quote};
 
 /// The arguments that a field of a resource may have.
 const WORDS: &[&str] = &[
@@ -54,8 +55,7 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
     let fields = Field::all(&item, WORDS)?;
     let (name, visibility) = (&item.ident, &item.vis);
     let attributes = &with_example(&item.attrs, || example(arguments, name))?;
-    let mut schema = vec![description(attributes), documented(&fields, arguments.undocumented)];
-    schema.retain(|option| !option.is_empty());
+    let documented = documented(&fields, arguments.undocumented);
     let described = fields.iter().map(|field| declaration(name, field));
     let absent = fields.iter().filter_map(absent);
     let (required, others): (Vec<_>, Vec<_>) = fields.iter().partition(|field| field.options.required);
@@ -65,15 +65,19 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
         Some(absent) => quote!(#name: #absent),
         None => quote!(#name: Default::default()),
     });
-    let reveal = reveal(name, &fields);
-    Ok(quote! {
+    let declaration = schema::expand(parse_quote! {
         #(#attributes)*
         #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
-        #[cfg_attr(not(feature = "service"), non_exhaustive)]
-        #[cfg_attr(feature = "service", derive(schemars::JsonSchema), schemars(#(#schema),*))]
+        #[non_exhaustive]
+        #documented
         #visibility struct #name {
             #(#described,)*
         }
+    });
+    let parts = parts(&item, &fields);
+    let reveal = reveal(name, &fields);
+    Ok(quote! {
+        #declaration
         impl #name {
             #(#absent)*
             /// A resource with its required fields and no others.
@@ -84,7 +88,10 @@ pub(crate) fn expand(arguments: &Arguments, item: DeriveInput) -> Result<TokenSt
                 Self { #(#required_names,)* #(#others),* }
             }
         }
-        #reveal
+        service_only! {
+            #parts
+            #reveal
+        }
     })
 }
 
@@ -123,7 +130,7 @@ fn declaration(resource: &Ident, field: &Field) -> TokenStream {
         serde.push(quote!(serialize_with = "crate::values::as_number"));
     }
     let serde = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
-    let schema = field.schema(None);
+    let schema = field.schema(options.number.then(|| quote!(crate::values::Number)));
     quote!(#(#attributes)* #serde #schema #visibility #name: #ty)
 }
 
@@ -141,6 +148,30 @@ fn absent_name(field: &Ident) -> Ident {
     format_ident!("absent_{field}")
 }
 
+/// A struct with the same fields, of which a service builds the resource.
+fn parts(item: &DeriveInput, fields: &[Field]) -> TokenStream {
+    let (name, visibility, parts) = (&item.ident, &item.vis, format_ident!("{}Parts", item.ident));
+    let documentation = format!("All fields of a [`{name}`], of which a service builds one.");
+    let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
+    let declarations = fields.iter().map(|field| {
+        let (documentation, Field { name, ty, visibility, .. }) = (field.documentation(), field);
+        quote!(#(#documentation)* #visibility #name: #ty)
+    });
+    quote! {
+        #[doc = #documentation]
+        #[derive(Clone, Debug)]
+        #visibility struct #parts {
+            #(#declarations,)*
+        }
+
+        impl From<#parts> for #name {
+            fn from(#parts { #(#names),* }: #parts) -> Self {
+                Self { #(#names),* }
+            }
+        }
+    }
+}
+
 /// The service's writer.
 fn reveal(name: &Ident, fields: &[Field]) -> TokenStream {
     let text = name.to_string();
@@ -156,7 +187,6 @@ fn reveal(name: &Ident, fields: &[Field]) -> TokenStream {
         if field.options.omitted { quote!(if self.#name.is_some() { #write }) } else { write }
     });
     quote! {
-        #[cfg(feature = "service")]
         impl crate::protocol::Reveal for #name {
             fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct as _;

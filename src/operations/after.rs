@@ -19,19 +19,3 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for After<T> {
         Value::deserialize(reply).map(|reply| Self(serde_json::from_value(reply).ok()))
     }
 }
-
-/// Our own service replies with the whole of it.
-#[cfg(feature = "service")]
-impl<T: schemars::JsonSchema> schemars::JsonSchema for After<T> {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn schema_id() -> std::borrow::Cow<'static, str> {
-        T::schema_id()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        T::json_schema(generator)
-    }
-}

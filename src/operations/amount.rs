@@ -1,20 +1,14 @@
 //! The two forms of an amount in a request: whole units of 1 to 15 digits, as a JSON string, or as a JSON number if the
 //! field says `number`.
 
-use crate::protocol::{Argument, ErrorCode, FieldType, whole};
-#[cfg(feature = "service")]
-use crate::values::text_schema;
+use crate::protocol::{ErrorCode, FieldType, whole};
 use crate::values::{Amount, Invalid};
-#[cfg(feature = "service")]
-use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serializer, ser::Error};
 use serde_json::Value;
 
 /// A string of digits: `"5000"`.
 impl FieldType for Amount {
     type Holds = Self;
-    const ARGUMENT: Argument = Argument::Text;
-
     fn read(value: &Value) -> Result<Self, Invalid> {
         let expected = "Send it as a string of digits, in the smallest currency unit: \"5000\".";
         Self::of_request(value.as_str().ok_or(Invalid::because(expected))?)
@@ -22,11 +16,6 @@ impl FieldType for Amount {
 
     fn write<S: Serializer>(amount: &Amount, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&requestable::<S>(amount)?.to_string())
-    }
-
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        text_schema([json_schema!({ "pattern": "^[1-9][0-9]{0,14}$" })])
     }
 
     /// `AmountOutOfRange` for a string of digits that is too small or too large, `ParameterInvalid` for any other
@@ -47,8 +36,6 @@ pub(crate) enum AmountNumber {}
 
 impl FieldType for AmountNumber {
     type Holds = Amount;
-    const ARGUMENT: Argument = Argument::Integer;
-
     fn read(value: &Value) -> Result<Amount, Invalid> {
         let amount = whole(value).map(Amount::units).filter(|amount| amount.requestable().is_some());
         amount.ok_or(Invalid::because(
@@ -60,15 +47,14 @@ impl FieldType for AmountNumber {
         serializer.serialize_u64(requestable::<S>(amount)?)
     }
 
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64 })
-    }
-
     fn refusal(value: &Value) -> ErrorCode {
         if value.is_i64() || whole(value).is_some() { ErrorCode::AmountOutOfRange } else { ErrorCode::ParameterInvalid }
     }
 }
+
+described! { AmountNumber: schemars::json_schema!({
+    "type": "integer", "minimum": 1, "maximum": 999_999_999_999_999_u64,
+}) }
 
 /// Returns the whole units of an amount, or an error if a request cannot carry them.
 fn requestable<S: Serializer>(amount: &Amount) -> Result<u64, S::Error> {

@@ -12,8 +12,6 @@ use crate::values::{Amount, CustomerId, PageLimit};
 #[operation(
     GET "/v1/customers" -> Vec<Customer>,
     role = Merchant,
-    command = "customers list",
-    columns = ["id", "firstname", "lastname", "email", "phone", "balance", "active", "created_at"],
 )]
 pub struct ListCustomers {
     /// The number of entries per page. The service's default is 100, which is also the most.

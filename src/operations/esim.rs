@@ -1,7 +1,7 @@
 //! eSIM data packages, and orders of them.
 
 use super::{operation, resource};
-use crate::protocol::{Argument, Customer, ErrorCode, FieldType, Merchant, whole, written_by_its_type};
+use crate::protocol::{Customer, ErrorCode, FieldType, Merchant, whole, written_by_its_type};
 use crate::values::{
     Amount, EsimOrderId, EsimOrderStatus, EsimPackageId, EsimQuantity, IdempotencyKey, IntentId, Invalid, PageLimit,
     Secret,
@@ -16,8 +16,6 @@ use serde_json::Value;
 #[operation(
     GET "/v1/esim/packages" -> Vec<EsimPackage>,
     role = Customer,
-    command = "esim packages",
-    columns = ["id", "name", "data_mb", "validity_days", "amount", "supported_countries", "active"],
 )]
 pub struct ListEsimPackages {
     /// The number of entries per page. The service's default is 100, which is also the most.
@@ -40,7 +38,7 @@ pub struct ListEsimPackages {
 /// # Undocumented
 /// A payment intent pays an order if it has the order's amount and currency and its `metadata.esim_order_id` is the
 /// order's identifier. An `Idempotency-Key` makes this operation safe to repeat (decisions).
-#[operation(POST "/v1/esim/orders" -> EsimOrder, role = Merchant, command = "esim order")]
+#[operation(POST "/v1/esim/orders" -> EsimOrder, role = Merchant)]
 pub struct CreateEsimOrder {
     /// The package.
     pub package_id: EsimPackageId,
@@ -54,8 +52,6 @@ pub struct CreateEsimOrder {
 }
 
 impl FieldType for EsimQuantity {
-    const ARGUMENT: Argument = Argument::Integer;
-
     fn read(value: &Value) -> Result<Self, Invalid> {
         // Every value that is not a `u8` becomes 0, which `new` refuses.
         Self::new(whole(value).and_then(|number| u8::try_from(number).ok()).unwrap_or_default())
@@ -73,7 +69,7 @@ impl FieldType for EsimQuantity {
 }
 
 /// `GET /v1/esim/orders/{id}`: an eSIM order's current state, and its eSIMs once it is paid.
-#[operation(GET "/v1/esim/orders/{id}" -> EsimOrder, role = Merchant, command = "esim read", assumed, example = "eso_1")]
+#[operation(GET "/v1/esim/orders/{id}" -> EsimOrder, role = Merchant, assumed, example = "eso_1")]
 pub struct ReadEsimOrder {
     /// The order.
     pub id: EsimOrderId,

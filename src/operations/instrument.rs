@@ -1,9 +1,10 @@
 //! The payment method of a request.
 
-use crate::protocol::{Argument, ErrorCode, FieldError, FieldType, Shorthand, whole, written_by_its_type};
-use crate::values::{Invalid, OperatorCode, Phone, normalize_digits};
+use super::schema;
+use crate::protocol::{ErrorCode, FieldError, FieldType, whole, written_by_its_type};
+use crate::values::{Invalid, OperatorCode, Phone};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt;
 
 /// A payment method: a card or a mobile money account. Its `Debug` shows neither a phone nor a card number.
@@ -15,16 +16,10 @@ use std::fmt;
 /// assert_eq!(format!("{phone:?}"), "MobileMoney(***)");
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
+#[schema]
 #[derive(Clone, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-#[cfg_attr(
-    feature = "service",
-    derive(schemars::JsonSchema),
-    schemars(
-        description = "A payment method: a card or a mobile money account. Its `Debug` shows neither a phone nor a card number."
-    )
-)]
+#[non_exhaustive]
 pub enum Instrument {
     /// A card.
     Card {
@@ -38,7 +33,7 @@ pub enum Instrument {
         /// The operator that the customer has chosen. Without one, the service takes the operator of the phone's
         /// prefix.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "service", schemars(extend("x-guichet-known" = "operators")))]
+        #[schemars(extend("x-guichet-known" = "operators"))]
         operator: Option<OperatorCode>,
     },
 }
@@ -58,24 +53,20 @@ impl Instrument {
 /// let card = Card { number: "4242424242424242".into(), exp_month: 12, exp_year: 2034, cvc: "123".into() };
 /// let card = Instrument::Card { card };
 /// ```
+#[schema]
 #[derive(Clone, Eq, PartialEq, Serialize)]
-#[cfg_attr(
-    feature = "service",
-    derive(schemars::JsonSchema),
-    schemars(description = "The details of a card. Its `Debug` shows none of them.")
-)]
 pub struct Card {
     /// The number, digits only.
-    #[cfg_attr(feature = "service", schemars(extend("x-guichet-known" = "test_cards")))]
+    #[schemars(extend("x-guichet-known" = "test_cards"))]
     pub number: String,
     /// The month it expires in, 1 to 12.
-    #[cfg_attr(feature = "service", schemars(range(min = 1, max = 12)))]
+    #[schemars(range(min = 1, max = 12))]
     pub exp_month: u8,
     /// The year it expires in, four digits.
-    #[cfg_attr(feature = "service", schemars(range(min = 2000, max = 2999)))]
+    #[schemars(range(min = 2000, max = 2999))]
     pub exp_year: u16,
     /// The three or four digits on its back.
-    #[cfg_attr(feature = "service", schemars(regex(pattern = "^[0-9]{3,4}$")))]
+    #[schemars(regex(pattern = "^[0-9]{3,4}$"))]
     pub cvc: String,
 }
 
@@ -95,11 +86,6 @@ impl fmt::Debug for Instrument {
 }
 
 impl FieldType for Instrument {
-    const ARGUMENT: Argument = Argument::Json(Some(Shorthand {
-        hint: "A phone number, for example 237670000000; or JSON. @FILE or - reads JSON from a file or the standard input, as a card requires.",
-        read: from_the_command_line,
-    }));
-
     fn read(value: &Value) -> Result<Self, Invalid> {
         let kind = value.get("type").and_then(Value::as_str);
         match kind {
@@ -135,28 +121,6 @@ impl FieldType for Instrument {
     }
 
     written_by_its_type!();
-}
-
-/// Reads a phone number as mobile money, and refuses a card, because other users of the machine can read a command
-/// line.
-fn from_the_command_line(given: &str) -> Result<Option<Value>, Invalid> {
-    if is_card_number(given) || given.contains("\"card\"") {
-        return Err(Invalid::because(
-            "A card does not belong on a command line, where other users of the machine can read it. Write \
-             {\"type\":\"card\",\"card\":{\"number\",\"exp_month\",\"exp_year\",\"cvc\"}} with its values into a file (@FILE) or to the \
-             standard input (-).",
-        ));
-    }
-    let is_json = given.starts_with('{');
-    Ok((!is_json).then(|| json!({"type": "mobile_money", "phone": given})))
-}
-
-/// Whether a text is a card number, however it is separated: 16 to 19 digits, which is longer than a phone number, or
-/// 14 or 15 digits that begin with 3, which no phone number of that length does.
-fn is_card_number(given: &str) -> bool {
-    let digits = normalize_digits(given);
-    let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-    only_digits && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with('3')))
 }
 
 impl Card {

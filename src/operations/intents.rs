@@ -31,7 +31,6 @@ use std::collections::BTreeMap;
 #[operation(
     POST "/v1/payment-intents" -> PaymentIntent,
     role = Merchant,
-    command = "intents create",
     repeatable,
     new(merchant_reference, amount, description, CustomerName { firstname, lastname }),
     at_least_one(email, phone, "An e-mail or a phone is required."),
@@ -99,8 +98,6 @@ fn has_a_known_type(fields: &mut Fields, param: &str, types: &[String]) {
 #[operation(
     GET "/v1/payment-intents" -> Vec<PaymentIntent>,
     role = Merchant,
-    command = "intents list",
-    columns = ["id", "status", "amount", "merchant_reference", "customer.email", "created_at"],
     assumed,
 )]
 pub struct ListPaymentIntents {
@@ -112,7 +109,7 @@ pub struct ListPaymentIntents {
 }
 
 /// `GET /v1/payment-intents/{id}`: a payment's current state.
-#[operation(GET "/v1/payment-intents/{id}" -> PaymentIntent, role = Payer, command = "intents read", assumed, example = "pi_1")]
+#[operation(GET "/v1/payment-intents/{id}" -> PaymentIntent, role = Payer, assumed, example = "pi_1")]
 pub struct ReadPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -137,7 +134,6 @@ pub struct ReadPaymentIntent {
 #[operation(
     POST "/v1/payment-intents/{id}/payment-method" -> PaymentIntent,
     role = Payer,
-    command = "intents pay",
     assumed,
 )]
 pub struct AttachPaymentMethod {
@@ -149,7 +145,7 @@ pub struct AttachPaymentMethod {
 
 /// `POST /v1/payment-intents/{id}/confirm`: charge the attached method. Only the merchant's server can confirm a
 /// `manual` intent.
-#[operation(POST "/v1/payment-intents/{id}/confirm" -> PaymentIntent, role = Payer, command = "intents confirm", assumed, example = "pi_1")]
+#[operation(POST "/v1/payment-intents/{id}/confirm" -> PaymentIntent, role = Payer, assumed, example = "pi_1")]
 pub struct ConfirmPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -164,7 +160,7 @@ pub struct ConfirmPaymentIntent {
 /// assert!(!format!("{answer:?}").contains("123456"));
 /// # Ok::<(), guichet::values::Invalid>(())
 /// ```
-#[operation(POST "/v1/payment-intents/{id}/answer" -> PaymentIntent, role = Payer, command = "intents answer", assumed)]
+#[operation(POST "/v1/payment-intents/{id}/answer" -> PaymentIntent, role = Payer, assumed)]
 pub struct AnswerPaymentIntent {
     /// The intent.
     pub id: IntentId,
@@ -177,7 +173,6 @@ pub struct AnswerPaymentIntent {
 #[operation(
     POST "/v1/payment-intents/{id}/cancel" -> PaymentIntent,
     role = Payer,
-    command = "intents cancel",
     assumed,
     repeatable,
     example = "pi_1",
@@ -202,7 +197,6 @@ pub struct CancelPaymentIntent {
 #[operation(
     POST "/v1/payment-intents/{id}/abandon" -> PaymentIntent,
     role = Payer,
-    command = "intents abandon",
     assumed,
     repeatable,
 )]
@@ -478,19 +472,6 @@ impl From<Option<i64>> for ApprovableUntil {
 impl From<ApprovableUntil> for Option<i64> {
     fn from(until: ApprovableUntil) -> Self {
         until.unix()
-    }
-}
-
-#[cfg(feature = "service")]
-crate::values::described! { ApprovableUntil: schemars::json_schema!({
-    "type": ["integer", "null"],
-    "description": "Until when the operator may still approve what it has declined, in Unix seconds. Null: its word is final.",
-}) }
-
-#[cfg(feature = "service")]
-impl crate::protocol::Reveal for ApprovableUntil {
-    fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.serialize(serializer)
     }
 }
 

@@ -1,9 +1,7 @@
 //! One line of what is bought.
 
 use super::resource;
-#[cfg(feature = "service")]
-use crate::protocol::GREATEST_INTEGER;
-use crate::protocol::{Argument, FieldType, whole, written_by_its_type};
+use crate::protocol::{FieldType, whole, written_by_its_type};
 use crate::values::{Amount, Currency, Invalid, whole_number};
 use serde_json::Value;
 
@@ -20,13 +18,13 @@ pub struct Item {
     #[field(required, schema("minLength" = 1))]
     pub name: String,
     /// The price of one, in the smallest unit.
-    #[field(required, number, like = Price)]
+    #[field(required, number, like = super::service::Price)]
     pub price: Amount,
     /// The currency of the price.
     #[field(required)]
     pub currency: Currency,
     /// The number of pieces, at least 1.
-    #[field(required, min = 1, max = GREATEST_INTEGER)]
+    #[field(required, min = 1, max = crate::protocol::GREATEST_INTEGER)]
     pub quantity: u64,
 }
 
@@ -39,8 +37,6 @@ impl Item {
 }
 
 impl FieldType for Item {
-    const ARGUMENT: Argument = Argument::Json(None);
-
     /// # Undocumented
     /// The types of an item's fields: the price is a whole JSON number or a digit string, the quantity an integer of at
     /// least 1 (decisions).
@@ -67,15 +63,3 @@ impl FieldType for Item {
 
     written_by_its_type!();
 }
-
-/// The JSON schema of an item's price.
-#[cfg(feature = "service")]
-struct Price;
-
-#[cfg(feature = "service")]
-crate::values::described! { Price: schemars::json_schema!({
-    "anyOf": [
-        { "type": "integer", "minimum": 0, "maximum": GREATEST_INTEGER },
-        { "type": "string", "pattern": "^[0-9]{1,18}$" },
-    ],
-}) }

@@ -19,8 +19,6 @@ use crate::values::{Amount, CardType, Country, Currency, MethodCode, MethodId, O
 #[operation(
     GET "/v1/payment-methods" -> Vec<PaymentMethod>,
     role = Anyone,
-    command = "methods list",
-    columns = ["id", "name", "active", "fee_type", "supported_countries"],
 )]
 pub struct ListPaymentMethods {
     /// The country; the service's default is CM.
@@ -42,7 +40,6 @@ pub struct ListPaymentMethods {
 #[operation(
     GET "/v1/payment-methods/fee/{payment_method}/{currency}/{amount}" -> FeeBreakdown,
     role = Anyone,
-    command = "methods fee",
 )]
 pub struct CalculateFee {
     /// The method's code, such as `mobile_money` or `card`.

@@ -9,7 +9,7 @@
 
 use crate::protocol::{ErrorCode, Fields};
 use crate::values::Currency;
-pub(crate) use guichet_macros::{operation, resource};
+pub(crate) use guichet_macros::{operation, resource, schema};
 
 mod after;
 mod amount;
@@ -21,6 +21,8 @@ mod item;
 mod methods;
 mod paid_with;
 mod plans;
+#[cfg(feature = "service")]
+mod service;
 mod sessions;
 mod subscriptions;
 
@@ -29,7 +31,7 @@ pub use customers::*;
 pub use esim::*;
 pub use instrument::{Card, Instrument};
 pub use intents::*;
-pub use item::Item;
+pub use item::*;
 pub use methods::*;
 pub use paid_with::PaidWith;
 pub use plans::*;

@@ -14,7 +14,7 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
+#[non_exhaustive]
 pub enum PaidWith {
     /// A card.
     Card {
@@ -45,41 +45,5 @@ impl PaidWith {
             Self::MobileMoney { .. } => Some("mobile_money"),
             Self::Other(other) => other.get("type")?.as_str(),
         }
-    }
-}
-
-#[cfg(feature = "service")]
-crate::values::described! { PaidWith: schemars::json_schema!({
-    "oneOf": [
-        {
-            "type": "object",
-            "required": ["type", "brand", "last4"],
-            "properties": {
-                "type": { "const": "card" },
-                "brand": { "enum": ["visa", "mastercard"] },
-                "last4": { "type": "string", "pattern": "^[0-9]{4}$" },
-            },
-        },
-        {
-            "type": "object",
-            "required": ["type", "phone", "operator"],
-            "properties": {
-                "type": { "const": "mobile_money" },
-                "phone": { "type": "string", "description": "Its middle is hidden.", "pattern": r"^[0-9]{3}[0-9*]{4,12}$" },
-                "operator": {
-                    "type": ["object", "null"],
-                    "description": "Its operator, if it is known.",
-                    "required": ["code", "name"],
-                    "properties": { "code": { "type": "string" }, "name": { "type": "string" } },
-                },
-            },
-        },
-    ],
-}) }
-
-#[cfg(feature = "service")]
-impl crate::protocol::Reveal for PaidWith {
-    fn reveal<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.serialize(serializer)
     }
 }

@@ -19,7 +19,7 @@ const LONGEST_TRIAL: u32 = 730;
 /// # Undocumented
 /// The effect of a code that another plan has: a conflict, even if that plan is no longer active. The longest trial is
 /// 730 days (decisions).
-#[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant, command = "plans create")]
+#[operation(POST "/v1/subscriptions/plans" -> Plan, role = Merchant)]
 pub struct CreatePlan {
     /// The name that customers see.
     pub name: String,
@@ -46,8 +46,6 @@ pub struct CreatePlan {
 #[operation(
     GET "/v1/subscriptions/plans" -> Vec<Plan>,
     role = Customer,
-    command = "plans list",
-    columns = ["id", "code", "name", "amount", "billing_cycle", "trial_days", "active"],
 )]
 pub struct ListPlans {
     /// The number of entries per page. The service's default is 100, which is also the most.
@@ -67,7 +65,7 @@ pub struct ListPlans {
 /// # Undocumented
 /// The reply, and the effect on existing subscriptions. Chosen: the reply is the plan with `active: false`; existing
 /// subscriptions continue at their price, and the code stays taken.
-#[operation(DELETE "/v1/subscriptions/plans/{id}" -> After<Plan>, role = Merchant, command = "plans deactivate", example = "plan_1")]
+#[operation(DELETE "/v1/subscriptions/plans/{id}" -> After<Plan>, role = Merchant, example = "plan_1")]
 pub struct DeactivatePlan {
     /// The plan.
     pub id: PlanId,

@@ -19,7 +19,6 @@ use crate::values::{Email, Moment, SessionToken};
 #[operation(
     POST "/v1/sessions/create" -> CreatedSession,
     role = Merchant,
-    command = "sessions create",
     envelope = Session,
     repeatable,
 )]
@@ -35,7 +34,6 @@ pub struct CreateSession {
 #[operation(
     POST "/v1/sessions/validate" -> SessionState,
     role = Session,
-    command = "sessions validate",
     envelope = Session,
     repeatable,
 )]
@@ -49,7 +47,6 @@ pub struct ValidateSession {}
 #[operation(
     POST "/v1/sessions/revoke" -> RevokedSession,
     role = Session,
-    command = "sessions revoke",
     envelope = Session,
     repeatable,
 )]

@@ -33,7 +33,6 @@ const DEFAULT_FAILURES: u32 = 3;
 #[operation(
     POST "/v1/subscriptions" -> Subscription,
     role = Merchant,
-    command = "subscriptions create",
     assumed,
     new(plan, customer_email, CustomerName { firstname, lastname }, payment_method),
 )]
@@ -61,8 +60,6 @@ pub struct CreateSubscription {
 #[operation(
     GET "/v1/subscriptions" -> Vec<Subscription>,
     role = Merchant,
-    command = "subscriptions list",
-    columns = ["id", "status", "customer_email", "plan.code", "plan.amount", "next_charge_at"],
     assumed,
 )]
 pub struct ListSubscriptions {
@@ -74,7 +71,7 @@ pub struct ListSubscriptions {
 }
 
 /// `GET /v1/subscriptions/{id}`: a subscription's current state.
-#[operation(GET "/v1/subscriptions/{id}" -> Subscription, role = Merchant, command = "subscriptions read", assumed, example = "sub_1")]
+#[operation(GET "/v1/subscriptions/{id}" -> Subscription, role = Merchant, assumed, example = "sub_1")]
 pub struct ReadSubscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -96,7 +93,6 @@ pub struct ReadSubscription {
 #[operation(
     POST "/v1/subscriptions/{id}/pause" -> After<Subscription>,
     role = Merchant,
-    command = "subscriptions pause",
     repeatable,
 )]
 pub struct PauseSubscription {
@@ -115,7 +111,7 @@ pub struct PauseSubscription {
 /// # Undocumented
 /// The reply, and the charge. Chosen: within a period that is paid, nothing is charged; after it, a new period begins
 /// now with one charge, and the time in between is not charged.
-#[operation(POST "/v1/subscriptions/{id}/resume" -> After<Subscription>, role = Merchant, command = "subscriptions resume", example = "sub_1")]
+#[operation(POST "/v1/subscriptions/{id}/resume" -> After<Subscription>, role = Merchant, example = "sub_1")]
 pub struct ResumeSubscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -137,7 +133,6 @@ pub struct ResumeSubscription {
 #[operation(
     PUT "/v1/subscriptions/{id}/payment-method" -> After<Subscription>,
     role = Merchant,
-    command = "subscriptions payment-method",
     repeatable,
 )]
 pub struct ChangeSubscriptionPaymentMethod {
@@ -162,7 +157,6 @@ pub struct ChangeSubscriptionPaymentMethod {
 #[operation(
     POST "/v1/subscriptions/{id}/cancel" -> After<Subscription>,
     role = Merchant,
-    command = "subscriptions cancel",
     repeatable,
 )]
 pub struct CancelSubscription {
@@ -191,7 +185,6 @@ pub struct CancelSubscription {
 #[operation(
     PUT "/v1/subscriptions/{id}/fallback" -> After<Subscription>,
     role = Merchant,
-    command = "subscriptions fallback",
     repeatable,
 )]
 pub struct ConfigureFallback {

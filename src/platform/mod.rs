@@ -8,7 +8,10 @@ pub(crate) use browser::{form_decode, origin_of, to_json};
 
 #[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 mod library;
-#[cfg(any(feature = "native-no-provider", feature = "service"))]
-pub use library::read_origin;
 #[cfg(not(all(target_arch = "wasm32", feature = "browser")))]
 pub(crate) use library::{form_decode, origin_of, to_json};
+
+#[cfg(feature = "shop")]
+mod origin;
+#[cfg(feature = "shop")]
+pub use origin::read_origin;

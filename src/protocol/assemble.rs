@@ -19,7 +19,7 @@ use std::fmt::{self, Display};
 /// assert_eq!((request.method.as_str(), request.target.as_str()), ("GET", "/v1/payment-intents/pi_1"));
 /// ```
 #[derive(Clone, Eq, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Request {
     /// The HTTP method.
     pub method: Method,
@@ -39,6 +39,12 @@ impl fmt::Debug for Request {
 }
 
 impl Request {
+    /// A request without a body.
+    #[must_use]
+    pub fn new(method: Method, target: impl Into<String>) -> Self {
+        Self { method, target: target.into(), body: None, idempotency_key: None }
+    }
+
     /// The same request for the next page of a list, which starts after this cursor.
     #[cfg(feature = "native-no-provider")]
     pub(crate) fn starting_after(&self, cursor: &str) -> Self {
@@ -348,8 +354,7 @@ mod tests {
     #[cfg(feature = "native-no-provider")]
     #[test]
     fn the_next_page_starts_after_the_cursor_and_after_nothing_else() {
-        let list =
-            |target: &str| Request { method: Method::Get, target: target.into(), body: None, idempotency_key: None };
+        let list = |target: &str| Request::new(Method::Get, target);
         for (target, next) in [
             ("/v1/customers", "/v1/customers?starting_after=cus_1%2F2"),
             ("/v1/customers?limit=20", "/v1/customers?limit=20&starting_after=cus_1%2F2"),

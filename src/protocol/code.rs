@@ -16,7 +16,7 @@ macro_rules! error_codes {
         /// assert_eq!(ErrorCode::from("out_of_stock").as_str(), "out_of_stock");
         /// ```
         #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-        #[cfg_attr(not(feature = "service"), non_exhaustive)]
+        #[non_exhaustive]
         pub enum ErrorCode {
             $($($(#[$doc])* $code,)+)+
             /// A word of the service that this version does not know.
@@ -186,7 +186,7 @@ words! {
     /// use guichet::protocol::ErrorType;
     /// assert_eq!(ErrorType::of(409).as_str(), "conflict");
     /// ```
-    #[cfg_attr(not(feature = "service"), non_exhaustive)]
+    #[non_exhaustive]
     ErrorType {
         /// The service cannot answer now.
         Api = "api",

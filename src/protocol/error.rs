@@ -45,7 +45,7 @@ words! {
     /// assert_eq!(Kind::of_refusal(401, None), Kind::Session);
     /// assert_eq!(Kind::NotFound.as_str(), "not_found");
     /// ```
-    #[cfg_attr(not(feature = "service"), non_exhaustive)]
+    #[non_exhaustive]
     Kind {
         /// An address may not be followed.
         Address = "address",
@@ -141,7 +141,7 @@ pub enum NetworkFailure {
 /// ```
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
+#[non_exhaustive]
 pub struct FieldError {
     /// The field.
     pub param: String,

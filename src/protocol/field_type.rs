@@ -1,15 +1,12 @@
-//! The types of an operation's fields: each reads, writes and describes itself, and names its argument at the terminal.
+//! The types of an operation's fields: each reads and writes itself.
 
 use super::{ErrorCode, FieldError};
 use crate::values::{GREATEST_INTEGER, Invalid, TextValue};
-#[cfg(feature = "service")]
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How the service reads a field of an operation, how a client writes it, its JSON schema, and its argument at the
-/// terminal.
+/// How the service reads a field of an operation, and how a client writes it.
 ///
 /// A field's own type is its `FieldType`, unless the field says `number`, or has `min` or `max`: one Rust type may have
 /// several forms. A form that cannot be derived (a union, free key-value pairs, a number in two forms) implements this
@@ -25,9 +22,6 @@ pub trait FieldType {
     /// The Rust type of the field.
     type Holds;
 
-    /// The form of its argument at the terminal.
-    const ARGUMENT: Argument;
-
     /// Reads the field of a request, as the service does.
     ///
     /// # Errors
@@ -40,10 +34,6 @@ pub trait FieldType {
     /// The serializer's own, and its `custom` for a value that a request cannot carry.
     fn write<S: Serializer>(value: &Self::Holds, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// The JSON schema of the values that [`FieldType::read`] accepts.
-    #[cfg(feature = "service")]
-    fn schema(generator: &mut SchemaGenerator) -> Schema;
-
     /// The error code for a value that [`FieldType::read`] has refused.
     fn refusal(_: &Value) -> ErrorCode {
         ErrorCode::ParameterInvalid
@@ -55,47 +45,6 @@ pub trait FieldType {
     }
 }
 
-/// The form of a field of the body on the command line. A field of the path or the query is always a text.
-///
-/// ```
-/// use guichet::protocol::{Argument, FieldType};
-/// assert!(matches!(bool::ARGUMENT, Argument::Bool));
-/// assert!(matches!(Vec::<String>::ARGUMENT, Argument::StringList));
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-pub enum Argument {
-    /// `true` or `false`; the name of the option alone means `true`.
-    Bool,
-    /// A whole number.
-    Integer,
-    /// An object, or an array of objects, as JSON; with a shorthand, also another text.
-    Json(Option<Shorthand>),
-    /// Several strings: the option is repeated.
-    StringList,
-    /// A string.
-    Text,
-}
-
-/// A shorter text for a JSON argument, such as a phone number for mobile money.
-///
-/// ```
-/// use guichet::operations::Instrument;
-/// use guichet::protocol::{Argument, FieldType};
-/// let Argument::Json(Some(shorthand)) = Instrument::ARGUMENT else { unreachable!("a payment method has one") };
-/// let phone = (shorthand.read)("237670000000").unwrap().unwrap();
-/// assert_eq!(phone["type"], "mobile_money");
-/// assert!((shorthand.read)("4242424242424242").is_err());
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-pub struct Shorthand {
-    /// The last sentence of the field's help, in place of the one about JSON.
-    pub hint: &'static str,
-    /// Returns the JSON of a text, `None` if the text is JSON itself, or an error if it must not be on a command line.
-    pub read: fn(&str) -> Result<Option<Value>, Invalid>,
-}
-
 /// A field as a client writes it.
 pub(crate) struct Written<'a, F: FieldType>(pub &'a F::Holds);
 
@@ -105,27 +54,7 @@ impl<F: FieldType> Serialize for Written<'_, F> {
     }
 }
 
-/// A field as its JSON schema describes it.
-#[cfg(feature = "service")]
-#[derive(Debug)]
-pub struct Described<F>(std::marker::PhantomData<F>);
-
-#[cfg(feature = "service")]
-impl<F: FieldType> JsonSchema for Described<F> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        std::any::type_name::<Self>().into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        F::schema(generator)
-    }
-}
-
-/// The half of a [`FieldType`] that serde and schemars derive: the field is written and described by its own type.
+/// The half of a [`FieldType`] that serde derives: the field is written by its own type.
 macro_rules! written_by_its_type {
     () => {
         type Holds = Self;
@@ -133,18 +62,11 @@ macro_rules! written_by_its_type {
         fn write<S: serde::Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
             serde::Serialize::serialize(value, serializer)
         }
-
-        #[cfg(feature = "service")]
-        fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-            generator.subschema_for::<Self>()
-        }
     };
 }
 pub(crate) use written_by_its_type;
 
 impl<T: TextValue> FieldType for T {
-    const ARGUMENT: Argument = Argument::Text;
-
     fn read(value: &Value) -> Result<Self, Invalid> {
         value.as_str().ok_or(Invalid::because("It must be a string."))?.parse()
     }
@@ -153,8 +75,6 @@ impl<T: TextValue> FieldType for T {
 }
 
 impl FieldType for String {
-    const ARGUMENT: Argument = Argument::Text;
-
     /// Reads a text that is not empty and not only white space.
     fn read(value: &Value) -> Result<Self, Invalid> {
         match value.as_str() {
@@ -167,8 +87,6 @@ impl FieldType for String {
 }
 
 impl FieldType for bool {
-    const ARGUMENT: Argument = Argument::Bool;
-
     fn read(value: &Value) -> Result<Self, Invalid> {
         value.as_bool().ok_or(Invalid::because("It must be true or false."))
     }
@@ -181,8 +99,6 @@ pub(crate) enum Switch {}
 
 impl FieldType for Switch {
     type Holds = bool;
-    const ARGUMENT: Argument = Argument::Text;
-
     fn read(value: &Value) -> Result<bool, Invalid> {
         match value.as_str() {
             Some("true") => Ok(true),
@@ -194,12 +110,9 @@ impl FieldType for Switch {
     fn write<S: Serializer>(value: &bool, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bool(*value)
     }
-
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "boolean" })
-    }
 }
+
+described! { Switch: schemars::json_schema!({ "type": "boolean" }) }
 
 /// A whole JSON number from `LEAST` to `MOST`.
 ///
@@ -213,8 +126,6 @@ pub enum Whole<const LEAST: u32, const MOST: u32> {}
 
 impl<const LEAST: u32, const MOST: u32> FieldType for Whole<LEAST, MOST> {
     type Holds = u32;
-    const ARGUMENT: Argument = Argument::Integer;
-
     fn read(value: &Value) -> Result<u32, Invalid> {
         let number = whole(value).and_then(|number| u32::try_from(number).ok());
         let inside = number.filter(|number| (LEAST..=MOST).contains(number));
@@ -224,12 +135,11 @@ impl<const LEAST: u32, const MOST: u32> FieldType for Whole<LEAST, MOST> {
     fn write<S: Serializer>(value: &u32, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(*value)
     }
-
-    #[cfg(feature = "service")]
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
-    }
 }
+
+described! { Whole<const LEAST: u32, const MOST: u32>: schemars::json_schema!({
+    "type": "integer", "minimum": LEAST, "maximum": MOST,
+}) }
 
 /// The whole number of a JSON number that is not negative, up to 2^53. JSON knows one kind of number: `7.0` is 7.
 #[must_use]
@@ -243,11 +153,6 @@ pub fn whole(value: &Value) -> Option<u64> {
 
 impl<F: FieldType> FieldType for Vec<F> {
     type Holds = Vec<F::Holds>;
-    const ARGUMENT: Argument = match F::ARGUMENT {
-        Argument::Text => Argument::StringList,
-        _ => Argument::Json(None),
-    };
-
     fn read(value: &Value) -> Result<Self::Holds, Invalid> {
         value.as_array().ok_or(Invalid::because("It must be an array."))?.iter().map(F::read).collect()
     }
@@ -255,17 +160,10 @@ impl<F: FieldType> FieldType for Vec<F> {
     fn write<S: Serializer>(value: &Self::Holds, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(value.iter().map(Written::<F>))
     }
-
-    #[cfg(feature = "service")]
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "array", "items": generator.subschema_for::<Described<F>>() })
-    }
 }
 
 /// Free key-value pairs.
 impl FieldType for BTreeMap<String, Value> {
-    const ARGUMENT: Argument = Argument::Json(None);
-
     fn read(value: &Value) -> Result<Self, Invalid> {
         let object = value.as_object().ok_or(Invalid::because("It must be an object of key-value pairs."))?;
         Ok(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())

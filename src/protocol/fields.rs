@@ -1,24 +1,16 @@
 //! Reads an operation on the service's side. The errors of all fields are collected, so that they are sent together.
 
-use super::{Argument, ErrorCode, FieldError, FieldType, Operation};
+use super::{ErrorCode, FieldError, FieldType, Operation};
 use serde_json::{Map, Value};
 
-/// An operation as the sandbox reads it and the terminal calls it. [`operation`](crate::operations::operation) writes
-/// it.
+/// An operation as the service reads it. [`operation`](crate::operations::operation) writes it.
 ///
 /// ```
 /// use guichet::operations::ListPlans;
-/// use guichet::protocol::Served;
-/// assert_eq!(ListPlans::COMMAND, "plans list");
+/// use guichet::protocol::{Fields, Served};
+/// assert_eq!(ListPlans::parse(Fields::default()).unwrap().limit, None);
 /// ```
 pub trait Served: Operation + Sized {
-    /// Its group and its verb at the terminal: `plans create`.
-    const COMMAND: &'static str;
-    /// The columns that the terminal shows of a list; empty if the reply is one object.
-    const COLUMNS: &'static [&'static str];
-    /// The argument of each field at the terminal, by the field's name on the wire.
-    const ARGUMENTS: &'static [(&'static str, Argument)];
-
     /// Reads the fields one by one; `None` if a field has an error, which `fields` has collected.
     fn read(fields: &mut Fields) -> Option<Self>;
 

@@ -29,13 +29,14 @@ pub use envelope::{Page, Refusal, ReplyStatus, decode, decode_page};
 pub(crate) use envelope::{data_text, is_list};
 pub(crate) use envelope::{lenient, lenient_list, strict};
 pub use error::{Error, FieldError, Kind, NetworkFailure};
-#[cfg(feature = "service")]
-pub use field_type::Described;
-pub use field_type::{Argument, FieldType, Shorthand, Whole, whole};
+pub use field_type::{FieldType, Whole, whole};
 pub(crate) use field_type::{Switch, Written, written_by_its_type};
 pub use fields::{Fields, Served};
 pub use operation::{Envelope, FieldLocation, IDEMPOTENCY_KEY, Method, Operation, Repeat, Source, Spec};
 pub use retry::is_retryable_status;
-#[cfg(feature = "service")]
-pub use reveal::{Reveal, Revealed};
 pub use role::{Anyone, Credential, CredentialKind, Customer, Fulfils, Merchant, NoCredential, Payer, Role, Session};
+
+service_only! {
+    pub(crate) use reveal::as_serialized;
+    pub use reveal::{Reveal, Revealed};
+}

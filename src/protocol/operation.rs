@@ -163,7 +163,7 @@ words! {
     /// use guichet::protocol::Method;
     /// assert_eq!(Method::Delete.as_str(), "DELETE");
     /// ```
-    #[cfg_attr(not(feature = "service"), non_exhaustive)]
+    #[non_exhaustive]
     Method {
         /// `DELETE`
         Delete = "DELETE",
@@ -184,7 +184,6 @@ words! {
 /// assert_eq!(CreateSession::SPEC.envelope, Envelope::Session);
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Envelope {
     /// `{success, message, data}`, of the session operations.
     Session,
@@ -200,7 +199,6 @@ pub enum Envelope {
 /// assert_eq!(CreateSubscription::SPEC.source, Source::Decision);
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
 pub enum Source {
     /// `decisions.md`: the sandbox's own rule; a real service may have decided otherwise.
     Decision,
@@ -216,7 +214,7 @@ pub enum Source {
 /// assert_eq!(CreateEsimOrder::SPEC.repeat, Repeat::Keyed);
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
+#[non_exhaustive]
 pub enum Repeat {
     /// Repeating it does no harm.
     Always,

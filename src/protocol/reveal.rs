@@ -51,13 +51,14 @@ impl<T: TextValue> Reveal for T {
 /// Other values that hold no secret.
 macro_rules! as_serialized {
     ($($name:ty),+ $(,)?) => {$(
-        impl Reveal for $name {
+        impl $crate::protocol::Reveal for $name {
             fn reveal<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 self.serialize(serializer)
             }
         }
     )+};
 }
+pub(crate) use as_serialized;
 
 as_serialized!(
     bool,

@@ -1,6 +1,6 @@
 //! Roles: an operation requires one, and a credential fulfils some.
 
-use crate::values::{ClientSecret, SessionToken};
+use crate::values::{ClientSecret, SessionToken, words};
 
 /// The role that an operation requires of its sender.
 ///
@@ -49,23 +49,24 @@ roles! {
     Anyone("anyone"): SecretKey | SessionToken | ClientSecret | None;
 }
 
-/// The kinds of credential.
-///
-/// ```
-/// use guichet::protocol::{CredentialKind, Payer, Role};
-/// assert!(Payer::admits(CredentialKind::ClientSecret));
-/// ```
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[cfg_attr(not(feature = "service"), non_exhaustive)]
-pub enum CredentialKind {
-    /// The secret of one intent.
-    ClientSecret,
-    /// None at all.
-    None,
-    /// The merchant's secret key.
-    SecretKey,
-    /// A customer's session token.
-    SessionToken,
+words! {
+    /// The kinds of credential.
+    ///
+    /// ```
+    /// use guichet::protocol::{CredentialKind, Payer, Role};
+    /// assert!(Payer::admits(CredentialKind::ClientSecret));
+    /// ```
+    #[non_exhaustive]
+    CredentialKind {
+        /// The secret of one intent.
+        ClientSecret = "client_secret",
+        /// None at all.
+        None = "none",
+        /// The merchant's secret key.
+        SecretKey = "secret_key",
+        /// A customer's session token.
+        SessionToken = "session_token",
+    }
 }
 
 /// A credential, which is sent as the Bearer value.

@@ -11,17 +11,19 @@ mod profile;
 mod reads;
 mod refused;
 mod routes;
+#[cfg(feature = "service")]
+mod served;
 
 pub use guard::Sender;
 pub use nonce::{marked, nonce};
 pub use owner::{Buyer, Owner};
 pub use page::Language;
-#[cfg(feature = "service")]
-pub use profile::Wanted;
 pub use profile::{PaymentRequest, Profile, payment_of};
 pub use reads::PublicRead;
 pub use refused::{Reason, Refused};
 pub use routes::{Granted, Reply, is_form, session};
+#[cfg(feature = "service")]
+pub use served::Wanted;
 
 use crate::flow::{LateApproval, PaymentAsRead, late_approval};
 use crate::operations::PaymentIntent;

@@ -28,38 +28,26 @@ pub struct Profile {
     pub gateway_url: Option<String>,
     /// The origins that a `checkout_url` may have. Empty: that of `base_url`.
     pub checkout_origins: Vec<String>,
-    read: Route,
-    find_by_reference: Option<Route>,
+    pub(super) read: Route,
+    pub(super) find_by_reference: Option<Route>,
     /// Without this member as documented. `None`: nothing is canceled.
-    cancel: Option<Route>,
-    statuses: BTreeMap<String, IntentStatus>,
+    pub(super) cancel: Option<Route>,
+    pub(super) statuses: BTreeMap<String, IntentStatus>,
 }
 
 #[derive(Clone, Debug)]
-struct Route {
-    method: Method,
-    path: String,
-    credential: RouteCredential,
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) credential: RouteCredential,
     /// Whether the reply may be a list: by the document it is none.
-    may_list: bool,
+    pub(super) may_list: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum RouteCredential {
+pub(super) enum RouteCredential {
     Key,
     ClientSecret,
-}
-
-/// What is asked about a payment.
-#[cfg(feature = "service")]
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Wanted {
-    /// How it is.
-    Read,
-    /// Whatever has a reference.
-    Find,
-    /// Its cancellation.
-    Cancel,
 }
 
 /// A payment's names, as far as they are known.
@@ -224,44 +212,6 @@ impl Profile {
         Ok(Self { base_url, gateway_url, checkout_origins, read, find_by_reference: find.flatten(), cancel, statuses })
     }
 
-    /// What a request with this credential asks, if it is one of this profile's own, and the names that it has: the
-    /// service's half.
-    #[cfg(feature = "service")]
-    #[must_use]
-    pub fn asked(&self, method: &str, target: &str, bearer: &str) -> Option<(Wanted, BTreeMap<&str, String>)> {
-        let credential = if bearer.contains("_secret_") { RouteCredential::ClientSecret } else { RouteCredential::Key };
-        let routes = [
-            (Wanted::Read, Some(&self.read)),
-            (Wanted::Find, self.find_by_reference.as_ref()),
-            (Wanted::Cancel, self.cancel.as_ref()),
-        ];
-        routes.into_iter().find_map(|(wanted, route)| {
-            let route = route.filter(|route| route.method.as_str() == method && route.credential == credential)?;
-            Some((wanted, names_in(&route.path, target)?))
-        })
-    }
-
-    /// Whether a payment is canceled as the document of this project says.
-    #[cfg(feature = "service")]
-    #[must_use]
-    pub fn cancels_as_documented(&self) -> bool {
-        self.cancel.as_ref().is_some_and(|route| !route.may_list)
-    }
-
-    /// Whether a word of the service's own stands for one of ours.
-    #[cfg(feature = "service")]
-    #[must_use]
-    pub fn knows(&self, word: &str) -> bool {
-        self.statuses.contains_key(word)
-    }
-
-    /// The service's own word for one of ours.
-    #[cfg(feature = "service")]
-    #[must_use]
-    pub fn word_for(&self, ours: &str) -> Option<&str> {
-        self.statuses.iter().find(|(_, one)| one.as_str() == ours).map(|(theirs, _)| theirs.as_str())
-    }
-
     /// How this is asked. `None`: not at all.
     fn route(&self, asked: &Asked) -> Option<&Route> {
         match asked {
@@ -394,28 +344,6 @@ impl Route {
     }
 }
 
-/// The values in a target in the places of a path.
-#[cfg(feature = "service")]
-fn names_in<'a>(path: &'a str, target: &str) -> Option<BTreeMap<&'a str, String>> {
-    let (mut names, mut path, mut target) = (BTreeMap::new(), path, target);
-    while let Some((before, (place, after))) =
-        path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
-        target = target.strip_prefix(before)?;
-        // A value ends where the text begins that follows it.
-        let value = match after.split_once('{') {
-            Some((text, _)) => target.get(..target.find(text)?)?,
-            None => target.strip_suffix(after)?,
-        };
-        if value.contains(['/', '?', '&']) {
-            return None;
-        }
-        names.insert(place, percent_encoding::percent_decode_str(value).decode_utf8().ok()?.into_owned());
-        (path, target) = (after, &target[value.len()..]);
-    }
-    (path == target).then_some(names)
-}
-
 /// The path of an address of a service, without a slash at its begin. `None` if the text is no such address, or has
 /// more than a path.
 fn path_of(text: &str) -> Option<&str> {
@@ -487,26 +415,6 @@ mod tests {
                 words.into_iter().flatten().collect::<Vec<String>>()
             });
             assert_eq!(json!(request), case["request"], "{case}");
-        }
-    }
-
-    #[test]
-    #[cfg(feature = "service")]
-    fn a_value_ends_where_the_text_after_it_begins() {
-        for (path, target, names) in [
-            ("/p/{id}.json", "/p/pi_1.json", json!({"id": "pi_1"})),
-            ("/p/{id}.json", "/p/a.json.json", json!({"id": "a.json"})),
-            ("/p/{id}.json", "/p/pi_1", json!(null)),
-            ("/p/{id}:cancel", "/p/pi_1:cancel", json!({"id": "pi_1"})),
-            ("/p/{id}", "/p/pi_1", json!({"id": "pi_1"})),
-            ("/p/{id}", "/p/pi_1/cancel", json!(null)),
-            ("/p/{id}", "/p/pi_1?a=1", json!(null)),
-            ("/p/{id}/cancel", "/p/pi%2F1/cancel", json!({"id": "pi/1"})),
-            ("/p?a={id}&b={payment_ref}", "/p?a=pi_1&b=R%201", json!({"id": "pi_1", "payment_ref": "R 1"})),
-            ("/p?a={id}&b={payment_ref}", "/p?a=pi_1&c=2&b=R", json!(null)),
-            ("/p/{id}-{payment_ref}.json", "/p/pi_1-R.json", json!({"id": "pi_1", "payment_ref": "R"})),
-        ] {
-            assert_eq!(json!(names_in(path, target)), names, "{path} {target}");
         }
     }
 

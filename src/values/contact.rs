@@ -12,7 +12,7 @@ text_value! {
                     && domain.split('.').all(|label| !label.is_empty() && !label.starts_with('-') && !label.ends_with('-'))
             });
         if shaped { Ok(()) } else { Err(Invalid::because("An e-mail address looks like name@example.com.")) }
-    }, described { "pattern": pattern_of_an_email(), "maxLength": 254 };
+    }, described { "pattern": super::described::pattern_of_an_email(), "maxLength": 254 };
 
     /// A phone number with its country prefix, digits only, 7 to 15 of them (ITU-T E.164): `237670000000`.
     Phone is "237670000000" not "+237 670 00 00 00", |text| {
@@ -39,12 +39,4 @@ impl Country {
     pub fn cm() -> Self {
         Self("CM".into())
     }
-}
-
-#[cfg(feature = "service")]
-fn pattern_of_an_email() -> String {
-    // White space and control characters, listed one by one: the character classes of pattern dialects differ.
-    let not = r"@\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
-    let label = format!(r"[^{not}.\-]([^{not}.]*[^{not}.\-])?");
-    format!(r"^[^{not}]+@{label}(\.{label})+$")
 }

@@ -1,24 +1,4 @@
-//! The JSON schemas of the values, in the form that the sandbox reads and writes.
-
-/// Implements the schema of a value inline, without a schema name of its own.
-macro_rules! described {
-    ($name:ident: $schema:expr) => {
-        impl schemars::JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $schema
-            }
-        }
-    };
-}
-pub(crate) use described;
+//! Parts of the JSON schemas of the values.
 
 /// The schema of a string: with the given restriction, or else not empty.
 #[must_use]
@@ -31,3 +11,10 @@ pub fn text_schema<const N: usize>(restriction: [schemars::Schema; N]) -> schema
 /// A pattern for a text that is not only white space, as `str::trim` defines it. The characters are listed because the
 /// character classes of pattern dialects differ.
 pub const NOT_BLANK: &str = r"[^\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
+
+pub(super) fn pattern_of_an_email() -> String {
+    // White space and control characters, listed one by one: the character classes of pattern dialects differ.
+    let not = r"@\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
+    let label = format!(r"[^{not}.\-]([^{not}.]*[^{not}.\-])?");
+    format!(r"^[^{not}]+@{label}(\.{label})+$")
+}

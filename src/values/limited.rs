@@ -32,8 +32,7 @@ macro_rules! limited {
             }
         }
 
-        #[cfg(feature = "service")]
-        super::described! { $name: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": $most }) }
+        described! { $name: schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": $most }) }
 
         impl Default for $name {
             fn default() -> Self {

@@ -4,7 +4,7 @@
 //! are written in the form of the document. Secrets print as `***`.
 
 mod address;
-#[cfg(any(feature = "shop", feature = "service"))]
+#[cfg(feature = "shop")]
 mod base62;
 mod contact;
 #[cfg(feature = "service")]
@@ -18,23 +18,17 @@ mod secrets;
 mod typed;
 mod words;
 
-#[cfg(any(feature = "native-no-provider", feature = "service"))]
+#[cfg(feature = "shop")]
 pub use crate::platform::read_origin;
 #[doc(hidden)]
 pub use address::is_loopback;
 pub use address::{Address, RedirectUrl};
-#[cfg(any(feature = "shop", feature = "service"))]
+#[cfg(feature = "shop")]
 pub use base62::base62;
 pub use contact::*;
-#[cfg(feature = "service")]
-pub(crate) use described::described;
-#[cfg(feature = "service")]
-pub use described::{NOT_BLANK, text_schema};
 pub use ids::*;
 pub use limited::{EsimQuantity, PageLimit};
 pub use moment::Moment;
-#[cfg(feature = "service")]
-pub(crate) use money::Number;
 pub use money::{Amount, Currency, GREATEST_INTEGER};
 pub(crate) use money::{as_number, whole_number};
 pub use printable::{Printable, is_plain, printable};
@@ -46,6 +40,11 @@ pub use words::{
     BillingCycle, CardType, ConfirmationMethod, EsimOrderStatus, FeeBearer, IntentStatus, RETURN_NONCE_LENGTH,
     RETURN_PARAMETER, SubscriptionStatus,
 };
+
+service_only! {
+    pub use described::{NOT_BLANK, text_schema};
+    pub(crate) use money::Number;
+}
 
 use serde::Serialize;
 use std::fmt;
@@ -83,12 +82,7 @@ impl fmt::Display for Invalid {
 impl std::error::Error for Invalid {}
 
 /// A value that is one string on the wire and no secret. A field of a request or a reply may have its type.
-#[cfg(not(feature = "service"))]
 pub trait TextValue: FromStr<Err = Invalid> + Serialize {}
-
-/// A value that is one string on the wire and no secret. A field of a request or a reply may have its type.
-#[cfg(feature = "service")]
-pub trait TextValue: FromStr<Err = Invalid> + Serialize + schemars::JsonSchema {}
 
 /// Declares checked text values: created from text, read as text, written as text. `is` and `not` are a text that `new`
 /// accepts and one that it refuses, for the example of the documentation.
@@ -126,8 +120,7 @@ macro_rules! text_value {
             }
         }
 
-        #[cfg(feature = "service")]
-        $crate::values::described! { $name: $crate::values::text_schema([$(schemars::json_schema!($schema))?]) }
+        described! { $name: $crate::values::text_schema([$(schemars::json_schema!($schema))?]) }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -48,8 +48,7 @@ impl Moment {
     }
 }
 
-#[cfg(feature = "service")]
-super::described! { Moment: schemars::json_schema!({ "type": "string", "format": "date-time", "pattern": "Z$" }) }
+described! { Moment: schemars::json_schema!({ "type": "string", "format": "date-time", "pattern": "Z$" }) }
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

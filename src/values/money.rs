@@ -163,8 +163,7 @@ fn grouped(digits: &str) -> String {
     groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
 }
 
-#[cfg(feature = "service")]
-super::described! { Amount: schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,14}$" }) }
+described! { Amount: schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,14}$" }) }
 
 impl Ord for Amount {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -231,8 +230,7 @@ pub const GREATEST_INTEGER: u64 = 1 << 53;
 /// An amount that is written as a JSON number, where that keeps it, and as a string otherwise; none is `null`.
 pub(crate) struct Number(pub(crate) Option<Amount>);
 
-#[cfg(feature = "service")]
-super::described! { Number: schemars::json_schema!({ "type": "number" }) }
+described! { Number: schemars::json_schema!({ "type": "number" }) }
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

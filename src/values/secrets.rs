@@ -45,8 +45,7 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-#[cfg(feature = "service")]
-super::described! { Secret: schemars::json_schema!({ "type": "string", "minLength": 1 }) }
+described! { Secret: schemars::json_schema!({ "type": "string", "minLength": 1 }) }
 
 /// Declares secrets, each with an example of one.
 macro_rules! credentials {
@@ -60,8 +59,7 @@ macro_rules! credentials {
         #[serde(transparent)]
         pub struct $name(Secret);
 
-        #[cfg(feature = "service")]
-        super::described! { $name: Secret::json_schema(&mut schemars::SchemaGenerator::default()) }
+        described! { $name: Secret::json_schema(&mut schemars::SchemaGenerator::default()) }
 
         impl $name {
             /// Takes the text as it is: only the service knows its shape.

@@ -46,12 +46,10 @@ macro_rules! choice {
                 "```",
             )]
             #[derive(Deserialize, Serialize)]
-            #[cfg_attr(not(feature = "service"), non_exhaustive)]
             $name { $($(#[$case_doc])* #[serde(rename = $word)] $case = $word),+ }
         }
 
-        #[cfg(feature = "service")]
-        super::described! { $name: schemars::json_schema!({ "type": "string", "enum": [$($word),+] }) }
+        described! { $name: schemars::json_schema!({ "type": "string", "enum": [$($word),+] }) }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,7 +79,7 @@ macro_rules! status {
         )]
         #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
         #[serde(from = "String", into = "String")]
-        #[cfg_attr(not(feature = "service"), non_exhaustive)]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$case_doc])* $case,)+
             /// A word of the service that this version does not know.
@@ -99,8 +97,7 @@ macro_rules! status {
             }
         }
 
-        #[cfg(feature = "service")]
-        super::described! { $name: schemars::json_schema!({ "type": "string", "enum": [$($word),+] }) }
+        described! { $name: schemars::json_schema!({ "type": "string", "enum": [$($word),+] }) }
 
         impl From<String> for $name {
             fn from(word: String) -> Self {
@@ -152,6 +149,7 @@ choice! {
 choice! {
     /// The party that confirms a payment intent.
     #[derive(Default)]
+    #[non_exhaustive]
     ConfirmationMethod {
         /// Attaching a payment method charges it, as the hosted page does. The document's default.
         #[default]
@@ -163,6 +161,7 @@ choice! {
 
 choice! {
     /// The length of a plan's period.
+    #[non_exhaustive]
     BillingCycle {
         /// A day.
         Daily = "daily",

@@ -344,9 +344,8 @@ impl ControlApi {
         })?;
         let base = url.trim_end_matches('/').trim_end_matches("/sandbox");
         let transport = Transport::builder(base, Environment::Test).build()?;
-        let body = body.map(|body| body.to_string());
-        let target = format!("{}{query}", spec.path);
-        let request = Request { method: spec.method, target, body, idempotency_key: None };
+        let mut request = Request::new(spec.method, format!("{}{query}", spec.path));
+        request.body = body.map(|body| body.to_string());
         transport.send(spec, request, &ControlToken(Secret::new(token))).await.map_err(|error| match error.kind() {
             Kind::Offline | Kind::Timeout => Failure::from(error).advise(&format!(
                 "No sandbox answered at {base}/sandbox. `guichet sandbox` starts one. --control-url or GUICHET_CONTROL_URL gives \

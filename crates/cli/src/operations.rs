@@ -1,6 +1,7 @@
 //! Every operation as a command: `guichet intents create --amount 5000 …`.
 
 mod arguments;
+mod commands;
 
 use super::connection::{Connection, session_token};
 use super::failure::Failure;
@@ -8,6 +9,7 @@ use super::serve::profile as profile_in;
 use super::show;
 use arguments::Description;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use commands::CliOperation;
 use guichet::native::{Environment, Profile, Transport};
 use guichet::operations::*;
 use guichet::protocol::{CredentialKind, Fields, Method, Operation, Request, Role, Served, Spec};
@@ -70,13 +72,10 @@ fn all() -> Vec<OperationCommand> {
 }
 
 impl OperationCommand {
-    fn new<O: Served + JsonSchema>() -> Self {
-        let (group, verb) = O::COMMAND
-            .split_once(' ')
-            .expect("a command is a group and a verb, which a test checks for each operation");
+    fn new<O: CliOperation + JsonSchema + Served>() -> Self {
         Self {
-            group,
-            verb,
+            group: O::GROUP,
+            verb: O::VERB,
             columns: O::COLUMNS,
             spec: const { &<O as Operation>::SPEC },
             admits: <O::Role as Role>::admits,
@@ -110,7 +109,7 @@ impl OperationCommand {
     fn by_profile(&self, profile: &Profile, name: String) -> Result<Request, Failure> {
         let cancels = self.spec.name == CancelPaymentIntent::SPEC.name;
         let asked = profile.by_name(&if cancels { Asked::Cancel(name) } else { Asked::Read(name) })?;
-        Ok(Request { method: asked.method, target: asked.target, body: None, idempotency_key: None })
+        Ok(Request::new(asked.method, asked.target))
     }
 
     /// Sends the operation and prints the reply.
@@ -202,6 +201,15 @@ mod tests {
         assert!(all().iter().all(|operation| known(operation.group)));
         for (group, _) in GROUPS {
             assert!(all().iter().any(|operation| operation.group == group), "{group} has no command");
+        }
+    }
+
+    #[test]
+    fn the_table_of_operations_names_each_command() {
+        for OperationCommand { group, verb, spec, .. } in all() {
+            let of_the_operation = |row: &&str| row.starts_with(&format!("| `{}` |", spec.name));
+            let row = include_str!("../../../docs/operations.md").lines().find(of_the_operation).unwrap_or_default();
+            assert!(row.contains(&format!("| `{group} {verb}` |")), "write `{group} {verb}` into its row: {row}");
         }
     }
 }

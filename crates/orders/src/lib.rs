@@ -13,7 +13,7 @@
 //! - What a `commit` has answered survives a crash. PostgreSQL 15 or newer; SQLite by one or several processes of one
 //!   machine.
 //! - No rule about money stands here: what an order is, what is read again and when, is decided by
-//!   `guichet::shop::ledger`.
+//!   `guichet::native::Ledger`.
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod any;

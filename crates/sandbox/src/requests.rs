@@ -126,12 +126,7 @@ impl Request {
             method: spec.method.as_str(),
             path: spec.path,
             intent: id.filter(is_intent_id).map(str::to_owned),
-            credential: match credential {
-                Some(CredentialKind::ClientSecret) => "client_secret",
-                Some(CredentialKind::SecretKey) => "secret_key",
-                Some(CredentialKind::SessionToken) => "session_token",
-                Some(CredentialKind::None) | None => "none",
-            },
+            credential: credential.unwrap_or(CredentialKind::None).as_str(),
             request_id: request_id.to_owned(),
             status: None,
             fault: None,

@@ -20,9 +20,9 @@ pub(crate) fn router() -> Router<App> {
 /// All of its texts are the shop's own.
 async fn shop(State(app): State<App>, headers: HeaderMap) -> Result<Response, Refused> {
     let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (code, language, sign_in, buy) = match guichet::shop::Language::of(accepted) {
-        guichet::shop::Language::French => ("fr", Language::Fr, "Je suis", "Acheter"),
-        guichet::shop::Language::English => ("en", Language::En, "I am", "Buy"),
+    let (code, language, sign_in, buy) = match guichet::native::Language::of(accepted) {
+        guichet::native::Language::French => ("fr", Language::Fr, "Je suis", "Acheter"),
+        guichet::native::Language::English => ("en", Language::En, "I am", "Buy"),
     };
     let body: String = if app.seller.customer(&headers).await?.is_some() {
         let product = |product: &Product| {

@@ -5,11 +5,12 @@ use crate::connection::first_line;
 use crate::failure::Failure;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
-use guichet::protocol::{Argument, FieldLocation, Served, Shorthand};
+use guichet::protocol::{FieldLocation, Operation};
+use guichet::values::normalize_digits;
 use guichet_sandbox::json_errors;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::io::Read;
 
 /// The parts of an operation's JSON schema that its command uses.
@@ -25,15 +26,32 @@ pub(super) struct Description {
 pub(super) struct Field {
     name: String,
     help: String,
-    argument: Argument,
+    form: Form,
     required: bool,
     /// A secret is read from standard input, because other users of the machine can read a command line.
     secret: bool,
     location: FieldLocation,
 }
 
+/// The form of an argument.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// `true` or `false`; the name of the option alone means `true`.
+    Bool,
+    /// A whole number.
+    Integer,
+    /// An object, or an array of objects, as JSON.
+    Json,
+    /// A payment method as JSON, or a phone number for mobile money.
+    PaymentMethod,
+    /// Several strings: the option is repeated.
+    StringList,
+    /// A string.
+    Text,
+}
+
 impl Description {
-    pub(super) fn new<O: Served + JsonSchema>() -> Self {
+    pub(super) fn new<O: Operation + JsonSchema>() -> Self {
         let spec = &O::SPEC;
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<O>().to_value();
@@ -49,7 +67,7 @@ impl Description {
                 let location = spec.location(name);
                 Field {
                     help: help(schema),
-                    argument: if location == FieldLocation::Body { argument_of::<O>(name) } else { Argument::Text },
+                    form: if location == FieldLocation::Body { Form::of(name, schema) } else { Form::Text },
                     required: location == FieldLocation::Path
                         || (required.contains(&name.as_str()) && schema.get("default").is_none()),
                     secret: schema["x-guichet-secret"] == true,
@@ -66,9 +84,25 @@ impl Description {
     }
 }
 
-/// The form of a field of the body on the command line.
-fn argument_of<O: Served>(name: &str) -> Argument {
-    O::ARGUMENTS.iter().find(|(field, _)| *field == name).map_or(Argument::Text, |(_, argument)| *argument)
+impl Form {
+    /// The form of a field of the body, by its JSON schema.
+    fn of(name: &str, schema: &Value) -> Self {
+        let types = &schema["type"];
+        let is_a = |word: &str| types == word || types.as_array().is_some_and(|types| types.contains(&word.into()));
+        if name == "payment_method" {
+            Self::PaymentMethod
+        } else if is_a("boolean") {
+            Self::Bool
+        } else if is_a("integer") {
+            Self::Integer
+        } else if is_a("string") {
+            Self::Text
+        } else if is_a("array") && schema["items"]["type"] == "string" {
+            Self::StringList
+        } else {
+            Self::Json
+        }
+    }
 }
 
 /// A summary in the style of clap: with a capital, and without the full stop if it is a single sentence.
@@ -113,20 +147,23 @@ impl Field {
         let shown = self.name.to_uppercase().replace('-', "_");
         let required = self.required && !self.secret;
         let argument = Arg::new(self.name.clone()).value_name(shown).required(required);
-        let (argument, hint) = match self.argument {
-            Argument::Text if self.secret => (
+        let (argument, hint) = match self.form {
+            Form::Text if self.secret => (
                 argument,
                 "Default: the first line of the standard input, because other users of this machine can read a command line.",
             ),
-            Argument::Text | Argument::Integer => (argument, ""),
-            Argument::StringList => (argument.action(ArgAction::Append), "May be repeated."),
-            Argument::Bool => {
+            Form::Text | Form::Integer => (argument, ""),
+            Form::StringList => (argument.action(ArgAction::Append), "May be repeated."),
+            Form::Bool => {
                 let parser = PossibleValuesParser::new(["true", "false"]);
                 let argument = argument.value_parser(parser).num_args(0..=1).require_equals(true);
                 (argument.default_missing_value("true"), "")
             }
-            Argument::Json(Some(shorthand)) => (argument, shorthand.hint),
-            Argument::Json(None) => (argument, "JSON; @FILE or - reads it from a file or the standard input."),
+            Form::PaymentMethod => (
+                argument,
+                "A phone number, for example 237670000000; or JSON. @FILE or - reads JSON from a file or the standard input, as a card requires.",
+            ),
+            Form::Json => (argument, "JSON; @FILE or - reads it from a file or the standard input."),
         };
         let help = format!("{} {hint}", self.help);
         let argument = argument.help(help.trim().to_owned()).allow_negative_numbers(true);
@@ -142,23 +179,29 @@ impl Field {
         let Some(given) = matches.get_many::<String>(&self.name) else { return self.read_secret() };
         let given: Vec<&String> = given.collect();
         let first = given.first().map(|text| text.as_str()).unwrap_or_default();
-        Ok(Some(match self.argument {
-            Argument::StringList => given.into_iter().map(|text| Value::String(text.clone())).collect(),
-            Argument::Bool => Value::Bool(first == "true"),
+        Ok(Some(match self.form {
+            Form::StringList => given.into_iter().map(|text| Value::String(text.clone())).collect(),
+            Form::Bool => Value::Bool(first == "true"),
             // The operation's own reader refuses a text that is not a number.
-            Argument::Integer => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
-            Argument::Text => first.into(),
-            Argument::Json(shorthand) => self.json(first, shorthand)?,
+            Form::Integer => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
+            Form::Text => first.into(),
+            Form::Json | Form::PaymentMethod => self.json(first)?,
         }))
     }
 
-    fn json(&self, given: &str, shorthand: Option<Shorthand>) -> Result<Value, Failure> {
+    fn json(&self, given: &str) -> Result<Value, Failure> {
         let refuse = |why: &str| Failure::usage(format!("{}: {why}", self.name));
-        let inline = !given.starts_with('@') && given != "-";
-        if let Some(shorthand) = shorthand.filter(|_| inline)
-            && let Some(value) = (shorthand.read)(given).map_err(|invalid| refuse(invalid.reason()))?
-        {
-            return Ok(value);
+        if self.form == Form::PaymentMethod && !given.starts_with('@') && given != "-" {
+            if shows_a_card(given) {
+                return Err(refuse(
+                    "A card does not belong on a command line, where other users of the machine can read it. Write \
+                     {\"type\":\"card\",\"card\":{\"number\",\"exp_month\",\"exp_year\",\"cvc\"}} with its values into a file (@FILE) \
+                     or to the standard input (-).",
+                ));
+            }
+            if !given.starts_with('{') {
+                return Ok(json!({"type": "mobile_money", "phone": given}));
+            }
         }
         let text = match given.strip_prefix('@') {
             Some(file) => {
@@ -190,6 +233,15 @@ impl Field {
         let missing = || Failure::usage("Give the one-time code on the standard input, or with --otp.");
         first_line("The one-time code:").map(|line| Some(line.into())).ok_or_else(missing)
     }
+}
+
+/// Whether a payment method on the command line is a card: as JSON, or by its number, however it is separated. 16 to 19
+/// digits are longer than a phone number, and no phone number of 14 or 15 digits begins with 3.
+fn shows_a_card(given: &str) -> bool {
+    let digits = normalize_digits(given);
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (matches!(digits.len(), 16..=19) || (matches!(digits.len(), 14 | 15) && digits.starts_with('3')));
+    is_number || given.contains("\"card\"")
 }
 
 /// The values of all fields whose arguments were given.

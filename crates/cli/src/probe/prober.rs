@@ -122,15 +122,14 @@ impl Prober {
 
     /// Sends a raw body to an operation's path, with the secret key.
     pub(super) async fn send_body<O: Operation>(&self, body: impl Into<String>, headers: &[(&str, &str)]) -> Reply {
-        let (method, target) = (O::SPEC.method, O::SPEC.path.to_owned());
-        let request = Request { method, target, body: Some(body.into()), idempotency_key: None };
+        let mut request = Request::new(O::SPEC.method, O::SPEC.path);
+        request.body = Some(body.into());
         self.call(request, Some(self.bearer()), headers).await
     }
 
     /// Sends a request to any path, with the secret key.
     pub(super) async fn send_to(&self, method: Method, target: impl Into<String>) -> Reply {
-        let request = Request { method, target: target.into(), body: None, idempotency_key: None };
-        self.call(request, Some(self.bearer()), &[]).await
+        self.call(Request::new(method, target), Some(self.bearer()), &[]).await
     }
 
     /// Sends the CORS preflight that a browser would send before this operation.

@@ -186,8 +186,7 @@ impl Search<'_> {
             Some(secret) => secret,
             None => &self.probe.key,
         };
-        let request = Request { method, target, body: None, idempotency_key: None };
-        let reply = self.probe.transport.send(spec, request, credential).await?;
+        let reply = self.probe.transport.send(spec, Request::new(method, target), credential).await?;
         decode::<Vec<PaymentIntent>>(&reply).or_else(|_| Ok(vec![decode(&reply).map_err(unreadable)?]))
     }
 

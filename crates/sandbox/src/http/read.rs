@@ -22,7 +22,7 @@ const DEPTH_LIMIT: usize = 32;
 pub(super) async fn fields(spec: &Spec, request: RawRequest) -> Result<Map<String, Value>, Problem> {
     let mut fields = match spec.method {
         Method::Get => Map::new(),
-        Method::Delete | Method::Post | Method::Put => read_object(&request.headers, &read_body(request.body).await?)?,
+        _ => read_object(&request.headers, &read_body(request.body).await?)?,
     };
     if let Some(name) = fields.keys().find(|name| spec.location(name) != FieldLocation::Body) {
         let message = match spec.location(name) {

@@ -2,12 +2,15 @@
 
 use super::{Reply, duplicate_payment, metadata, paid_with, written};
 use crate::rules::billing::{LateCharge, Plan, Subscription};
-use guichet::operations::{Plan as PlanReply, SubscribedPlan, Subscription as SubscriptionReply};
+use guichet::operations::{
+    Plan as PlanReply, PlanParts, SubscribedPlan, SubscribedPlanParts, Subscription as SubscriptionReply,
+    SubscriptionParts,
+};
 
 /// A plan.
 pub(crate) fn plan(plan: &Plan) -> Reply {
     let offer = &plan.offer;
-    written(&PlanReply {
+    written(&PlanReply::from(PlanParts {
         id: plan.id.clone(),
         name: offer.name.clone(),
         code: offer.code.clone(),
@@ -17,7 +20,7 @@ pub(crate) fn plan(plan: &Plan) -> Reply {
         trial_days: offer.trial_days,
         active: plan.active,
         created_at: Some(plan.created_at.unix()),
-    })
+    }))
 }
 
 /// A subscription. `echoed` is written in place of its own `trigger_after_failures`.
@@ -27,20 +30,20 @@ pub(crate) fn subscription(subscription: &Subscription, echoed: Option<u32>) -> 
     let duplicate_payments = state.duplicate_payments.iter().map(|LateCharge { intent, approval }| {
         duplicate_payment(Some(intent.clone()), approval, offer.amount, &offer.currency)
     });
-    written(&SubscriptionReply {
+    written(&SubscriptionReply::from(SubscriptionParts {
         id: id.clone(),
         object: Some("subscription".to_owned()),
         status: state.status.into_str().to_owned().into(),
         customer_email: Some(terms.email.clone()),
         customer_id: Some(customer_id.clone()),
-        plan: Some(SubscribedPlan {
+        plan: Some(SubscribedPlan::from(SubscribedPlanParts {
             id: terms.plan.clone(),
             code: Some(offer.code.to_string()),
             name: Some(offer.name.clone()),
             amount: Some(offer.amount),
             currency: Some(offer.currency.to_string()),
             billing_cycle: Some(offer.billing_cycle.to_string()),
-        }),
+        })),
         payment_method: Some(paid_with(&state.paying_with)),
         fallback_payment_method: state.fallback.as_ref().map(paid_with),
         trigger_after_failures: Some(echoed.unwrap_or(state.trigger_after_failures)),
@@ -58,5 +61,5 @@ pub(crate) fn subscription(subscription: &Subscription, echoed: Option<u32>) -> 
         metadata: metadata(terms.metadata.as_deref()),
         created_at: Some(created_at.unix()),
         duplicate_payments: duplicate_payments.collect(),
-    })
+    }))
 }

@@ -1,7 +1,9 @@
 use super::{Reply, written};
 use crate::rules::{EsimOrder, EsimPackage};
 use crate::tokens::InstanceKey;
-use guichet::operations::{Esim, EsimOrder as EsimOrderReply, EsimPackage as EsimPackageReply};
+use guichet::operations::{
+    Esim, EsimOrder as EsimOrderReply, EsimOrderParts, EsimPackage as EsimPackageReply, EsimPackageParts, EsimParts,
+};
 use guichet::values::{Amount, EsimOrderStatus};
 
 /// A package.
@@ -9,7 +11,7 @@ pub(crate) fn esim_package(package: &EsimPackage) -> Reply {
     let EsimPackage {
         id, name, data_mb, validity_days, amount, currency, supported_countries, network, active, ..
     } = package.clone();
-    written(&EsimPackageReply {
+    written(&EsimPackageReply::from(EsimPackageParts {
         id,
         name,
         data_mb,
@@ -20,17 +22,17 @@ pub(crate) fn esim_package(package: &EsimPackage) -> Reply {
         supported_countries,
         network: Some(network),
         active,
-    })
+    }))
 }
 
 /// An order. If it is paid, with its eSIMs.
 pub(crate) fn esim_order(order: &EsimOrder, key: &InstanceKey) -> Reply {
     let esim = |number| {
         let (iccid, activation_code) = key.esim(&order.id, number);
-        Esim { iccid, activation_code }
+        Esim::from(EsimParts { iccid, activation_code })
     };
     let fulfilment = order.fulfilment.as_ref();
-    written(&EsimOrderReply {
+    written(&EsimOrderReply::from(EsimOrderParts {
         order_id: order.id.clone(),
         amount: Amount::units(order.amount),
         currency: order.currency.to_string(),
@@ -42,5 +44,5 @@ pub(crate) fn esim_order(order: &EsimOrder, key: &InstanceKey) -> Reply {
         payment_intent: fulfilment.map(|fulfilment| fulfilment.paid_by.clone()),
         created_at: Some(order.created_at.unix()),
         fulfilled_at: fulfilment.map(|fulfilment| fulfilment.at.unix()),
-    })
+    }))
 }

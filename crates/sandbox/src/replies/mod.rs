@@ -14,9 +14,11 @@ use super::rules::{
 };
 use super::tokens::InstanceKey;
 use guichet::operations::{
-    ApprovableUntil, ApprovalStep, CreatedSession, DuplicatePayment, FeeBreakdown, IntentCustomer, LastPaymentError,
-    NextAction as NextActionReply, Operator as OperatorReply, PaidWith, PaymentIntent, PaymentMethod, RevokedSession,
-    SessionState,
+    ApprovableUntil, ApprovalStep, ApprovalStepParts, CreatedSession, CreatedSessionParts, DuplicatePayment,
+    DuplicatePaymentParts, FeeBreakdown, FeeBreakdownParts, IntentCustomer, IntentCustomerParts, LastPaymentError,
+    LastPaymentErrorParts, NextAction as NextActionReply, NextActionParts, Operator as OperatorReply, OperatorParts,
+    PaidWith, PaymentIntent, PaymentIntentParts, PaymentMethod, PaymentMethodParts, RevokedSession,
+    RevokedSessionParts, SessionState, SessionStateParts,
 };
 use guichet::protocol::{Reveal, Revealed};
 use guichet::values::{
@@ -37,7 +39,7 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
         let amount = intent.amount_with(&approval.with, fees).map_or(terms.amount, Amount::units);
         duplicate_payment(None, approval, amount, &terms.currency)
     });
-    written(&PaymentIntent {
+    written(&PaymentIntent::from(PaymentIntentParts {
         id: intent.id.clone(),
         object: Some("payment_intent".to_owned()),
         amount: terms.amount,
@@ -47,11 +49,11 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
         payment_ref: PaymentRef::new(intent.payment_ref.clone()).ok(),
         merchant_reference: Some(terms.merchant_reference.to_string()),
         checkout_url: Some(CheckoutUrl::new(checkout_url(intent, key, public_origin))),
-        customer: IntentCustomer {
+        customer: IntentCustomer::from(IntentCustomerParts {
             firstname: terms.firstname.clone(),
             lastname: terms.lastname.clone(),
             email: terms.email.clone().unwrap_or_default(),
-        },
+        }),
         metadata: metadata(terms.metadata.as_deref()),
         fee_bearer: Some(terms.fee_bearer.to_string()),
         amount_payable: intent.amount_payable(fees).map(Amount::units),
@@ -62,19 +64,21 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
             |action| {
                 let url =
                     (action == NextAction::Redirect).then(|| Secret::new(challenge_url(intent, key, public_origin)));
-                Some(NextActionReply {
+                Some(NextActionReply::from(NextActionParts {
                     kind: action.into_str().to_owned(),
                     url,
                     operator: None,
                     payee: None,
                     steps: None,
-                })
+                }))
             },
         ),
-        last_payment_error: state.declined.map(|decline| LastPaymentError {
-            code: decline.into_str().to_owned(),
-            message: decline.message().to_owned(),
-            approvable_until: Some(ApprovableUntil::from(state.declined_until())),
+        last_payment_error: state.declined.map(|decline| {
+            LastPaymentError::from(LastPaymentErrorParts {
+                code: decline.into_str().to_owned(),
+                message: decline.message().to_owned(),
+                approvable_until: Some(ApprovableUntil::from(state.declined_until())),
+            })
         }),
         approvable_until: approvable_until(state),
         attempts: Some(state.attempts),
@@ -86,7 +90,7 @@ pub(super) fn intent((intent, payee): (&Intent, &str), key: &InstanceKey, fees: 
         payment_method_types: terms.payment_method_types.clone(),
         cancellation_reason: state.cancellation.map(|reason| reason.into_str().to_owned()),
         duplicate_payments: duplicate_payments.collect(),
-    })
+    }))
 }
 
 /// Until when any declined attempt may still be approved. A service that reports an attempt as failed too early cannot
@@ -102,24 +106,24 @@ fn approve_on_phone(state: &IntentState, payee: &str) -> Option<NextActionReply>
         return None;
     }
     let operator = with.operator().and_then(Operator::of_code);
-    let step = |code: &str| ApprovalStep { code: code.to_owned(), ussd: None };
-    let dial = operator.map(|operator| ApprovalStep { ussd: Some(operator.ussd.to_owned()), ..step("dial") });
-    Some(NextActionReply {
+    let step = |code: &str, ussd| ApprovalStep::from(ApprovalStepParts { code: code.to_owned(), ussd });
+    let dial = operator.map(|operator| step("dial", Some(operator.ussd.to_owned())));
+    Some(NextActionReply::from(NextActionParts {
         kind: "approve_on_phone".to_owned(),
         url: None,
         operator: operator.and_then(|operator| named(operator, None)),
         payee: Some(payee.to_owned()),
-        steps: Some([step("open_prompt"), step("enter_pin")].into_iter().chain(dial).collect()),
-    })
+        steps: Some([step("open_prompt", None), step("enter_pin", None)].into_iter().chain(dial).collect()),
+    }))
 }
 
 /// An operator, in a list with its status.
 fn named(operator: &Operator, status: Option<OperatorStatus>) -> Option<OperatorReply> {
-    Some(OperatorReply {
+    Some(OperatorReply::from(OperatorParts {
         code: OperatorCode::new(operator.code).ok()?,
         name: operator.name.to_owned(),
         status: status.map(|status| status.as_str().to_owned()),
-    })
+    }))
 }
 
 /// A late approval during another attempt or after the final status. `payment_intent` is set only in a subscription's
@@ -130,14 +134,14 @@ fn duplicate_payment(
     amount: Amount,
     currency: &Currency,
 ) -> DuplicatePayment {
-    DuplicatePayment {
+    DuplicatePayment::from(DuplicatePaymentParts {
         payment_intent,
         attempt: approval.attempt,
         amount: Some(amount),
         currency: currency.to_string(),
         payment_method: Some(paid_with(&approval.with)),
         approved_at: Some(Moment::from_unix(approval.approved_at)),
-    }
+    })
 }
 
 /// The link of the hosted page, as the interface shows it: with the id and the client secret. Its page moves the secret
@@ -170,21 +174,21 @@ fn paid_with(with: &PayingWith) -> PaidWith {
 
 /// A new session with its token, which is shown only here.
 pub(super) fn new_session(session: &Session, token: &SessionToken) -> Reply {
-    written(&CreatedSession {
+    written(&CreatedSession::from(CreatedSessionParts {
         session_token: token.clone(),
         customer_email: session.email.clone(),
         expires_at: Some(session.expires_at.to_string()),
-    })
+    }))
 }
 
 /// A valid session.
 pub(super) fn valid_session(session: &Session) -> Reply {
-    written(&SessionState {
+    written(&SessionState::from(SessionStateParts {
         valid: true,
         customer_email: Some(session.email.clone()),
         expires_at: Some(session.expires_at),
         reason: None,
-    })
+    }))
 }
 
 /// An invalid session, with the reason: `expired`, `revoked` or `unknown`.
@@ -194,11 +198,11 @@ pub(super) fn invalid_session(reason: &str) -> Reply {
 
 /// A revoked session.
 pub(super) fn revoked_session(session: &Session, revoked_at: Moment) -> Reply {
-    written(&RevokedSession {
+    written(&RevokedSession::from(RevokedSessionParts {
         revoked: true,
         customer_email: Some(session.email.clone()),
         revoked_at: Some(revoked_at),
-    })
+    }))
 }
 
 /// The methods of a country, with its operators of mobile money.
@@ -208,26 +212,26 @@ pub(super) fn methods(methods: &[ListedMethod<'_>], country: &Country, statuses:
         of_country.filter_map(|operator| named(operator, Some(statuses.of(operator.code)))).collect()
     };
     let list = methods.iter().filter_map(|method| {
-        Some(PaymentMethod {
+        Some(PaymentMethod::from(PaymentMethodParts {
             id: MethodId::new(method.id).ok()?,
             name: method.name.to_owned(),
             active: true,
             fee_type: Some("percentage".to_owned()),
             supported_countries: method.countries.iter().map(ToString::to_string).collect(),
             operators: operators(method.id),
-        })
+        }))
     });
     written(&list.collect::<Vec<_>>())
 }
 
 /// The fee of an amount.
 pub(super) fn fee(amount: u64, currency: &Currency, fee: u64) -> Reply {
-    written(&FeeBreakdown {
+    written(&FeeBreakdown::from(FeeBreakdownParts {
         amount: Amount::units(amount),
         currency: currency.to_string(),
         fee: Amount::units(fee),
         total_payable: Amount::units(amount.saturating_add(fee)),
-    })
+    }))
 }
 
 fn written<T: Reveal>(reply: &T) -> Reply {

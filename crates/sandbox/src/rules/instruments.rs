@@ -71,6 +71,8 @@ pub(crate) fn read_instrument(instrument: &Instrument) -> Option<PayingWith> {
             let last_seven = phone.get(phone.len().saturating_sub(7)..).unwrap_or(phone);
             Some(PayingWith::MobileMoney { phone: phone.to_owned(), operator, behaviour: test_phone(last_seven) })
         }
+        // It is refused like a card that is no test card.
+        _ => None,
     }
 }
 

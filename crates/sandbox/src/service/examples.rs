@@ -126,7 +126,7 @@ impl Examples {
 
     /// The plan that [`Examples::create_plan`] creates.
     pub(crate) fn plan(&self) -> Plan {
-        let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = self.create_plan();
+        let CreatePlan { name, code, amount, currency, billing_cycle, trial_days, .. } = self.create_plan();
         Plan {
             id: valid(PlanId::new(id("plan_"))),
             merchant: String::new(),

@@ -35,7 +35,7 @@ impl Described for ListPaymentMethods {
 
 impl Handle<CalculateFee> for Service {
     async fn handle(&self, _: Caller, operation: CalculateFee) -> Result<Done, Problem> {
-        let CalculateFee { payment_method, currency, amount, country_code, card_type } = operation;
+        let CalculateFee { payment_method, currency, amount, country_code, card_type, .. } = operation;
         let country = country_code.unwrap_or_else(Country::cm);
         let amount = amount.whole_units().expect("an amount that was read from a request is whole");
         let fee = self.fees.fee(payment_method.as_str(), &currency, &country, card_type, amount).map_err(|problem| match problem {

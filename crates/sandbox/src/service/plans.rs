@@ -15,7 +15,7 @@ use guichet::values::{PageLimit, PlanId};
 impl Handle<CreatePlan> for Service {
     async fn handle(&self, caller: Caller, operation: CreatePlan) -> Result<Done, Problem> {
         let merchant = caller.merchant()?;
-        let CreatePlan { name, code, amount, currency, billing_cycle, trial_days } = operation;
+        let CreatePlan { name, code, amount, currency, billing_cycle, trial_days, .. } = operation;
         let plan = Plan {
             id: PlanId::new(tokens::id("plan_")).map_err(|error| Problem::internal(&error))?,
             merchant: merchant.id().to_owned(),

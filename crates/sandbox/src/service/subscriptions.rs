@@ -81,7 +81,7 @@ impl Described for ListSubscriptions {
 
 impl Handle<PauseSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: PauseSubscription) -> Result<Done, Problem> {
-        let PauseSubscription { id, immediately, trigger_after_failures } = operation;
+        let PauseSubscription { id, immediately, trigger_after_failures, .. } = operation;
         let rule = |state: &SubscriptionState, now: Moment| state.pause(immediately, now);
         self.change_subscription(&caller, &id, trigger_after_failures, rule).await
     }
@@ -116,7 +116,7 @@ impl Described for ResumeSubscription {
 
 impl Handle<CancelSubscription> for Service {
     async fn handle(&self, caller: Caller, operation: CancelSubscription) -> Result<Done, Problem> {
-        let CancelSubscription { id, immediately } = operation;
+        let CancelSubscription { id, immediately, .. } = operation;
         let rule =
             |state: &SubscriptionState, now: Moment| Ok(state.cancel(immediately, now).map(|state| (state, None)));
         self.change_subscription(&caller, &id, None, rule).await
@@ -157,7 +157,7 @@ impl Described for ChangeSubscriptionPaymentMethod {
 
 impl Handle<ConfigureFallback> for Service {
     async fn handle(&self, caller: Caller, operation: ConfigureFallback) -> Result<Done, Problem> {
-        let ConfigureFallback { id, payment_method, trigger_after_failures } = operation;
+        let ConfigureFallback { id, payment_method, trigger_after_failures, .. } = operation;
         let with = paying_with(&payment_method)?;
         let rule = |state: &SubscriptionState, _: Moment| state.fall_back_on(with.clone(), trigger_after_failures);
         self.change_subscription(&caller, &id, None, rule).await

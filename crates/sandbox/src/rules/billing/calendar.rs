@@ -19,7 +19,7 @@ impl Calendar {
     /// 31st does not move later periods.
     pub(super) fn begins(&self, number: u32) -> Moment {
         let count = i64::from(number.saturating_sub(self.first));
-        // Beyond the calendar's range: a time that is never reached.
+        // Beyond the calendar's range, or a cycle that is not known here: a time that is never reached.
         after(self.anchor, self.cycle, count).unwrap_or(Moment::LAST)
     }
 }
@@ -31,6 +31,7 @@ fn after(anchor: Moment, cycle: BillingCycle, count: i64) -> Result<Moment, Erro
         BillingCycle::Monthly => Span::new().try_months(count)?,
         BillingCycle::Quarterly => Span::new().try_months(count.saturating_mul(3))?,
         BillingCycle::Yearly => Span::new().try_years(count)?,
+        unknown => return Err(Error::from_args(format_args!("{unknown} has no length here"))),
     };
     let at = Timestamp::from_second(anchor.unix())?.to_zoned(TimeZone::UTC).checked_add(span)?;
     Ok(Moment::from_unix(at.timestamp().as_second()))
