@@ -1,7 +1,8 @@
 //! Lists as streams: a stream follows the service's cursor and holds one page at a time.
 
+use super::bearer::Bearer;
 use super::{Client, CustomerClient, SecretKey, Transport};
-use crate::protocol::{Credential, Error, Fulfils, Operation, Page, Request, Spec};
+use crate::protocol::{Error, Fulfils, Operation, Page, Request, Spec};
 use crate::values::SessionToken;
 use futures_util::stream::{Stream, StreamExt as _, unfold};
 use serde::de::DeserializeOwned;
@@ -37,7 +38,7 @@ impl Client {
         T: DeserializeOwned + Send + 'static,
         SecretKey: Fulfils<O::Role>,
     {
-        All::new(self, None, list)
+        All::new(self.transport(), Ok(self.key().header().clone()), list)
     }
 }
 
@@ -49,7 +50,7 @@ impl CustomerClient {
         T: DeserializeOwned + Send + 'static,
         SessionToken: Fulfils<O::Role>,
     {
-        All::new(&self.client, Some(self.token.clone()), list)
+        All::new(self.client.transport(), Bearer::of(&self.token, const { &O::SPEC }), list)
     }
 }
 
@@ -69,11 +70,16 @@ pub struct All<T> {
 }
 
 impl<T: DeserializeOwned + Send + 'static> All<T> {
-    fn new<O: Operation>(client: &Client, token: Option<SessionToken>, list: &O) -> Self {
+    fn new<O: Operation>(transport: &Transport, bearer: Result<Bearer, Error>, list: &O) -> Self {
         let spec = const { &O::SPEC };
-        let next = Some(Transport::request(list));
-        let pages =
-            Pages { client: client.clone(), token, spec, followed: HashSet::new(), read: VecDeque::new(), next };
+        let pages = Pages {
+            transport: transport.clone(),
+            bearer,
+            spec,
+            followed: HashSet::new(),
+            read: VecDeque::new(),
+            next: Some(Transport::request(list)),
+        };
         let entries = unfold(pages, |mut pages| async move {
             let entry = pages.next_entry().await?;
             Some((entry, pages))
@@ -103,9 +109,9 @@ impl<T> fmt::Debug for All<T> {
 
 /// The pages of a list.
 struct Pages<T> {
-    client: Client,
-    /// The session token, if it is not the merchant's list.
-    token: Option<SessionToken>,
+    transport: Transport,
+    /// The credential, or why it cannot be sent.
+    bearer: Result<Bearer, Error>,
     spec: &'static Spec,
     /// The cursors that were followed: each is requested once.
     followed: HashSet<String>,
@@ -133,12 +139,9 @@ impl<T: DeserializeOwned> Pages<T> {
 
     /// Reads a page, and finds the request for the one after it.
     async fn read_page(&mut self, request: Request) -> Result<(), Error> {
-        let credential: &(dyn Credential + Sync) = match &self.token {
-            Some(token) => token,
-            None => self.client.key(),
-        };
-        let reply = self.client.fetch(self.spec, request.clone(), credential).await?;
-        let page: Page<T> = reply.clone().into_page(self.spec)?;
+        let bearer = self.bearer.clone()?;
+        let reply = self.transport.call(self.spec, request.clone(), &bearer).await.result?;
+        let page: Page<T> = reply.clone().into_page()?;
         self.next = page.has_more.then(|| {
             let why = match page.next {
                 None => "The service says that there are more entries, and names no cursor for them.",
@@ -152,7 +155,7 @@ impl<T: DeserializeOwned> Pages<T> {
                     "The service named a page again that was read already."
                 }
             };
-            Err(reply.rejected(self.spec, why))
+            Err(reply.rejected(why))
         });
         self.read = page.entries.into();
         Ok(())

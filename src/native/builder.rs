@@ -1,5 +1,5 @@
-use super::fetch::Fetch;
 use super::http::HttpOptions;
+use super::transport::Shared;
 use super::{Client, Environment, Profile, SecretKey, Transport};
 use crate::flow::service_root;
 use crate::protocol::{DEFAULT_DEADLINE, Error, Kind};
@@ -147,16 +147,18 @@ impl<C> ClientBuilder<C> {
         }
         // A proxy may use TLS too.
         let encrypted = self.http.has_proxy() || [&base, &gateway].iter().any(|address| address.scheme() == "https");
-        let fetch = match self.http_client {
-            None => Fetch::new(self.http.build(encrypted)?),
-            Some(http_client) if self.http.is_default() => Fetch::with_application_client(http_client),
+        let is_from_application = self.http_client.is_some();
+        let http = match self.http_client {
+            None => self.http.build(encrypted)?,
+            Some(http_client) if self.http.is_default() => http_client,
             Some(_) => {
                 let message = "`http_client` brings its own connect timeout, proxies, root certificates and user agent. Set them on the \
                                `reqwest::Client`, and not on this builder.";
                 return Err(Error::new(Kind::Input, message));
             }
         };
-        Ok((Transport::new(base, gateway, self.profile, self.deadline, fetch), self.credential))
+        let shared = Shared { base, gateway, profile: self.profile, http, is_from_application };
+        Ok((Transport::new(shared, self.deadline), self.credential))
     }
 
     /// Checks an address. Returns it without `/v1`, which every call adds, and without a slash at its end.
@@ -197,7 +199,7 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, Error> {
         let is_test = self.credential.is_test();
         let (transport, key) = self.set_up(is_test)?;
-        Client::new(key, transport)
+        Ok(Client::new(key, transport))
     }
 }
 

@@ -1,12 +1,10 @@
-#[cfg(feature = "axum")]
-use super::fetch::redact;
-use super::fetch::{Reply, authorization};
-use super::reply::UnreadableReply;
+use super::reply::Reply;
 use super::{ClientBuilder, CustomerClient, Profile, ReturnKey, SecretKey, Transport};
-use crate::operations::{CreatePaymentIntent, PaymentIntent};
-use crate::protocol::{AttemptResult, Credential, Error, Fulfils, Operation, Page, Request, Spec, decode, decode_page};
-use crate::values::{ClientSecret, SessionToken};
-use reqwest::header::HeaderValue;
+use crate::operations::CreatePaymentIntent;
+use crate::protocol::{Error, Fulfils, Operation, Page};
+#[cfg(feature = "axum")]
+use crate::protocol::{Request, Spec, decode};
+use crate::values::SessionToken;
 use serde::de::DeserializeOwned;
 #[cfg(feature = "axum")]
 use serde::de::IgnoredAny;
@@ -33,13 +31,7 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub struct Client {
     transport: Transport,
-    key: Arc<Key>,
-}
-
-/// The secret key, and its header, which is created once.
-struct Key {
-    secret: SecretKey,
-    authorization: HeaderValue,
+    key: Arc<SecretKey>,
 }
 
 impl Client {
@@ -48,9 +40,8 @@ impl Client {
         ClientBuilder::new(base_url, key)
     }
 
-    pub(super) fn new(secret: SecretKey, transport: Transport) -> Result<Self, Error> {
-        let authorization = authorization(secret.bearer().unwrap_or_default())?;
-        Ok(Self { transport, key: Arc::new(Key { secret, authorization }) })
+    pub(super) fn new(key: SecretKey, transport: Transport) -> Self {
+        Self { transport, key: Arc::new(key) }
     }
 
     /// The same client with another time limit for each call: all its attempts and pauses together.
@@ -83,7 +74,7 @@ impl Client {
         O::Output: DeserializeOwned,
         SecretKey: Fulfils<O::Role>,
     {
-        self.send_with(operation, &self.key.secret).await?.into_output::<O>()
+        self.reply(operation).await?.into_output()
     }
 
     /// Reads one page of a list, with the cursor of the next page.
@@ -96,7 +87,7 @@ impl Client {
         T: DeserializeOwned,
         SecretKey: Fulfils<O::Role>,
     {
-        self.send_with(list, &self.key.secret).await?.into_page(const { &O::SPEC })
+        self.reply(list).await?.into_page()
     }
 
     /// A client that acts for one customer's session, with its token in place of the secret key.
@@ -108,56 +99,27 @@ impl Client {
     /// The return key that is derived from the secret key. See [`ReturnKey`].
     #[must_use]
     pub fn return_key(&self) -> ReturnKey {
-        ReturnKey::derived_from(&self.key.secret)
+        ReturnKey::derived_from(&self.key)
     }
 
-    /// Sends an operation with a credential that fulfils its role, and returns the successful reply.
-    pub(super) async fn send_with<O, C>(&self, operation: &O, credential: &C) -> Result<Reply, Error>
+    /// Sends an operation, and returns the successful reply.
+    pub(super) async fn reply<O>(&self, operation: &O) -> Result<Reply, Error>
     where
         O: Operation,
-        C: Fulfils<O::Role> + Sync,
+        SecretKey: Fulfils<O::Role>,
     {
-        self.fetch(const { &O::SPEC }, Transport::request(operation)?, credential).await
-    }
-
-    /// Sends the request of an operation. The caller has checked that the credential fulfils its role.
-    pub(super) async fn fetch(
-        &self,
-        spec: &'static Spec,
-        request: Request,
-        credential: &(dyn Credential + Sync),
-    ) -> Result<Reply, Error> {
-        if credential.bearer() == self.key.secret.bearer() {
-            return self.fetch_recorded(spec, request, None, &mut Vec::new()).await;
-        }
-        self.transport.send_with(spec, request, credential).await
-    }
-
-    /// Sends the request of an operation with the secret key, or a client secret. The result of each attempt is added
-    /// to `attempts`.
-    pub(super) async fn fetch_recorded(
-        &self,
-        spec: &'static Spec,
-        request: Request,
-        client_secret: Option<String>,
-        attempts: &mut Vec<AttemptResult>,
-    ) -> Result<Reply, Error> {
-        if let Some(client_secret) = client_secret {
-            let client_secret = ClientSecret::new(client_secret);
-            let header = client_secret.bearer().map(authorization).transpose().map_err(|error| error.of(spec.name))?;
-            return self.transport.fetch(spec, request, &client_secret, header.as_ref(), attempts).await;
-        }
-        let Key { secret, authorization } = &*self.key;
-        self.transport.fetch(spec, request, secret, Some(authorization), attempts).await
+        let request = Transport::request(operation)?;
+        self.transport.call(const { &O::SPEC }, request, self.key.header()).await.result
     }
 
     /// The body of a reply to this request, which is JSON, without the key: it is for a page.
     #[cfg(feature = "axum")]
     pub(super) async fn json(&self, spec: &'static Spec, request: Request) -> Result<String, Error> {
-        let reply = self.fetch_recorded(spec, request, None, &mut Vec::new()).await?;
+        let header = self.key.header();
+        let reply = self.transport.call(spec, request, header).await.result?;
         match decode::<IgnoredAny>(&reply.body) {
-            Ok(_) => Ok(redact(String::from_utf8_lossy(&reply.body).into_owned(), self.key.secret.bearer())),
-            Err(error) => Err(reply.unreadable::<IgnoredAny>(spec, &error)),
+            Ok(_) => Ok(header.redact(String::from_utf8_lossy(&reply.body).into_owned())),
+            Err(error) => Err(reply.unreadable::<IgnoredAny>(&error)),
         }
     }
 
@@ -172,57 +134,19 @@ impl Client {
     }
 
     pub(super) fn key(&self) -> &SecretKey {
-        &self.key.secret
+        &self.key
     }
 
     /// Another key, for this purpose alone: [`SecretKey::derive`].
     #[must_use]
     pub fn derive_key(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
-        self.key.secret.derive(purpose)
+        self.key.derive(purpose)
     }
 
     /// The address of all operations but the creation of intents, without `/v1`.
     #[cfg(feature = "axum")]
     pub(super) fn base_url(&self) -> &str {
         self.transport.base_url()
-    }
-}
-
-impl Reply {
-    /// Decodes the output of an operation. If the reply cannot be read, the error keeps it.
-    pub(super) fn into_output<O>(self) -> Result<O::Output, Error>
-    where
-        O: Operation,
-        O::Output: DeserializeOwned,
-    {
-        let spec = const { &O::SPEC };
-        // A reply without content says no more than that it was done.
-        let decoded = match self.body.trim_ascii() {
-            [] => decode(b"null").or_else(|_| decode(b"{}")),
-            body => decode(body),
-        };
-        decoded.map_err(|error| self.unreadable::<O::Output>(spec, &error))
-    }
-
-    /// Decodes the payment that it has, if it has one.
-    pub(super) fn payment(
-        self,
-        spec: &'static Spec,
-        payment_of: impl FnOnce(&[u8]) -> Result<Option<PaymentIntent>, serde_json::Error>,
-    ) -> Result<Option<PaymentIntent>, Error> {
-        payment_of(&self.body).map_err(|error| self.unreadable::<PaymentIntent>(spec, &error))
-    }
-
-    /// Decodes one page of a list.
-    pub(super) fn into_page<T: DeserializeOwned>(self, spec: &'static Spec) -> Result<Page<T>, Error> {
-        decode_page(&self.body).map_err(|error| self.unreadable::<Vec<T>>(spec, &error))
-    }
-
-    /// The error of a reply that cannot be read as `T`. It keeps the reply.
-    fn unreadable<T: DeserializeOwned>(self, spec: &'static Spec, error: &serde_json::Error) -> Error {
-        let cause = UnreadableReply::new::<T>(&self.body, error);
-        let why = format!("The service's reply cannot be read ({cause}). It is kept in the error's `reply`.");
-        self.rejected(spec, &why).caused_by(cause)
     }
 }
 

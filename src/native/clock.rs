@@ -1,4 +1,4 @@
-//! The clocks of the merchant's server. No other module reads a clock, except `fetch`.
+//! The clocks of the merchant's server. No other module reads a clock, except `transport`.
 
 use crate::values::Moment;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ pub(super) fn now() -> Moment {
 /// The time of a clock that only goes forward.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the monotonic clock of every module but `fetch`, which times its own calls"
+    reason = "the monotonic clock of every module but `transport`, which times its own calls"
 )]
 pub(super) fn monotonic_now() -> Instant {
     Instant::now()

@@ -1,4 +1,6 @@
-use super::Client;
+use super::bearer::Bearer;
+use super::reply::Reply;
+use super::{Client, Transport};
 use crate::operations::{RevokeSession, RevokedSession, SessionState, ValidateSession};
 use crate::protocol::{Error, Fulfils, Operation, Page, decode};
 use crate::values::{Moment, SessionToken};
@@ -35,7 +37,7 @@ impl CustomerClient {
         O::Output: DeserializeOwned,
         SessionToken: Fulfils<O::Role>,
     {
-        self.client.send_with(operation, &self.token).await?.into_output::<O>()
+        self.reply(operation).await?.into_output()
     }
 
     /// Reads one page of a list that a session token may request, with the cursor of the next page.
@@ -48,7 +50,7 @@ impl CustomerClient {
         T: DeserializeOwned,
         SessionToken: Fulfils<O::Role>,
     {
-        self.client.send_with(list, &self.token).await?.into_page(const { &O::SPEC })
+        self.reply(list).await?.into_page()
     }
 
     /// `POST /v1/sessions/validate`: whether the token is still valid. An invalid token is no error.
@@ -61,10 +63,10 @@ impl CustomerClient {
 
     /// The same, with the service's time of its reply if the reply says that the token is valid.
     pub(super) async fn validate_with_date(&self) -> Result<(SessionState, Option<Moment>), Error> {
-        match self.client.send_with(&ValidateSession::new(), &self.token).await {
+        match self.reply(&ValidateSession::new()).await {
             Ok(reply) => {
-                let date = reply.date();
-                Ok((reply.into_output::<ValidateSession>()?, date))
+                let date = reply.date;
+                Ok((reply.into_output()?, date))
             }
             // The service may reply 401 for an invalid token (a decision). Only a body with `valid: false` counts.
             Err(error) if error.status() == Some(401) => {
@@ -82,5 +84,16 @@ impl CustomerClient {
     /// As [`Client::send`]; kind `session` if the service does not know the token.
     pub async fn revoke(&self) -> Result<RevokedSession, Error> {
         self.send(&RevokeSession::new()).await
+    }
+
+    /// Sends an operation, and returns the successful reply.
+    async fn reply<O>(&self, operation: &O) -> Result<Reply, Error>
+    where
+        O: Operation,
+        SessionToken: Fulfils<O::Role>,
+    {
+        let spec = const { &O::SPEC };
+        let request = Transport::request(operation)?;
+        self.client.transport().call(spec, request, &Bearer::of(&self.token, spec)?).await.result
     }
 }

@@ -1,3 +1,4 @@
+use super::bearer::Bearer;
 use crate::protocol::{Anyone, Credential, Customer, Fulfils, Merchant, Payer};
 use crate::values::Invalid;
 use hmac::{Hmac, Mac};
@@ -19,7 +20,7 @@ use zeroize::Zeroizing;
 /// ```
 /// assert!(guichet::SecretKey::new("cst_test_0000").is_err());
 /// ```
-pub struct SecretKey(Zeroizing<String>);
+pub struct SecretKey(Bearer);
 
 impl SecretKey {
     /// Checks the key.
@@ -30,7 +31,7 @@ impl SecretKey {
     pub fn new(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = Zeroizing::new(text.into());
         check(&text)?;
-        Ok(Self(text))
+        Bearer::new(&text).map(Self).ok_or_else(not_ascii)
     }
 
     /// Reads the key from the environment, which keeps it out of the code and the command line.
@@ -52,7 +53,7 @@ impl SecretKey {
     /// Whether it is a key of a test environment, by its prefix: it never moves real money.
     #[must_use]
     pub fn is_test(&self) -> bool {
-        ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.starts_with(prefix))
+        ["sk_test_", "rk_test_", "FLWSECK_TEST"].iter().any(|prefix| self.0.text().starts_with(prefix))
     }
 
     /// Another key, for this purpose alone: HMAC-SHA256 of the purpose under the secret key. The secret key cannot be
@@ -64,7 +65,12 @@ impl SecretKey {
     /// ```
     #[must_use]
     pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
-        Zeroizing::new(hmac_sha256(self.0.as_bytes(), purpose.as_bytes()))
+        Zeroizing::new(hmac_sha256(self.0.text().as_bytes(), purpose.as_bytes()))
+    }
+
+    /// The header that sends it.
+    pub(super) fn header(&self) -> &Bearer {
+        &self.0
     }
 }
 
@@ -81,9 +87,7 @@ fn check(text: &str) -> Result<(), Invalid> {
         return Err(Invalid::because("The secret key is empty."));
     }
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Invalid::because(
-            "A secret key holds no spaces, line ends or letters beyond ASCII: check what was copied.",
-        ));
+        return Err(not_ascii());
     }
     if text.contains(['"', '\'', '`']) {
         return Err(Invalid::because(
@@ -104,9 +108,13 @@ fn check(text: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
+fn not_ascii() -> Invalid {
+    Invalid::because("A secret key holds no spaces, line ends or letters beyond ASCII: check what was copied.")
+}
+
 impl Credential for SecretKey {
     fn bearer(&self) -> Option<&str> {
-        Some(&self.0)
+        Some(self.0.text())
     }
 }
 impl Fulfils<Merchant> for SecretKey {}

@@ -49,12 +49,12 @@ macro_rules! example {
     };
 }
 mod all;
+mod bearer;
 mod builder;
 mod calls;
 mod client;
 mod clock;
 mod customer;
-mod fetch;
 mod http;
 mod key;
 pub mod ledger;

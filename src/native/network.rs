@@ -35,11 +35,20 @@ impl Lost {
         error
     }
 
-    pub(super) fn into_error(self) -> Error {
+    /// The error of the call. `is_uncertain`: the request may have been executed, and must not be repeated.
+    pub(super) fn into_error(self, is_uncertain: bool) -> Error {
+        let message = match &self {
+            Self::RefusedByHttpClient { error, .. } => format!("{} {MAY_HAVE_EXECUTED}", error.message()),
+            Self::NotSent(_) | Self::Unanswered(_) => MAY_HAVE_EXECUTED.to_owned(),
+        };
         let (Self::NotSent(error) | Self::Unanswered(error) | Self::RefusedByHttpClient { error, .. }) = self;
-        error
+        if is_uncertain { error.uncertain(message) } else { error }
     }
 }
+
+/// What an uncertain error says.
+pub(super) const MAY_HAVE_EXECUTED: &str =
+    "The service may have executed the request. Read the current state before you send anything again.";
 
 const REFUSED_ADDRESS: &str = "The HTTP client refuses to send this request. If it is set up with `https_only(true)`, the \
                                client's address must begin with https.";

@@ -1,13 +1,26 @@
-use super::fetch::{Bearer, Fetch, Reply, authorization};
+//! One call over a socket: the loop of [`Call`], and each attempt's request.
+
+use super::bearer::Bearer;
+use super::network::Lost;
+use super::reply::{LARGEST_REPLY, Received, Reply};
 use super::{ClientBuilder, Profile, SecretKey};
 use crate::operations::CreatePaymentIntent;
-use crate::protocol::{AttemptResult, Credential, Error, Kind, Operation, Request, Spec, assemble};
+use crate::protocol::{
+    Action, Call, Completed, Credential, Error, IDEMPOTENCY_KEY, Kind, Method, Operation, Repeat, Request, Spec,
+    assemble,
+};
+use crate::values::printable;
 use bytes::Bytes;
-use reqwest::header::HeaderValue;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 use url::Url;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Whether credentials are a test environment's, which never move real money.
 ///
@@ -48,11 +61,25 @@ pub struct Transport {
     pub(super) deadline: Duration,
 }
 
-struct Shared {
-    base: Url,
-    gateway: Url,
-    profile: Option<Profile>,
-    fetch: Fetch,
+/// Where requests go, and what sends them.
+pub(super) struct Shared {
+    pub base: Url,
+    pub gateway: Url,
+    pub profile: Option<Profile>,
+    pub http: reqwest::Client,
+    /// Whether the application supplied the HTTP client, which may follow redirects: a reply from another address than
+    /// the request's is an error.
+    pub is_from_application: bool,
+}
+
+/// A request that every attempt sends in the same form.
+struct Prepared<'a> {
+    spec: &'static Spec,
+    url: Url,
+    request: Request,
+    /// Whether it may be repeated.
+    is_repeatable: bool,
+    bearer: &'a Bearer,
 }
 
 impl From<&SecretKey> for Environment {
@@ -69,8 +96,8 @@ impl Transport {
         ClientBuilder::new(base_url, environment)
     }
 
-    pub(super) fn new(base: Url, gateway: Url, profile: Option<Profile>, deadline: Duration, fetch: Fetch) -> Self {
-        Self { shared: Arc::new(Shared { base, gateway, profile, fetch }), deadline }
+    pub(super) fn new(shared: Shared, deadline: Duration) -> Self {
+        Self { shared: Arc::new(shared), deadline }
     }
 
     pub(super) fn profile(&self) -> Option<&Profile> {
@@ -105,33 +132,93 @@ impl Transport {
         request: Request,
         credential: &(dyn Credential + Sync),
     ) -> Result<Bytes, Error> {
-        Ok(self.send_with(spec, request, credential).await?.body)
+        let bearer = Bearer::of(credential, spec)?;
+        Ok(self.call(spec, request, &bearer).await.result?.body)
     }
 
-    /// The same. Returns the whole reply.
-    pub(super) async fn send_with(
-        &self,
-        spec: &'static Spec,
-        request: Request,
-        credential: &(dyn Credential + Sync),
-    ) -> Result<Reply, Error> {
-        let header = credential.bearer().map(authorization).transpose().map_err(|error| error.of(spec.name))?;
-        self.fetch(spec, request, credential, header.as_ref(), &mut Vec::new()).await
+    /// Sends a request, in a tracing span of its own, until there is a final result or the deadline has passed. The
+    /// caller has checked that the credential fulfils the operation's role.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "only this loop reads the clock; what it calls takes the time as an argument"
+    )]
+    pub(super) async fn call(&self, spec: &'static Spec, request: Request, bearer: &Bearer) -> Completed<Reply> {
+        let span = tracing::info_span!(
+            "guichet",
+            operation = spec.name,
+            merchant_reference = Empty,
+            attempt = Empty,
+            status = Empty,
+            request_id = Empty
+        );
+        if !span.is_disabled()
+            && let Some(reference) = merchant_reference(spec, &request)
+        {
+            span.record("merchant_reference", tracing::field::display(printable(reference)));
+        }
+        // With a key from the caller every retry is safe: the service executes a key's request once.
+        let repeat = if request.idempotency_key.is_some() { Repeat::Always } else { spec.repeat };
+        let is_repeatable = repeat == Repeat::Always;
+        let prepared = Prepared { spec, url: self.url(&request), request, is_repeatable, bearer };
+        let begun = Instant::now();
+        let attempts = async {
+            let mut call = Call::new(repeat, self.deadline);
+            let mut attempts = Vec::new();
+            let mut result = Err(Error::new(Kind::Timeout, "The deadline passed before anything was sent."));
+            loop {
+                match call.next(begun.elapsed()) {
+                    Action::Wait(pause) => sleep(pause).await,
+                    Action::Send(left) => {
+                        let outcome = timeout(left, self.attempt(&prepared)).await.unwrap_or_else(|elapsed| {
+                            let message = "The deadline passed before the service answered.";
+                            Err(Lost::Unanswered(Error::new(Kind::Timeout, message).caused_by(elapsed)))
+                        });
+                        record_in_span(&span, call.attempt(), &outcome);
+                        let attempt = outcome.as_ref().map_or_else(Lost::result, Reply::result);
+                        call.record(&attempt, || getrandom::u32().unwrap_or(u32::MAX));
+                        attempts.push(attempt);
+                        result = outcome
+                            .map_err(|lost| lost.into_error(call.may_have_executed() && !is_repeatable).of(spec.name))
+                            .and_then(|reply| reply.success(&call));
+                    }
+                    Action::Done => return Completed { attempts, result },
+                }
+            }
+        };
+        attempts.instrument(span.clone()).await
     }
 
-    /// Sends a request with a credential, whose header was made before. The result of each attempt is added to
-    /// `attempts`.
-    pub(super) async fn fetch(
-        &self,
-        spec: &'static Spec,
-        request: Request,
-        credential: &(dyn Credential + Sync),
-        header: Option<&HeaderValue>,
-        attempts: &mut Vec<AttemptResult>,
-    ) -> Result<Reply, Error> {
-        let bearer = credential.bearer().zip(header).map(|(text, header)| Bearer { text, header });
-        let url = self.url(&request);
-        self.shared.fetch.call(spec, url, request, bearer, self.deadline, attempts).await
+    /// Sends a request once.
+    async fn attempt(&self, prepared: &Prepared<'_>) -> Result<Reply, Lost> {
+        let Prepared { spec, url, request, is_repeatable, bearer } = prepared;
+        let mut sending = self.shared.http.request(http_method(request.method), url.clone()).header(ACCEPT, JSON);
+        sending = sending.header(ACCEPT_ENCODING, "identity");
+        if let Some(header) = bearer.header() {
+            sending = sending.header(AUTHORIZATION, header);
+        }
+        if let Some(key) = &request.idempotency_key {
+            sending = sending.header(IDEMPOTENCY_KEY, key);
+        }
+        if let Some(body) = &request.body {
+            sending = sending.header(CONTENT_TYPE, JSON).body(body.clone());
+        }
+        let mut reply = sending.send().await?;
+        let status = reply.status().as_u16();
+        let is_redirected = self.shared.is_from_application && reply.url() != url;
+        let headers = std::mem::take(reply.headers_mut());
+        let first = reply.chunk().await?.unwrap_or_default();
+        let mut more = Vec::new();
+        while first.len() + more.len() <= LARGEST_REPLY
+            && let Some(chunk) = reply.chunk().await?
+        {
+            more.extend_from_slice(&chunk);
+        }
+        // Most replies come in one piece, which is kept without a copy.
+        let mut body = if more.is_empty() { first } else { Bytes::from([&*first, &*more].concat()) };
+        let is_whole = body.len() <= LARGEST_REPLY;
+        body.truncate(LARGEST_REPLY);
+        let received = Received { status, headers, body, is_whole, is_redirected };
+        Ok(Reply::new(spec, received, *is_repeatable, bearer))
     }
 
     /// The address of a request. The document shows a gateway address of its own for creating payment intents, and for
@@ -166,5 +253,39 @@ impl fmt::Debug for Transport {
             .field("gateway", &self.shared.gateway.as_str())
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
+    }
+}
+
+/// The merchant's reference of the payment that a request creates.
+fn merchant_reference(spec: &Spec, request: &Request) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Body {
+        merchant_reference: String,
+    }
+    let body = request.body.as_ref().filter(|_| spec.name == CreatePaymentIntent::SPEC.name)?;
+    serde_json::from_str(body).ok().map(|Body { merchant_reference }| merchant_reference)
+}
+
+/// Records the result of an attempt in the call's span.
+fn record_in_span(span: &Span, attempt: u32, outcome: &Result<Reply, Lost>) {
+    span.record("attempt", attempt);
+    match outcome {
+        Ok(reply) => {
+            span.record("status", reply.status());
+            if let Some(request_id) = &reply.request_id {
+                span.record("request_id", tracing::field::display(printable(request_id)));
+            }
+            tracing::debug!(status = reply.status(), "the service replied");
+        }
+        Err(lost) => tracing::debug!(error = %lost.error(), "no reply"),
+    }
+}
+
+fn http_method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Delete => reqwest::Method::DELETE,
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
     }
 }

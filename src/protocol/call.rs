@@ -40,6 +40,34 @@ pub enum AttemptResult {
     },
 }
 
+/// A call that has ended.
+///
+/// ```
+/// use guichet::protocol::{Completed, Error, Kind};
+/// let completed = Completed::<String>::not_sent(Error::new(Kind::Input, "No header can carry it."));
+/// assert!(completed.attempts.is_empty() && completed.result.is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Completed<T> {
+    /// The result of each attempt.
+    pub attempts: Vec<AttemptResult>,
+    /// The successful reply, or the error of the call.
+    pub result: Result<T, Error>,
+}
+
+impl<T> Completed<T> {
+    /// A call that cannot be sent.
+    #[must_use]
+    pub fn not_sent(error: Error) -> Self {
+        Self { attempts: Vec::new(), result: Err(error) }
+    }
+
+    /// The same call, with what is read from its reply.
+    pub fn and_then<U>(self, read: impl FnOnce(T) -> Result<U, Error>) -> Completed<U> {
+        Completed { attempts: self.attempts, result: self.result.and_then(read) }
+    }
+}
+
 /// The action that the caller executes next.
 ///
 /// ```

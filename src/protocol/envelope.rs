@@ -1,10 +1,11 @@
 //! Reads a reply's envelope from its bytes. The browser reads the same fields from its own JSON objects.
 
-use super::FieldError;
+use super::{AttemptResult, FieldError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 /// Reads the output of a reply: `data` if it is present, else the root (the document shows replies of both kinds).
 ///
@@ -291,6 +292,43 @@ impl Refusal {
             fields: lists.into_iter().map(fields).find(|fields| !fields.is_empty()).unwrap_or_default(),
             existing_id: either("existing_id"),
         }
+    }
+}
+
+/// A reply, parsed once, as far as its call needs it.
+///
+/// ```
+/// use guichet::protocol::{AttemptResult, ParsedReply};
+/// let body = br#"{"message": "Too many requests.", "error": {"retryable": true}}"#;
+/// let reply = ParsedReply::new(429, None, body);
+/// assert_eq!(reply.refusal.as_ref().and_then(|refusal| refusal.message.as_deref()), Some("Too many requests."));
+/// assert_eq!(reply.result(), AttemptResult::Reply { status: 429, retry_after: None, retryable: Some(true) });
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ParsedReply {
+    /// Its status.
+    pub status: ReplyStatus,
+    /// Its `Retry-After`, if it can be parsed.
+    pub retry_after: Option<Duration>,
+    /// Why it refuses the request, if it does.
+    pub refusal: Option<Refusal>,
+}
+
+impl ParsedReply {
+    /// Parses a reply with this HTTP status.
+    #[must_use]
+    pub fn new(http: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let status = ReplyStatus::read(http, body);
+        let refusal = (status.counts_as >= 400).then(|| Refusal::read(body));
+        Self { status, retry_after, refusal }
+    }
+
+    /// The result of the attempt.
+    #[must_use]
+    pub fn result(&self) -> AttemptResult {
+        let retryable = self.refusal.as_ref().and_then(|refusal| refusal.retryable);
+        AttemptResult::Reply { status: self.status.of_attempt, retry_after: self.retry_after, retryable }
     }
 }
 

@@ -20,11 +20,11 @@ pub(crate) use assemble::assemble_as;
 pub(crate) use assemble::assemble_texts;
 pub use assemble::{Request, Unwritable, assemble};
 pub(crate) use assemble::{percent_encode, refuse};
-pub use call::{Action, AttemptResult, Call, DEFAULT_DEADLINE};
+pub use call::{Action, AttemptResult, Call, Completed, DEFAULT_DEADLINE};
 pub use code::{ErrorCode, ErrorType};
 #[cfg(feature = "native-no-provider")]
 pub(crate) use envelope::payload;
-pub use envelope::{Page, Refusal, ReplyStatus, decode, decode_page};
+pub use envelope::{Page, ParsedReply, Refusal, ReplyStatus, decode, decode_page};
 #[cfg(feature = "shop")]
 pub(crate) use envelope::{data_text, is_list};
 pub(crate) use envelope::{lenient, lenient_list, strict};

@@ -29,9 +29,9 @@ impl Client {
     /// # Errors
     /// As [`Client::read_payment_intent`].
     pub async fn read_payment_intent_with_date(&self, id: &IntentId) -> Result<(PaymentIntent, Option<Moment>), Error> {
-        let reply = self.send_with(&ReadPaymentIntent::new(id.clone()), self.key()).await?;
-        let date = reply.date();
-        Ok((reply.into_output::<ReadPaymentIntent>()?, date))
+        let reply = self.reply(&ReadPaymentIntent::new(id.clone())).await?;
+        let date = reply.date;
+        Ok((reply.into_output()?, date))
     }
 
     /// `GET /v1/payment-intents`: one page of the merchant's payments, the newest first; [`Client::all`] follows the

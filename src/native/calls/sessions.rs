@@ -20,8 +20,8 @@ impl Client {
         &self,
         customer_email: &Email,
     ) -> Result<(CreatedSession, Option<Moment>), Error> {
-        let reply = self.send_with(&CreateSession::new(customer_email.clone()), self.key()).await?;
-        let date = reply.date();
-        Ok((reply.into_output::<CreateSession>()?, date))
+        let reply = self.reply(&CreateSession::new(customer_email.clone())).await?;
+        let date = reply.date;
+        Ok((reply.into_output()?, date))
     }
 }

@@ -1,10 +1,11 @@
 use super::seal::Sealer;
 use crate::native::Client;
+use crate::native::bearer::Bearer;
 use crate::operations::{CreatePaymentIntent, ListPaymentMethods};
-use crate::protocol::{Operation, Request};
+use crate::protocol::{Completed, Operation, Request};
 use crate::shop::ledger::{Asked, ONCE, Outcome, Payment, Requests, Time};
 use crate::shop::{PaymentRequest, Profile, Reading, payment_of};
-use crate::values::Moment;
+use crate::values::{ClientSecret, Moment};
 
 /// Asks the service with the secret key.
 pub(super) struct ServiceRequests {
@@ -30,8 +31,7 @@ impl Requests for ServiceRequests {
     /// By a read that every service documents; with the key, because each merchant of a sandbox has a clock of their
     /// own.
     async fn date(&self) -> Option<Time> {
-        let reply = self.client.send_with(&ListPaymentMethods::new(), self.client.key()).await.ok()?;
-        reply.date().map(Moment::unix)
+        self.client.reply(&ListPaymentMethods::new()).await.ok()?.date.map(Moment::unix)
     }
 }
 
@@ -39,10 +39,18 @@ impl ServiceRequests {
     async fn send(&self, payment: &Payment, request: PaymentRequest, body: Option<String>) -> Outcome {
         let PaymentRequest { spec, method, target, client_secret, may_list } = request;
         let request = Request { method, target, body, idempotency_key: None };
-        let (mut attempts, profile) = (Vec::new(), self.client.profile());
-        let reading = self.client.fetch_recorded(spec, request, client_secret, &mut attempts).await.and_then(|reply| {
-            let as_of = reply.date().map(Moment::unix);
-            let intent = reply.payment(spec, |body| payment_of(profile, &payment.reference, may_list, body))?;
+        let bearer = match client_secret {
+            Some(secret) => Bearer::of(&ClientSecret::new(secret), spec),
+            None => Ok(self.client.key().header().clone()),
+        };
+        let profile = self.client.profile();
+        let completed = match bearer {
+            Ok(bearer) => self.client.transport().call(spec, request, &bearer).await,
+            Err(error) => Completed::not_sent(error),
+        };
+        let Completed { attempts, result: reading } = completed.and_then(|reply| {
+            let as_of = reply.date.map(Moment::unix);
+            let intent = reply.payment(|body| payment_of(profile, &payment.reference, may_list, body))?;
             Ok(intent.map(|intent| Reading::new(intent, as_of)))
         });
         let keeps_secret = profile.is_some_and(Profile::needs_client_secret);
