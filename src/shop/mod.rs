@@ -12,10 +12,10 @@ mod reads;
 mod refused;
 mod routes;
 
+pub use crate::values::Language;
 pub use guard::Sender;
 pub use nonce::{marked, nonce};
 pub use owner::{Buyer, Owner};
-pub use page::Language;
 #[cfg(feature = "service")]
 pub use profile::Wanted;
 pub use profile::{PaymentRequest, Profile, payment_of};

@@ -10,6 +10,7 @@ mod contact;
 #[cfg(feature = "service")]
 mod described;
 mod ids;
+mod language;
 mod limited;
 mod moment;
 mod money;
@@ -31,6 +32,8 @@ pub(crate) use described::described;
 #[cfg(feature = "service")]
 pub use described::{NOT_BLANK, text_schema};
 pub use ids::*;
+#[doc(hidden)]
+pub use language::Language;
 pub use limited::{EsimQuantity, PageLimit};
 pub use moment::Moment;
 #[cfg(feature = "service")]

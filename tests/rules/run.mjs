@@ -2,12 +2,21 @@
 // tests of `src` have the same cases for Rust, and `tests/shop/run.mjs` those of a server for guichet-server.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { refuse_secret_key } from "../../pkg-template/arguments.js";
+import { is_french, refuse_secret_key } from "../../pkg-template/arguments.js";
 import { forget_sessions, request_session } from "../../pkg-template/early.js";
 import { GuichetError } from "../../pkg-template/error.js";
 import { explain } from "../../pkg-template/explain.js";
+import { formatMoney, words } from "../../pkg-template/words.js";
 
 const casesOf = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), "utf8"));
+
+for (const { amount, currency, ...texts } of casesOf("money").cases) {
+  for (const [language, text] of Object.entries(texts)) assert.equal(formatMoney(amount, currency, language), text);
+}
+
+for (const { tag, language } of casesOf("languages").cases) {
+  assert.deepEqual([words(tag).language, is_french(tag) ? "fr" : "en"], [language, language], tag);
+}
 
 for (const { known, typed, meant } of casesOf("names").cases) {
   const message = `Unknown option \`${typed}\`. The options are: ${known.join(", ")}.`;
