@@ -37,6 +37,9 @@ const is_of_the_page = (it) => it.window === it || ArrayBuffer.isView(it) || (gl
 export const invalid = (param, message = "", about = `${param}: ${message || "Invalid."}`, code = "parameter_invalid") =>
   new GuichetError("input", about, { fields: [{ param, code, message }] });
 
+/** Whether a text of the page is in French, as `words` decides: its file has all sentences, and this page may not load it. */
+export const is_french = (tag) => /^fr/i.test(tag);
+
 /** Refuses a client without the service's address. */
 export function needs_base_url(given) {
   const message = "Missing option `baseUrl`. Pass the service's address: https://api.example.com.";

@@ -1,4 +1,4 @@
-import { invalid, needs_base_url, only, only_options, refuse_secret_key } from "./arguments.js";
+import { invalid, is_french, needs_base_url, only, only_options, refuse_secret_key } from "./arguments.js";
 import { call, explained, guarded, in_background } from "./calls.js";
 import init, { Client } from "./core/guichet_core.js";
 import { forget_sessions, request_session } from "./early.js";
@@ -180,7 +180,7 @@ function quietly(work) {
 function popup(locale) {
   const window = open("", "", "popup,width=480,height=760");
   const isOne = quietly(() => {
-    window.document.body.textContent = /^fr/i.test(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
+    window.document.body.textContent = is_french(locale || document.documentElement.lang || navigator.language) ? "Un instant…" : "One moment…";
     return window.closed === false;
   });
   if (isOne) return window;

@@ -52,7 +52,7 @@ function suggestion(error) {
 /** The known name that a mistyped one was meant to be. Case and underscores do not count; otherwise one letter in three may differ. */
 function nearest(name, known) {
   const near = known.map((known) => [distance(letters(name), letters(known)), known]).filter(([distance, known]) => distance <= known.length / 3);
-  return near.sort(([one], [other]) => one - other)[0]?.[1];
+  return near.sort(([one, name], [other, next]) => one - other || (name < next ? -1 : 1))[0]?.[1];
 }
 
 const letters = (name) => name.replace(/_/g, "").toLowerCase().slice(0, 64);

@@ -196,7 +196,7 @@ const fr = {
 
 /** The sentences of a language: French for `fr…`, English for all others. */
 export function words(locale) {
-  return String(locale ?? "").slice(0, 2).toLowerCase() === "fr" ? fr : en;
+  return /^fr/i.test(String(locale)) ? fr : en;
 }
 
 /**

@@ -1,9 +1,9 @@
 // The page of the example shops. Their servers differ; this file is the same for all.
 
 import { createGuichet } from "/package/guichet.js"; // with a bundler: "guichet"
-import { describe, describeLateApproval, fill, formatMoney } from "/package/words.js"; // "guichet/words"
+import { describe, describeLateApproval, fill, formatMoney, words } from "/package/words.js"; // "guichet/words"
 
-const language = navigator.language.startsWith("fr") ? "fr" : "en";
+const { language } = words(navigator.language);
 const texts = {
   en: {
     who: "You are", signIn: "Sign in", signOut: "Sign out", pay: "Pay", popup: "Pay in a window", orders: "Your orders",

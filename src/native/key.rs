@@ -138,20 +138,16 @@ impl std::str::FromStr for SecretKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
+
+    /// guichet-server passes the same: `tests/shop/run.mjs`.
+    fn cases() -> Value {
+        serde_json::from_str(include_str!("../../tests/rules/keys.json")).expect("JSON")
+    }
 
     #[test]
     fn an_invalid_secret_key_is_refused_without_being_shown() {
-        for text in [
-            "",
-            " sk_test_1",
-            "sk_test_1\n",
-            "cst_test_1",
-            "pi_1_secret_2",
-            "pk_test_1",
-            "clé",
-            "\"sk_test_1\"",
-            "'sk_test_1'",
-        ] {
+        for text in cases()["of_no_server"].as_array().expect("texts").iter().filter_map(Value::as_str) {
             let invalid = SecretKey::new(text).expect_err("it is no key");
             assert!(text.is_empty() || !invalid.to_string().contains(text), "{invalid}");
         }
@@ -165,7 +161,9 @@ mod tests {
 
     #[test]
     fn test_and_live_keys_are_distinguished() {
-        assert!(SecretKey::new("sk_test_1").expect("a key").is_test());
-        assert!(!SecretKey::new("sk_live_1").expect("a key").is_test());
+        for case in cases()["of_a_server"].as_array().expect("cases") {
+            let key = SecretKey::new(case["key"].as_str().expect("a text")).expect("a key");
+            assert_eq!(key.is_test(), case["is_test"], "{case}");
+        }
     }
 }

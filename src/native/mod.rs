@@ -71,7 +71,7 @@ mod shop;
 mod transport;
 
 pub use crate::flow::QuoteRequest;
-pub use crate::shop::{Buyer, Language, Owner, Profile, Reason, Refused};
+pub use crate::shop::{Buyer, Owner, Profile, Reason, Refused};
 pub use all::All;
 pub use builder::ClientBuilder;
 pub use client::Client;

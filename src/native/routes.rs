@@ -246,7 +246,7 @@ fn page_of(request: &Parts) -> Option<Language> {
 }
 
 fn language(request: &Parts) -> Language {
-    Language::of(text(request, header::ACCEPT_LANGUAGE))
+    Language::of_tag(text(request, header::ACCEPT_LANGUAGE))
 }
 
 fn read_order(is_form: bool, body: &[u8]) -> Result<Value, Refused> {

@@ -14,10 +14,10 @@ mod routes;
 #[cfg(feature = "service")]
 mod served;
 
+pub use crate::values::Language;
 pub use guard::Sender;
 pub use nonce::{marked, nonce};
 pub use owner::{Buyer, Owner};
-pub use page::Language;
 pub use profile::{PaymentRequest, Profile, payment_of};
 pub use reads::PublicRead;
 pub use refused::{Reason, Refused};

@@ -2,32 +2,7 @@
 
 use super::{Reading, Refused, Reply};
 use crate::flow::{LateApproval, OutcomeState};
-
-/// The language of a page.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Language {
-    /// English, also for every other language.
-    #[default]
-    English,
-    /// French.
-    French,
-}
-
-impl Language {
-    /// The first language of an `Accept-Language` header.
-    #[must_use]
-    pub fn of(accept_language: &str) -> Self {
-        let is_french = accept_language.trim_start().get(..2).is_some_and(|two| two.eq_ignore_ascii_case("fr"));
-        if is_french { Self::French } else { Self::English }
-    }
-
-    fn pick<'a>(self, english: &'a str, french: &'a str) -> &'a str {
-        match self {
-            Self::English => english,
-            Self::French => french,
-        }
-    }
-}
+use crate::values::Language;
 
 impl Refused {
     /// The reply to a script, or a page in this language.
@@ -38,7 +13,7 @@ impl Refused {
 
     /// What the shop's own functions refuse is in the shop's words.
     fn page(&self, language: Language) -> Reply {
-        let say = |english, french| language.pick(english, french).to_owned();
+        let say = |english: &str, french: &str| language.pick(english, french).to_owned();
         let sentence = match (self.code(), self.status()) {
             ("authentication_required", _) => say(
                 "You are not signed in. Sign in to the shop, and try again.",
@@ -85,7 +60,7 @@ pub(super) fn payment_page(reading: &Reading, reference: &str, is_received: bool
     use OutcomeState::{Canceled, Failed, Succeeded};
     let (late, Reading { intent, as_of, plus_fee, .. }) = (reading.late_approval(), reading);
     let state = OutcomeState::of(&intent.status, true);
-    let say = |english, french| language.pick(english, french).to_owned();
+    let say = |english: &str, french: &str| language.pick(english, french).to_owned();
     let mut is_final = matches!(state, Succeeded | Failed | Canceled);
     let mut sentences = Vec::new();
     match (state, late) {
@@ -132,7 +107,7 @@ pub(super) fn payment_page(reading: &Reading, reference: &str, is_received: bool
         )),
         _ => {}
     }
-    let amount = intent.amount_payable.unwrap_or(intent.amount).in_currency(&intent.currency);
+    let amount = language.money(intent.amount_payable.unwrap_or(intent.amount), &intent.currency);
     let fee = if *plus_fee { language.pick(" plus the fee", " plus les frais") } else { "" };
     sentences.push([reference, ", ", &amount, fee].concat());
     let mut reply = page(200, language, &sentences, !is_final);
@@ -179,7 +154,7 @@ fn page(status: u16, language: Language, sentences: &[String], may_change: bool)
     let title = language.pick("Your payment", "Votre paiement");
     let mut body = [
         "<!doctype html>\n<html lang=\"",
-        language.pick("en", "fr"),
+        language.code(),
         "\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
         title,
         "</title>\n<main>\n<h1>",
@@ -279,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_page_shows_a_text_and_executes_none() {
-        let page = page(200, Language::of("FR-cm, en"), &["<img onerror='x' src=\"&\">".to_owned()], false);
+        let page = page(200, Language::of_tag("FR-cm, en"), &["<img onerror='x' src=\"&\">".to_owned()], false);
         assert!(page.body.contains("<p>&lt;img onerror=&#39;x&#39; src=&quot;&amp;&quot;&gt;</p>"), "{}", page.body);
         assert!(page.body.contains("<html lang=\"fr\">"), "{}", page.body);
     }

@@ -10,6 +10,7 @@ mod contact;
 #[cfg(feature = "service")]
 mod described;
 mod ids;
+mod language;
 mod limited;
 mod moment;
 mod money;
@@ -27,6 +28,8 @@ pub use address::{Address, RedirectUrl};
 pub use base62::base62;
 pub use contact::*;
 pub use ids::*;
+#[doc(hidden)]
+pub use language::Language;
 pub use limited::{EsimQuantity, PageLimit};
 pub use moment::Moment;
 pub use money::{Amount, Currency, GREATEST_INTEGER};

@@ -72,18 +72,25 @@ impl Amount {
     /// currency's smallest unit is not known, it is shown in the smallest unit and says so.
     #[must_use]
     pub fn in_currency(self, currency: &str) -> String {
-        let exponent = Currency::new(currency).ok().and_then(|currency| currency.exponent());
-        match (self.whole_units(), exponent) {
-            (Some(units), Some(exponent)) => {
-                let exponent = usize::from(exponent);
-                let padded = format!("{units:0>width$}", width = exponent + 1);
-                let (before, after) = padded.split_at(padded.len() - exponent);
-                let point = if exponent == 0 { "" } else { "." };
-                format!("{}{point}{after} {currency}", grouped(before))
-            }
+        match self.whole_units().and_then(|_| self.in_main_unit(currency, " ", ".")) {
+            Some(number) => [&number, " ", currency].concat(),
             _ if currency.is_empty() => format!("{self} (smallest unit)"),
             _ => format!("{self} {currency} (smallest unit)"),
         }
+    }
+
+    /// The amount in the currency's main unit, with these between groups of three digits and before the decimals. `None`
+    /// if the currency's smallest unit is not known.
+    pub(super) fn in_main_unit(self, currency: &str, group: &str, point: &str) -> Option<String> {
+        let (_, exponent) = KNOWN_CURRENCIES.iter().find(|(code, _)| *code == currency)?;
+        let exponent = usize::from(*exponent);
+        let text = self.without_zeros().text();
+        let (sign, digits) = text.strip_prefix('-').map_or(("", &*text), |digits| ("-", digits));
+        let (units, rest) = digits.split_once('.').unwrap_or((digits, ""));
+        let padded = format!("{units:0>width$}", width = exponent + 1);
+        let (before, after) = padded.split_at(padded.len() - exponent);
+        let point = if after.is_empty() && rest.is_empty() { "" } else { point };
+        Some([sign, &grouped(before, group), point, after, rest].concat())
     }
 
     /// The amount of a request, from the text that a request carries it in: 1 to 15 digits, not beginning with 0.
@@ -158,9 +165,9 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
 }
 
 /// Digits in groups of three.
-fn grouped(digits: &str) -> String {
+fn grouped(digits: &str, between: &str) -> String {
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
-    groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
+    groups.into_iter().map(String::from_utf8_lossy).collect::<Vec<_>>().join(between)
 }
 
 described! { Amount: schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,14}$" }) }
@@ -301,7 +308,7 @@ fn without_exponent(text: &str) -> Option<String> {
 }
 
 /// The currencies whose smallest unit is known, and how many decimals it stands for.
-const KNOWN: [(&str, u8); 9] =
+pub(super) const KNOWN_CURRENCIES: [(&str, u8); 9] =
     [("XAF", 0), ("XOF", 0), ("RWF", 0), ("UGX", 0), ("NGN", 2), ("GHS", 2), ("KES", 2), ("USD", 2), ("EUR", 2)];
 
 text_value! {
@@ -318,7 +325,7 @@ text_value! {
         } else {
             Err(Invalid::because("A currency is its three-letter ISO code in capitals: XAF."))
         }
-    }, described { "enum": KNOWN.map(|(code, _)| code) }
+    }, described { "enum": KNOWN_CURRENCIES.map(|(code, _)| code) }
 }
 
 impl Currency {
@@ -331,7 +338,7 @@ impl Currency {
     /// How many decimals the smallest unit stands for, where it is known (a decision of ours): XAF 0, USD 2.
     #[must_use]
     pub fn exponent(&self) -> Option<u8> {
-        KNOWN.iter().find(|(code, _)| *code == self.as_str()).map(|(_, exponent)| *exponent)
+        KNOWN_CURRENCIES.iter().find(|(code, _)| *code == self.as_str()).map(|(_, exponent)| *exponent)
     }
 }
 

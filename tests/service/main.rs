@@ -52,6 +52,7 @@ mod sandbox_model;
 mod sandbox_service;
 mod sandbox_session_model;
 mod schemathesis;
+mod scripts;
 mod shop_admin;
 mod shop_process;
 mod shop_reconcile;

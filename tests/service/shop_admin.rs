@@ -292,10 +292,7 @@ async fn a_refund_that_was_made_is_in_the_history_and_due_no_more() {
     let (shop, process, orders) = shop(OWN).await;
     paid_twice(&orders, "R-1", "pi_r").await;
     let shown = page(&process, "", &[]).await.body;
-    assert!(
-        shown.contains("Refunds due") && shown.contains("45\u{a0}000\u{a0}XAF") && shown.contains("pi_r-2"),
-        "{shown}"
-    );
+    assert!(shown.contains("Refunds due") && shown.contains("FCFA\u{a0}45,000") && shown.contains("pi_r-2"), "{shown}");
     let token = hidden(&shown, "token");
     let fields = [
         ("action", "refunded"),
@@ -384,7 +381,7 @@ async fn a_sum_is_paid_only_after_its_confirmation() {
         assert!(refused.status == 422 && refused.body.contains("twice the same"), "{}", refused.body);
     }
     let asked = form(&process, &[], &fields("paid", "44000", "44000", "")).await;
-    assert!(asked.status == 200 && asked.body.contains("44\u{a0}000\u{a0}XAF"), "{}", asked.body);
+    assert!(asked.status == 200 && asked.body.contains("FCFA\u{a0}44,000"), "{}", asked.body);
     assert!(asked.body.contains("not the sum that was asked for"), "{}", asked.body);
     assert!(asked.body.contains("waits for a decision whether it is delivered"), "{}", asked.body);
     assert!(!asked.body.contains("may deliver"), "{}", asked.body);
@@ -412,8 +409,8 @@ async fn a_sum_is_paid_only_after_its_confirmation() {
     assert!(shown.contains("with another sum than the shop named last"), "{shown}");
     assert!(!shown.contains("value=\"paid\"") && !shown.contains("value=\"ended\""), "{shown}");
     let shown = page(&process, "/orders/M-1", &[]).await.body;
-    assert!(shown.contains("paid with another sum · 44\u{a0}000\u{a0}XAF"), "{shown}");
-    assert!(shown.contains("The shop asked for</dt><dd>45\u{a0}000\u{a0}XAF"), "{shown}");
+    assert!(shown.contains("paid with another sum · FCFA\u{a0}44,000"), "{shown}");
+    assert!(shown.contains("The shop asked for</dt><dd>FCFA\u{a0}45,000"), "{shown}");
     let (_, listed) = shop.run(&["orders", "list"], "", "").await;
     assert_eq!(listed, "M-1  paid_other_sum  45 000 XAF  M-1  paid 44 000 XAF\n");
     let (_, text) = shop.run(&["orders", "show", "M-1"], "", "").await;
@@ -567,7 +564,7 @@ async fn what_the_application_has_not_received_is_delivered_by_a_button() {
     store(&orders, odd, true).await;
     let shown = page(&process, "", &[]).await.body;
     assert!(shown.contains("Deliver them again now") && shown.contains("paid with another sum"), "{shown}");
-    assert!(shown.contains("It named 50\u{a0}000\u{a0}XAF."), "a person decides about it: {shown}");
+    assert!(shown.contains("It named FCFA\u{a0}50,000."), "a person decides about it: {shown}");
     let token = hidden(&shown, "token");
     let deliver = [("action", "deliver"), ("token", &*token)];
     let failed = form(&process, &[], &deliver).await;

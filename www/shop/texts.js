@@ -1,5 +1,7 @@
 // The shop's own texts. Those about paying and errors come from the package.
 
+import { words } from "./package/words.js";
+
 const texts = {
   en: {
     shoes: "Shoes from Douala",
@@ -184,7 +186,7 @@ const texts = {
 const requested = new URLSearchParams(location.search).get("lang");
 if (requested) sessionStorage.setItem("lang", requested); // for the return page
 export const locale = requested ?? sessionStorage.getItem("lang") ?? navigator.language;
-export const language = locale.slice(0, 2) === "fr" ? "fr" : "en";
+export const { language } = words(locale);
 export const say = texts[language];
 
 /** Fills in the text of every element with data-word. */

@@ -50,7 +50,7 @@ pub fn respond(request: JsValue, origins: Vec<String>, checkout_origins: Vec<Str
         let text = |name| get_text(&request, name);
         let (origin, site, sent_to) = (text("origin"), text("site"), text("host").unwrap_or_default());
         let sender = Sender { origin: origin.as_deref(), site: site.as_deref(), host: &sent_to };
-        let language = Language::of(&text("language").unwrap_or_default());
+        let language = Language::of_tag(&text("language").unwrap_or_default());
         if (text("method").as_deref(), text("route").as_deref()) == (Some("GET"), Some("return")) {
             return host.written(host.returned(&request, &ledger, language).await, Vec::new(), Some(language));
         }

@@ -20,14 +20,13 @@ pub(crate) fn router() -> Router<App> {
 /// All of its texts are the shop's own.
 async fn shop(State(app): State<App>, headers: HeaderMap) -> Result<Response, Refused> {
     let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (code, language, sign_in, buy) = match guichet::native::Language::of(accepted) {
-        guichet::native::Language::French => ("fr", Language::Fr, "Je suis", "Acheter"),
-        guichet::native::Language::English => ("en", Language::En, "I am", "Buy"),
-    };
+    let page = guichet::values::Language::of_tag(accepted);
+    let (language, sign_in, buy) = page.pick((Language::En, "I am", "Buy"), (Language::Fr, "Je suis", "Acheter"));
+    let code = page.code();
     let body: String = if app.seller.customer(&headers).await?.is_some() {
         let product = |product: &Product| {
             let (sku, name) = (product.sku, product.name.read_in(language));
-            let price = Amount::units(product.price).in_currency(CURRENCY);
+            let price = page.money(Amount::units(product.price), CURRENCY);
             format!(
                 "<li>{name}, {price} <form method=\"post\" action=\"/guichet/intents\"><input type=\"hidden\" name=\"sku\" value=\"{sku}\">\
                  <button aria-label=\"{buy}, {name}\">{buy}</button></form></li>"

@@ -71,7 +71,8 @@ impl MerchantRoutes {
     }
 
     /// Requests a token: the reply is a string, an object, or `null` if no customer is signed in.
-    /// `pkg-template/early.js` sends the same request while the module is loading: change both.
+    /// `pkg-template/early.js` sends the same request while the module is loading: `tests/pages/browser/sessions.rs`
+    /// compares them.
     pub(crate) fn request_session(self: &Rc<Self>, options: CallOptions) -> Pending<Answer> {
         let (path, body) = (String::from("/session"), Some(String::from("{}")));
         self.call(MerchantRequest { spec: &SESSION, function: "session", argument: None, path, body }, options)

@@ -2,6 +2,7 @@
 
 use crate::browser::core::browser::is_closed;
 use crate::browser::core::value::{get, get_text};
+use crate::values::Language;
 use js_sys::Reflect;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -74,9 +75,8 @@ fn open_window(locale: Option<String>) -> Option<Window> {
     let of_the_page =
         || get_text(&get(page.document()?.as_ref(), "documentElement")?, "lang").filter(|lang| !lang.is_empty());
     let language = locale.or_else(of_the_page).or_else(|| get_text(&page.navigator(), "language"));
-    // As `pkg-template/client.js` reads it.
-    let is_french = language.is_some_and(|language| language.to_ascii_lowercase().starts_with("fr"));
-    let text = JsValue::from_str(if is_french { "Un instant…" } else { "One moment…" });
+    let language = Language::of_tag(&language.unwrap_or_default());
+    let text = JsValue::from_str(language.pick("One moment…", "Un instant…"));
     let body = get(&popup, "document").and_then(|document| get(&document, "body"));
     let is_shown = body.is_some_and(|body| Reflect::set(&body, &"textContent".into(), &text).is_ok());
     if is_shown && !is_closed(&popup) {

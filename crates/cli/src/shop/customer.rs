@@ -1,7 +1,7 @@
 //! Who a customer is, as the application answers.
 
 use guichet::native::{Buyer, Owner};
-use guichet::shop::Language;
+use guichet::values::Language;
 use guichet::values::{Email, printable};
 use http::{HeaderMap, HeaderName, header};
 use serde_json::{Map, Value, json};
@@ -94,10 +94,7 @@ pub(super) fn joined(headers: &HeaderMap, name: &HeaderName) -> Vec<u8> {
 
 fn language(headers: &HeaderMap) -> &'static str {
     let languages = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match Language::of(languages) {
-        Language::French => "fr",
-        Language::English => "en",
-    }
+    Language::of_tag(languages).code()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::checkout::{Parameters, parameters, see_other};
 use super::{Pages, document, language_of, reply};
 use crate::http::{read_body, read_object};
 use crate::problem::Problem;
-use crate::words::{Language, hosted, issuer};
+use crate::words::{Language, Sentences, hosted, issuer};
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};

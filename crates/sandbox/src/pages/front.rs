@@ -41,15 +41,16 @@ fn prefers_json(request: &HeaderMap) -> bool {
     weight("application/json") > weight("text/html")
 }
 
-/// Whether the browser prefers French.
-pub(super) fn prefers_french(request: &HeaderMap) -> bool {
+/// The language that the browser prefers of those that the page has.
+pub(super) fn preferred(request: &HeaderMap) -> Language {
     let known = accept::items(request, &header::ACCEPT_LANGUAGE).filter_map(|(range, weight)| {
-        let language = range.split('-').next().unwrap_or_default().to_ascii_lowercase();
-        (weight > 0.0 && ["en", "fr"].contains(&language.as_str())).then_some((language, weight))
+        let code = range.split('-').next().unwrap_or_default();
+        let language = Language::ALL.into_iter().find(|language| language.code().eq_ignore_ascii_case(code));
+        language.filter(|_| weight > 0.0).map(|language| (language, weight))
     });
     // The first of those with the greatest weight.
     let best = known.reduce(|best, one| if one.1 > best.1 { one } else { best });
-    best.is_some_and(|(language, _)| language == "fr")
+    best.map(|(language, _)| language).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -94,9 +94,7 @@ fn language_of(uri: &Uri, headers: &HeaderMap) -> Language {
     let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let in_address = query.find_map(|(name, value)| (name == "lang").then_some(value));
     let chosen = in_address.or_else(|| cookie(headers, LANGUAGE_COOKIE).map(Cow::Borrowed));
-    let is_french =
-        chosen.map_or_else(|| front::prefers_french(headers), |chosen| chosen.to_ascii_lowercase().starts_with("fr"));
-    if is_french { Language::French } else { Language::English }
+    chosen.map_or_else(|| front::preferred(headers), |chosen| Language::of_tag(&chosen))
 }
 
 /// The value of a cookie.

@@ -16,8 +16,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use guichet::native::ledger::{Changed, Day, Mismatch, Money, Order, Resolve, Store, Verdict};
 use guichet::native::{Buyer, Ledger, Owner, Refused};
-use guichet::shop::Language;
 use guichet::shop::ledger::{DAY, for_each_order, mismatches, refunds};
+use guichet::values::Language;
 use guichet::values::{Amount, printable};
 use guichet_orders::AnyOrders;
 use http::request::Parts;
@@ -177,7 +177,8 @@ impl Admin {
     /// A page for this request, before it is known who has sent it.
     fn page(&self, parts: &Parts, query: &Fields) -> Page {
         let header = parts.headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-        let lang = query.get("lang").and_then(|lang| ["en", "fr"].into_iter().find(|one| one == lang));
+        let codes = Language::ALL.map(Language::code);
+        let lang = query.get("lang").and_then(|lang| codes.into_iter().find(|one| one == lang));
         let chosen = query.get("utc_offset").and_then(|text| text.parse::<UtcOffset>().ok());
         let written = |lang: Option<&str>, others: &[&str]| {
             let mut all = form_urlencoded::Serializer::new(String::new());
@@ -187,17 +188,16 @@ impl Admin {
             Some(all.finish()).filter(|all| !all.is_empty()).map(|all| format!("?{all}")).unwrap_or_default()
         };
         let path = if parts.method == Method::POST { "/admin" } else { parts.uri.path() };
-        let language = |lang| format!("{}{path}{}", self.path, written(Some(lang), &["date", "find"]));
+        let in_language = |lang| format!("{}{path}{}", self.path, written(Some(lang), &["date", "find"]));
         let done =
             query.get("done").and_then(|done| ["decided", "delivered", "waiting"].into_iter().find(|one| one == done));
-        let is_french = Language::of(lang.or(header).unwrap_or_default()) == Language::French;
         let mut page = Page {
-            is_french,
+            language: Language::of_tag(lang.or(header).unwrap_or_default()),
             shop: self.shop.clone(),
             base: format!("{}/admin", self.path),
             lang,
             query: written(lang, &[]),
-            languages: ["en", "fr"].map(language),
+            languages: Language::ALL.map(|language| in_language(language.code())),
             utc_offset: chosen.unwrap_or_default(),
             who: None,
             token: String::new(),

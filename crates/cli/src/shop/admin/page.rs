@@ -9,7 +9,7 @@ use guichet::native::ledger::{
     Day, MethodSum, Mismatch, MismatchReason, Money, Order, OrderRefund, OrderState, Restore,
 };
 use guichet::shop::ledger::{Entry, refunds};
-use guichet::values::printable;
+use guichet::values::{Language, printable};
 use http::{HeaderValue, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
@@ -35,12 +35,12 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// What every page shows, and how it is addressed.
 pub(super) struct Page {
-    pub(super) is_french: bool,
+    pub(super) language: Language,
     /// The shop's name.
     pub(super) shop: String,
     /// The path of the page.
     pub(super) base: String,
-    /// The language, if it was chosen.
+    /// The code of the language, if it was chosen.
     pub(super) lang: Option<&'static str>,
     /// What each of its addresses carries on: the language and the clock, if they were chosen.
     pub(super) query: String,
@@ -145,7 +145,7 @@ pub(super) fn html(status: StatusCode, page: &impl Template) -> Response {
 
 impl Page {
     pub(super) fn say<'a>(&self, english: &'a str, french: &'a str) -> &'a str {
-        if self.is_french { french } else { english }
+        self.language.pick(english, french)
     }
 
     /// The clocks to choose from: those near Cameroon, and the one that was chosen.
@@ -172,7 +172,7 @@ impl Page {
 
     fn money(&self, sum: &Money) -> String {
         // No line ends within a sum.
-        printable(sum.amount.in_currency(&sum.currency)).to_string().replace(' ', "\u{a0}")
+        self.language.money(sum.amount, &self.text(&sum.currency)).replace(' ', "\u{a0}")
     }
 
     fn total(&self, sum: &MethodSum) -> String {

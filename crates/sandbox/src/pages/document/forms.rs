@@ -4,7 +4,7 @@ use super::{Amount, Asked, Payment};
 use crate::problem::Problem;
 use crate::rules::{CAMEROON, OPERATORS, Operator, OperatorStatus, OperatorStatuses};
 use crate::service::Service;
-use crate::words::{Language, Sentence, codes, hosted, methods};
+use crate::words::{Language, Sentence, Sentences, codes, hosted, methods};
 use guichet::protocol::ErrorCode;
 use guichet::values::{CardType, Country, FeeBearer};
 
@@ -106,7 +106,7 @@ const CARDS: [(&str, &Sentence); 4] = [
 /// kind costs: its number decides which kind it is.
 pub(super) fn methods(service: &Service, payment: &Payment, asked: &Asked) -> Vec<Method> {
     let (terms, language) = (&payment.intent.terms, asked.language);
-    let money = |units: u64| language.money(units, &terms.currency);
+    let money = |units: u64| language.money(guichet::values::Amount::units(units), terms.currency.as_str());
     let amount = terms.amount.whole_units().unwrap_or_default();
     let fee = |kind: &str, card: CardType| -> Option<u64> {
         let fee = service.fees.fee(kind, &terms.currency, &Country::cm(), card, amount).ok()?;

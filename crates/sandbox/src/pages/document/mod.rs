@@ -12,7 +12,7 @@ use crate::rules::{Intent, MAX_ATTEMPTS, OperatorStatuses, PayingWith};
 use crate::server::site::Version;
 use crate::server::static_file::gzip;
 use crate::service::Service;
-use crate::words::{Language, Sentence, codes, hosted, plain};
+use crate::words::{Language, Sentence, Sentences, codes, hosted, plain};
 use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -334,7 +334,7 @@ fn headline(payment: &Payment, methods: &[Method], language: Language) -> Option
         return Some((first.headline.clone(), first.fee.clone()));
     }
     let terms = &payment.intent.terms;
-    let amount = language.money(terms.amount.whole_units().unwrap_or_default(), &terms.currency);
+    let amount = language.money(terms.amount, terms.currency.as_str());
     Some((Amount(amount), language.of(&hosted::PLUS_FEE).to_owned()))
 }
 

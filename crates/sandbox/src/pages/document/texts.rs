@@ -4,7 +4,7 @@
 use super::{Amount, Payment, View, forms};
 use crate::rules::{Decline, MAX_ATTEMPTS, Operator, OperatorStatus, PayingWith};
 use crate::service::Service;
-use crate::words::{Language, Sentence, declines, hosted, methods, plain};
+use crate::words::{Language, Sentence, Sentences, declines, hosted, methods, plain};
 use guichet::flow::LateApproval;
 use guichet::operations::Item;
 use guichet::values::Moment;
@@ -47,7 +47,9 @@ pub(super) struct Row {
 pub(super) fn texts(service: &Service, payment: &Payment, language: Language, view: View, is_unsure: bool) -> Texts {
     let (intent, state, entry) = (&payment.intent, &payment.intent.state, view.entry());
     let late = payment.late_approval();
-    let money = |units: Option<u64>| language.money(units.unwrap_or_default(), &intent.terms.currency);
+    let currency = intent.terms.currency.as_str();
+    let money =
+        |units: Option<u64>| language.money(guichet::values::Amount::units(units.unwrap_or_default()), currency);
     let declined = state.declined.filter(|_| entry.is_unpaid);
     // At the end, the reason of the last attempt would contradict what is not known of an earlier one.
     let is_reason_known = !is_unsure || !entry.is_final && state.declined_until().is_none();
@@ -177,7 +179,7 @@ pub(super) fn items(payment: &Payment, language: Language) -> Vec<Line> {
     let terms = &payment.intent.terms;
     let items = terms.items.as_deref().and_then(|items| serde_json::from_str::<Vec<Item>>(items.get()).ok());
     let line = |item: Item| {
-        let price = language.money(item.price.whole_units().unwrap_or_default(), &item.currency);
+        let price = language.money(item.price, item.currency.as_str());
         Line { name: item.name, price: format!("{} × {price}", item.quantity) }
     };
     items.into_iter().flatten().map(line).collect()
@@ -217,7 +219,7 @@ pub(super) fn paid(service: &Service, payment: &Payment, language: Language) -> 
     let terms = &payment.intent.terms;
     let (payable, amount) = (payment.payable(service), terms.amount.whole_units().unwrap_or_default());
     let fee = payable.saturating_sub(amount);
-    let money = |units| language.money(units, &terms.currency);
+    let money = |units| language.money(guichet::values::Amount::units(units), terms.currency.as_str());
     (Amount(money(payable)), forms::fee_included(fee, &money(fee), language))
 }
 
