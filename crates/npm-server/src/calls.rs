@@ -5,7 +5,7 @@ use crate::value::{get, get_number, get_text, optional};
 use crate::{Host, nobody};
 use guichet::operations::{CreatePaymentIntent, CreateSession, PaymentIntent, RevokeSession};
 use guichet::protocol::{
-    Action, AttemptResult, Call, DEFAULT_DEADLINE, Error, Kind, Method, Operation, Refusal, ReplyStatus, Spec,
+    Action, AttemptResult, Call, Completed, DEFAULT_DEADLINE, Error, Kind, Method, Operation, ParsedReply, Spec,
     assemble, decode,
 };
 use guichet::shop::{Granted, Grants, Refused};
@@ -53,7 +53,7 @@ impl Host {
     /// Ends a session.
     async fn revoke(&self, token: &str) -> Result<(), Refused> {
         let spec = const { &RevokeSession::SPEC };
-        revoked(self.fetch(Some(token), spec, spec.method, spec.path, None, &mut Vec::new()).await)
+        revoked(self.fetch(Some(token), spec, spec.method, spec.path, None).await.result)
     }
 
     /// Executes an operation with the secret key.
@@ -64,11 +64,11 @@ impl Host {
     {
         let spec = const { &O::SPEC };
         let request = assemble(operation).map_err(|_| unsendable())?;
-        self.fetch(None, spec, request.method, &request.target, request.body, &mut Vec::new()).await?.read(spec)
+        self.fetch(None, spec, request.method, &request.target, request.body).await.result?.read(spec)
     }
 
     /// Sends a request with the secret key, or with `token`, a session token or a client secret, until there is a final
-    /// result. The result of each attempt is added to `attempts`.
+    /// result.
     pub async fn fetch(
         &self,
         token: Option<&str>,
@@ -76,43 +76,48 @@ impl Host {
         method: Method,
         target: &str,
         body: Option<String>,
-        attempts: &mut Vec<AttemptResult>,
-    ) -> Result<Response, Error> {
-        // JavaScript's own functions do not fail here.
-        let failed = |refused: Refused| Error::new(Kind::Offline, refused.message()).of(spec.name);
-        let body = optional(body);
+    ) -> Completed<Response> {
         let is_creation = spec.name == CreatePaymentIntent::SPEC.name;
+        let request = [method.as_str().into(), target.into(), is_creation.into(), optional(body)];
+        let mut attempts = Vec::new();
         let mut call = Call::new(spec.repeat, DEFAULT_DEADLINE);
         let mut elapsed = Duration::ZERO;
-        let mut last = None;
-        loop {
-            let answer = match call.next(elapsed) {
+        let mut last = Err(Error::new(Kind::Timeout, "The deadline passed before anything was sent."));
+        // JavaScript's own functions do not fail here.
+        let result = loop {
+            match call.next(elapsed) {
                 Action::Wait(pause) => {
-                    self.ask("wait", &[millis(pause)]).await.map_err(failed)?;
+                    let _ = self.ask("wait", &[millis(pause)]).await;
                     elapsed += pause;
-                    continue;
                 }
-                Action::Done => break,
                 Action::Send(within) => {
-                    let method = method.as_str().into();
-                    let to = [method, target.into(), is_creation.into()];
-                    let arguments = to.into_iter().chain([body.clone(), millis(within), optional(token)]);
-                    self.ask("send", &arguments.collect::<Vec<_>>()).await.map_err(failed)?
+                    let arguments = request.iter().cloned().chain([millis(within), optional(token)]);
+                    let answer = match self.ask("send", &arguments.collect::<Vec<_>>()).await {
+                        Ok(answer) => answer,
+                        Err(refused) => break Err(Error::new(Kind::Offline, refused.message()).of(spec.name)),
+                    };
+                    elapsed += Duration::from_millis(get_number(&answer, "ms").unwrap_or_default().into());
+                    let body = get_text(&answer, "body").unwrap_or_default();
+                    let reply = parsed(&answer, &body);
+                    let result = match &reply {
+                        Some(reply) => reply.result(),
+                        None if get(&answer, "notSent").is_some() => AttemptResult::NotSent,
+                        None => AttemptResult::NoReply,
+                    };
+                    call.record(&result, || get_number(&answer, "random").unwrap_or(u32::MAX));
+                    attempts.push(result);
+                    // After `record`, since a conflict is judged by the attempts before it.
+                    last = match reply {
+                        Some(reply) => read(spec, &call, &answer, reply, body),
+                        None => Err(lost(spec, &answer)),
+                    };
+                    let kind = optional(last.as_ref().err().map(|error| error.kind().as_str()));
+                    let _ = self.ask("called", &[spec.name.into(), call.attempt().into(), answer, kind]).await;
                 }
-            };
-            elapsed += Duration::from_millis(get_number(&answer, "ms").unwrap_or_default().into());
-            let reply = answered(&answer);
-            let attempt = attempt(&answer, reply.as_ref());
-            call.record(&attempt, || get_number(&answer, "random").unwrap_or(u32::MAX));
-            attempts.push(attempt);
-            // After `record`, since a conflict is judged by the attempts before it.
-            let result = read(spec, &call, &answer, reply);
-            let kind = result.as_ref().err().map(|error| error.kind().as_str());
-            last = Some(result);
-            let arguments = [spec.name.into(), call.attempt().into(), answer, optional(kind)];
-            self.ask("called", &arguments).await.map_err(failed)?;
-        }
-        last.unwrap_or_else(|| Err(Error::new(Kind::Timeout, "The deadline passed before anything was sent.")))
+                Action::Done => break last,
+            }
+        };
+        Completed { attempts, result }
     }
 }
 
@@ -152,39 +157,22 @@ fn millis(duration: Duration) -> JsValue {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX).into()
 }
 
-/// What JavaScript says of an attempt: that there is no reply, or what it is.
-fn answered(answer: &JsValue) -> Option<(ReplyStatus, String)> {
-    let http = get_number(answer, "status")?.try_into().ok()?;
-    let body = get_text(answer, "body").unwrap_or_default();
-    Some((ReplyStatus::read(http, body.as_bytes()), body))
-}
-
-/// The result of an attempt, for the retry table. `notSent`, `lost` or `status`.
-fn attempt(answer: &JsValue, reply: Option<&(ReplyStatus, String)>) -> AttemptResult {
-    let Some((ReplyStatus { of_attempt: status, .. }, body)) = reply else {
-        return if get(answer, "notSent").is_some() { AttemptResult::NotSent } else { AttemptResult::NoReply };
-    };
+/// The reply to an attempt, if JavaScript has one.
+fn parsed(answer: &JsValue, body: &str) -> Option<ParsedReply> {
+    let status = get_number(answer, "status")?.try_into().ok()?;
     let retry_after = get_number(answer, "retryAfter").map(|seconds| Duration::from_secs(seconds.into()));
-    // Only an error reply says whether another attempt can help.
-    let retryable = if *status >= 400 { Refusal::read(body.as_bytes()).retryable } else { None };
-    AttemptResult::Reply { status: *status, retry_after, retryable }
+    Some(ParsedReply::new(status, retry_after, body.as_bytes()))
 }
 
-/// The outcome of an attempt.
+/// The response, or the error of a reply that is none.
 fn read(
     spec: &'static Spec,
     call: &Call,
     answer: &JsValue,
-    reply: Option<(ReplyStatus, String)>,
+    reply: ParsedReply,
+    body: String,
 ) -> Result<Response, Error> {
-    let Some((ReplyStatus { counts_as: status, .. }, body)) = reply else {
-        let (kind, message) = match get(answer, "timeout") {
-            Some(_) => (Kind::Timeout, "The deadline passed before the service answered."),
-            None => (Kind::Offline, "The service does not answer."),
-        };
-        let cause = get_text(answer, "cause").unwrap_or_default();
-        return Err(Error::new(kind, [message, " ", &cause].concat().trim_end()).of(spec.name));
-    };
+    let status = reply.status.counts_as;
     let error = match status {
         200..300 if serde_json::from_str::<IgnoredAny>(&body).is_ok() => {
             return Ok(Response { body, date: get_number(answer, "date").map(Into::into) });
@@ -194,7 +182,17 @@ fn read(
             Kind::Address,
             "The service answered with a redirect, which is not followed. Set `baseUrl` to the address that answers.",
         ),
-        _ => call.refused(spec, status, Refusal::read(body.as_bytes())),
+        _ => call.refused(spec, status, reply.refusal.unwrap_or_default()),
     };
     Err(error.with_reply(status, get_text(answer, "requestId"), Vec::new()))
+}
+
+/// The error of an attempt without a reply.
+fn lost(spec: &'static Spec, answer: &JsValue) -> Error {
+    let (kind, message) = match get(answer, "timeout") {
+        Some(_) => (Kind::Timeout, "The deadline passed before the service answered."),
+        None => (Kind::Offline, "The service does not answer."),
+    };
+    let cause = get_text(answer, "cause").unwrap_or_default();
+    Error::new(kind, [message, " ", &cause].concat().trim_end()).of(spec.name)
 }

@@ -2,7 +2,7 @@
 
 use crate::{Host, lock};
 use guichet::operations::{CreatePaymentIntent, ListPaymentMethods};
-use guichet::protocol::{Error, Operation};
+use guichet::protocol::{Completed, Error, Operation};
 use guichet::shop::ledger::{
     Alarm, Answer, Asked, Body, Changed, Click, Clock, Commit, Due, Event, Led, Ledger, Loaded, ONCE, OpenEvent,
     Outcome, Payment, Purchase, Receiver, Requests, Round, Service, Shared, Store, Time, answer,
@@ -254,7 +254,7 @@ impl Requests for Work<'_> {
 
     async fn date(&self) -> Option<Time> {
         let spec = const { &ListPaymentMethods::SPEC };
-        self.host.fetch(None, spec, spec.method, spec.path, None, &mut Vec::new()).await.ok()?.date
+        self.host.fetch(None, spec, spec.method, spec.path, None).await.result.ok()?.date
     }
 }
 
@@ -266,16 +266,16 @@ impl Work<'_> {
         request: Result<PaymentRequest, Error>,
         body: Option<String>,
     ) -> Outcome {
-        let (mut attempts, profile) = (Vec::new(), self.ledger.profile.as_deref());
-        let reading = match request {
+        let profile = self.ledger.profile.as_deref();
+        let Completed { attempts, result: reading } = match request {
             Ok(PaymentRequest { spec, method, target, client_secret, may_list }) => {
-                let reply = self.host.fetch(client_secret.as_deref(), spec, method, &target, body, &mut attempts).await;
-                reply.and_then(|reply| {
+                let completed = self.host.fetch(client_secret.as_deref(), spec, method, &target, body).await;
+                completed.and_then(|reply| {
                     let intent = reply.payment(spec, |body| payment_of(profile, &payment.reference, may_list, body))?;
                     Ok(intent.map(|intent| Reading::new(intent, reply.date)))
                 })
             }
-            Err(error) => Err(error),
+            Err(error) => Completed::not_sent(error),
         };
         let intent = reading.as_ref().ok().and_then(Option::as_ref).map(|reading| &reading.intent);
         let keeps_secret = profile.is_some_and(Profile::needs_client_secret);

@@ -124,7 +124,7 @@ fn call(
     result: fn(&Host, Result<Response, Error>) -> JsValue,
 ) -> Task {
     task(move |host| async move {
-        let sent = host.fetch(token.as_deref(), spec, spec.method, &target, None, &mut Vec::new()).await;
+        let sent = host.fetch(token.as_deref(), spec, spec.method, &target, None).await.result;
         result(&host, sent)
     })
 }
