@@ -53,8 +53,7 @@ impl Learned {
             shop.require(option, what_for)?;
         }
         shop.release_open_payments().await;
-        // Each rule has a function.
-        let run = RULES.iter().find(|(id, _)| *id == rule.id).expect("a test says so").1;
+        let run = RULES.iter().find(|(id, _)| *id == rule.id).expect("a test compares both lists").1;
         let result = run(shop, self).await;
         self.is_lost = matches!(result, Err(RuleError::Lost(_)));
         let Kept { expected, outcome } = result?;

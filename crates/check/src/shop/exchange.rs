@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn an_error_has_the_services_shape_only_with_its_status_code_and_message() {
         let exchange = |status, body: &str| Exchange { sent: String::new(), response: Ok(response(status, body)) };
-        let shaped = r#"{"status_code":502,"response_type":"error","message":"No.","error":{"code":"service_failed"}}"#;
+        let shaped = r#"{"status_code":502,"response_type":"error","message":"No.","data":null,
+            "error":{"code":"service_failed"}}"#;
         assert!(exchange(502, shaped).is_error_in_shape());
         assert!(!exchange(200, shaped).is_error_in_shape());
         assert!(!exchange(503, shaped).is_error_in_shape(), "another status");
