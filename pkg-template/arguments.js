@@ -10,7 +10,7 @@ const SECRET_KEY = /(?:^|[^A-Za-z0-9_]|%..)(?:FLWSECK|[sr]k_(?:test_|live_|sandb
 export function refuse_secret_key(value) {
   const found = new Set([value]); // the loop goes on to what it adds, and takes nothing twice
   for (const it of found) {
-    if (typeof it === "string" && SECRET_KEY.test(it)) throw_secret_key();
+    if (typeof it === "string") refuse_secret_key_in(it);
     try {
       if (typeof it !== "object" || is_of_the_page(it)) continue;
       if (typeof it.toJSON === "function") found.add(it.toJSON());
@@ -20,6 +20,11 @@ export function refuse_secret_key(value) {
       if (typeof it.forEach === "function") it.forEach((member, name) => found.add(name).add(member));
     } catch {} // null, or unreadable: it is not sent either
   }
+}
+
+/** Refuses a text that contains a secret key. The wasm calls it, too. */
+export function refuse_secret_key_in(text) {
+  if (SECRET_KEY.test(text)) throw_secret_key();
 }
 
 /** Throws the error about a secret key, for the wasm too. */

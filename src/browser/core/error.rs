@@ -1,6 +1,7 @@
 //! The error of a call.
 
 use super::value::{display, get, get_text, merged, object, optional};
+#[cfg(not(any(feature = "js-page", feature = "js-hosted")))]
 use crate::flow::carries_a_secret_key;
 use crate::protocol::{AttemptResult, Kind, Spec};
 use crate::values::{Invalid, looks_like_a_secret_key};
@@ -27,9 +28,13 @@ extern "C" {
 #[cfg(any(feature = "js-page", feature = "js-hosted"))]
 #[wasm_bindgen(raw_module = "../arguments.js")]
 extern "C" {
-    /// Throws the error about a secret key, as JavaScript does before the module is there.
+    /// Throws the error about a secret key.
     #[wasm_bindgen(catch)]
     fn throw_secret_key() -> Result<(), JsValue>;
+    /// Throws it if a text contains a whole secret key. JavaScript has the rule, which it needs before the module is
+    /// there.
+    #[wasm_bindgen(catch)]
+    fn refuse_secret_key_in(text: &str) -> Result<(), JsValue>;
 }
 
 impl From<CallError> for JsValue {
@@ -172,6 +177,13 @@ pub(crate) fn check_no_secret_key(text: &str) -> Result<(), CallError> {
 }
 
 /// Refuses a text that contains a whole secret key, such as an address.
+#[cfg(any(feature = "js-page", feature = "js-hosted"))]
+pub(crate) fn check_no_secret_key_in(text: &str) -> Result<(), CallError> {
+    refuse_secret_key_in(text).map_err(CallError::thrown)
+}
+
+/// Refuses a text that contains a whole secret key, such as an address.
+#[cfg(not(any(feature = "js-page", feature = "js-hosted")))]
 pub(crate) fn check_no_secret_key_in(text: &str) -> Result<(), CallError> {
     if carries_a_secret_key(text) { refuse_secret_key() } else { Ok(()) }
 }
