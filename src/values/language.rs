@@ -46,14 +46,17 @@ impl Language {
     }
 
     /// An amount as customers read it, and as `formatMoney` of the npm package writes it: `FCFA 45,000`,
-    /// `45 000 FCFA`. Spaces do not break. If the currency's smallest unit is not known, it is
-    /// [`Amount::in_currency`].
+    /// `45 000 FCFA`. Spaces do not break. If the currency's smallest unit is not known, the
+    /// amount is in that.
     #[must_use]
     pub fn money(self, amount: Amount, currency: &str) -> String {
         let (group, point) = self.pick((",", "."), ("\u{202f}", ","));
-        let Some(number) = amount.in_main_unit(currency, group, point) else { return amount.in_currency(currency) };
+        let Some(number) = amount.in_main_unit(currency, group, point) else {
+            return amount.in_smallest_unit(currency);
+        };
         let sign = self.sign(currency);
-        let space = if sign.ends_with(char::is_alphabetic) || self == Self::French { "\u{a0}" } else { "" };
+        let space =
+            if sign.ends_with(|last: char| last.is_ascii_alphabetic()) || self == Self::French { "\u{a0}" } else { "" };
         match (self, number.strip_prefix('-')) {
             (Self::French, _) => [&number, space, sign].concat(),
             (Self::English, Some(number)) => ["-", sign, space, number].concat(),

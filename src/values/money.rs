@@ -74,9 +74,14 @@ impl Amount {
     pub fn in_currency(self, currency: &str) -> String {
         match self.whole_units().and_then(|_| self.in_main_unit(currency, " ", ".")) {
             Some(number) => [&number, " ", currency].concat(),
-            _ if currency.is_empty() => format!("{self} (smallest unit)"),
-            _ => format!("{self} {currency} (smallest unit)"),
+            None => self.in_smallest_unit(currency),
         }
+    }
+
+    /// The amount as it was sent, which says so.
+    pub(super) fn in_smallest_unit(self, currency: &str) -> String {
+        let space = if currency.is_empty() { "" } else { " " };
+        [&self.text(), space, currency, " (smallest unit)"].concat()
     }
 
     /// The amount in the currency's main unit, with these between groups of three digits and before the decimals. `None`
@@ -86,8 +91,9 @@ impl Amount {
         let exponent = usize::from(*exponent);
         let text = self.without_zeros().text();
         let (sign, digits) = text.strip_prefix('-').map_or(("", &*text), |digits| ("-", digits));
-        let (units, rest) = digits.split_once('.').unwrap_or((digits, ""));
-        let padded = format!("{units:0>width$}", width = exponent + 1);
+        let (units, rest) = digits.split_at(digits.bytes().take_while(|byte| *byte != b'.').count());
+        let rest = rest.get(1..).unwrap_or_default();
+        let padded = ["0".repeat((exponent + 1).saturating_sub(units.len())).as_str(), units].concat();
         let (before, after) = padded.split_at(padded.len() - exponent);
         let point = if after.is_empty() && rest.is_empty() { "" } else { point };
         Some([sign, &grouped(before, group), point, after, rest].concat())
