@@ -86,14 +86,20 @@ impl ReplyStatus {
     /// A body is a refusal by `response_type: "error"`, `success: false` or a `status_code` of 400 and more.
     #[must_use]
     pub fn read(http: u16, body: &[u8]) -> Self {
-        let as_sent = Self { counts_as: http, of_attempt: http };
-        let Some(open) = Open::read(body).filter(|_| (200..300).contains(&http)) else { return as_sent };
+        let Some(open) = Open::read(body) else { return Self::stated(http, 0, false) };
         let is = |member: Option<&RawValue>, text| member.is_some_and(|member| member.get() == text);
         let is_error = is(open.response_type, "\"error\"") || is(open.success, "false");
-        match open.status_code.and_then(|code| code.get().parse().ok()).unwrap_or_default() {
-            code @ 400..600 => Self { counts_as: code, of_attempt: code },
-            code if is_error || code >= 600 => Self { counts_as: 400, of_attempt: http },
-            _ => as_sent,
+        let code = open.status_code.and_then(|code| code.get().parse().ok());
+        Self::stated(http, code.unwrap_or_default(), is_error)
+    }
+
+    /// The status of a reply whose body has this `status_code`, or 0, and says that it is an error, or does not.
+    pub(crate) fn stated(http: u16, code: u16, is_error: bool) -> Self {
+        match code {
+            _ if !(200..300).contains(&http) => Self { counts_as: http, of_attempt: http },
+            400..600 => Self { counts_as: code, of_attempt: code },
+            _ if is_error || code >= 600 => Self { counts_as: 400, of_attempt: http },
+            _ => Self { counts_as: http, of_attempt: http },
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::error::{CallError, field_error};
 use super::value::{Members, display, get, get_list, optional, parse};
 use crate::flow::Ms;
-use crate::protocol::{AttemptResult, Kind, Spec};
+use crate::protocol::{AttemptResult, Kind, ReplyStatus, Spec};
 use crate::values::whole_number;
 use gloo_net::http;
 use js_sys::{Array, Date, JsString};
@@ -41,20 +41,11 @@ impl Received {
     }
 }
 
-/// What a body counts as that is a refusal though its status is none, as `ReplyStatus::read` reads it. What says that
-/// it is none is believed at once: each further member is a call into JavaScript.
-fn stated(body: &JsValue, status: u16) -> u16 {
-    let says = |name, word| get(body, name).map(|value| display(&value) == word);
-    let is_error = match says("response_type", "error") {
-        Some(false) => return status,
-        success => success.or(says("success", "false")) == Some(true),
-    };
+/// The status of a reply with this body, as `ReplyStatus::read` reads it from bytes.
+fn stated(http: u16, body: &JsValue) -> u16 {
+    let is = |name, word| get(body, name).is_some_and(|value| display(&value) == word);
     let code = get(body, "status_code").and_then(|code| code.as_f64()).unwrap_or_default() as u16;
-    match code {
-        400..600 => code,
-        _ if is_error => 400,
-        _ => status,
-    }
+    ReplyStatus::stated(http, code, is("response_type", "error") || is("success", "false")).counts_as
 }
 
 /// A whole reply, of any status.
@@ -81,7 +72,7 @@ impl ReplyContent {
         credential: Option<String>,
     ) -> Reply {
         let body = parse(&text);
-        let status = body.as_ref().filter(|_| status < 300).map_or(status, |body| stated(body, status));
+        let status = body.as_ref().filter(|_| status < 300).map_or(status, |body| stated(status, body));
         Rc::new(Self { spec, status, text, body, response, credential })
     }
 
@@ -128,9 +119,9 @@ impl ReplyContent {
         self.header("request-id").map(|id| self.redact(id))
     }
 
-    /// The error of a reply with an error status, without the credential.
+    /// The error of a reply with an error status, and with this result, without the credential.
     #[inline(never)]
-    pub(crate) fn refused(&self) -> CallError {
+    pub(crate) fn refused(&self, result: &AttemptResult) -> CallError {
         let fields: Array = get_list(&self.error(), "errors")
             .iter()
             .filter_map(|field| {
@@ -145,7 +136,7 @@ impl ReplyContent {
             message.as_deref().unwrap_or("The request was refused: see `reply`."),
             &[
                 ("operation", Some(self.spec.name.into())),
-                ("retryable", Some(self.result().is_retryable(self.spec.repeat).into())),
+                ("retryable", Some(result.is_retryable(self.spec.repeat).into())),
                 ("status", Some(self.status.into())),
                 ("code", optional(code.as_deref())),
                 ("requestId", optional(self.text_of_refusal("request_id").or_else(|| self.request_id()))),

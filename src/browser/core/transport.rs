@@ -316,7 +316,7 @@ impl Transport {
             Ok(reply) => {
                 attempt_result = reply.result();
                 status = Some(reply.status);
-                if reply.is_success() { Ok(reply) } else { Err(reply.refused()) }
+                if reply.is_success() { Ok(reply) } else { Err(reply.refused(&attempt_result)) }
             }
             Err(NoReply::Timeout) => Err(CallError::timed_out(outgoing.spec)),
             Err(NoReply::Offline(cause)) => Err(CallError::offline(outgoing.spec, cause)),
