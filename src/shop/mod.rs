@@ -14,7 +14,6 @@ mod routes;
 #[cfg(feature = "service")]
 mod served;
 
-pub use crate::values::Language;
 pub use guard::Sender;
 pub use nonce::{marked, nonce};
 pub use owner::{Buyer, Owner};

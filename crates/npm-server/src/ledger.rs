@@ -7,8 +7,8 @@ use guichet::shop::ledger::{
     Alarm, Answer, Asked, Body, Changed, Click, Clock, Commit, Due, Event, Led, Ledger, Loaded, ONCE, OpenEvent,
     Outcome, Payment, Purchase, Receiver, Requests, Round, Service, Shared, Store, Time, answer,
 };
-use guichet::shop::{Buyer, Language, Owner, PaymentRequest, Profile, Reading, Refused, Reply, nonce, payment_of};
-use guichet::values::{Amount, CheckoutUrl, ClientSecret};
+use guichet::shop::{Buyer, Owner, PaymentRequest, Profile, Reading, Refused, Reply, nonce, payment_of};
+use guichet::values::{Amount, CheckoutUrl, ClientSecret, Language};
 use js_sys::Uint8Array;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -5,8 +5,8 @@ use super::order::{Found, FoundState, Order, Payment};
 use super::outcome::{Done, Read};
 use crate::protocol::Kind;
 use crate::shop::routes::{redirect, see_other, status_reply};
-use crate::shop::{Buyer, Language, Reading, Reason, Refused, Reply, page::payment_page};
-use crate::values::IntentStatus;
+use crate::shop::{Buyer, Reading, Reason, Refused, Reply, page::payment_page};
+use crate::values::{IntentStatus, Language};
 use serde_json::json;
 
 const NOT_AS_IT_SHOULD: &str = "The payment service did not answer the shop as it should. Please try later.";
