@@ -17,7 +17,8 @@ impl Language {
     pub const ALL: [Self; 2] = [Self::English, Self::French];
 
     /// French for a tag that begins with `fr`, in small letters or capitals, and for an `Accept-Language` header whose
-    /// first language it is. `words` of the npm package and its popup follow the same rule: `tests/rules/languages.json`.
+    /// first language it is. `words` of the npm package and its popup follow the same rule:
+    /// `tests/rules/languages.json`.
     #[must_use]
     pub fn of_tag(tag: &str) -> Self {
         let is_french = tag.get(..2).is_some_and(|two| two.eq_ignore_ascii_case("fr"));

@@ -84,8 +84,8 @@ impl Amount {
         [&self.text(), space, currency, " (smallest unit)"].concat()
     }
 
-    /// The amount in the currency's main unit, with these between groups of three digits and before the decimals. `None`
-    /// if the currency's smallest unit is not known.
+    /// The amount in the currency's main unit, with these between groups of three digits and before the decimals.
+    /// `None` if the currency's smallest unit is not known.
     pub(super) fn in_main_unit(self, currency: &str, group: &str, point: &str) -> Option<String> {
         let (_, exponent) = KNOWN_CURRENCIES.iter().find(|(code, _)| *code == currency)?;
         let exponent = usize::from(*exponent);

@@ -1,5 +1,5 @@
-//! The rules that stand in Rust and in the package's JavaScript, which needs them before the wasm is there: the cases of
-//! `tests/rules/*.json`, against that JavaScript. The unit tests of `src` run them, too.
+//! The rules that stand in Rust and in the package's JavaScript, which needs them before the wasm is there: the cases
+//! of `tests/rules/*.json`, against that JavaScript. The unit tests of `src` run them, too.
 
 use crate::support::root;
 use std::process::Command;
