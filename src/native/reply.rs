@@ -17,8 +17,8 @@ use std::time::{Duration, UNIX_EPOCH};
 /// and is not read to its end.
 pub(super) const LARGEST_REPLY: usize = 8 * 1024 * 1024;
 
-const FOLLOWED: &str = "The HTTP client followed a redirect, and a request that carries a credential follows none. Build the \
-                        `reqwest::Client` with `redirect(reqwest::redirect::Policy::none())`.";
+const FOLLOWED: &str = "The HTTP client followed a redirect, and a request that carries a credential follows none. \
+                        Build the `reqwest::Client` with `redirect(reqwest::redirect::Policy::none())`.";
 
 /// A reply. The service may repeat the credential in it: only the body has that still.
 #[derive(Clone)]
@@ -95,8 +95,8 @@ impl Reply {
             }
             300..400 => Error::new(
                 Kind::Address,
-                "The service answered with a redirect, and a request that carries a credential follows none. Set the client's address to the one \
-                 that answers.",
+                "The service answered with a redirect, and a request that carries a credential follows none. Set the \
+                 client's address to the one that answers.",
             ),
             status => {
                 let refusal = self.parsed.refusal.take().unwrap_or_default();
