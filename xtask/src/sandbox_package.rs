@@ -21,8 +21,9 @@ const MODULE: &str = "guichet_sandbox";
 /// this package.
 const MANIFEST: &str = "manifest.json";
 /// The limit of the wasm in bytes after brotli. The hosted page without a script has 28,000 of them: its sentences, its
-/// templates and what its forms do; a profile has 30,000, and the inspector 20,000.
-const LIMIT: usize = 1_015_000;
+/// templates and what its forms do; a profile has 30,000, the inspector 20,000, and what a
+/// rule of the check takes from an earlier one 9,000.
+const LIMIT: usize = 1_026_000;
 
 /// Builds the package around the packages `guichet` and `guichet-server`, or keeps the one that is up to date.
 pub fn build(steps: &mut Steps, tools: &Tools, guichet: &Packed, server: &Packed) -> Result<Packed> {
