@@ -4,8 +4,8 @@ pub(super) const INVALID: &str = "Bearer realm=\"guichet\", error=\"invalid_toke
 
 /// A customer whose request brings a valid session token.
 ///
-/// With the feature `axum` it is an extractor, which uses the [`SessionGuard`] in the router's state: a router without
-/// one does not compile.
+/// With the feature `axum` it is an extractor, which uses the [`SessionGuard`](super::SessionGuard) in the router's
+/// state: a router without one does not compile.
 ///
 #[cfg_attr(feature = "axum", doc = "```")]
 #[cfg_attr(not(feature = "axum"), doc = "```text")]
